@@ -1,0 +1,41 @@
+package dist
+
+import "jmpi/kernels"
+
+// Comm is what the solver needs of a message passing library. There are two: ranks that are
+// goroutines of one process (NewLocal) and MPI (StartMPI).
+//
+// Isend and Irecv may be called from any goroutine. Between two ranks messages of one tag arrive in the
+// order in which they were sent. The collective calls (Allreduce…, Allgather, Bcast) must be made in the same order on every rank, one
+// at a time. An error is fatal for the communicator, except ErrTooLong.
+type Comm interface {
+	Rank() int
+	Size() int
+
+	// Isend starts to send bytes from a, which must stay unchanged until the request is done; 0 bytes are allowed.
+	// The address is host memory outside the Go heap, or device memory where the library takes it.
+	Isend(a kernels.Address, bytes int64, to, tag int) *Request
+	// Irecv starts to receive exactly bytes into a.
+	Irecv(a kernels.Address, bytes int64, from, tag int) *Request
+
+	// AllreduceSum and AllreduceMax combine x of all ranks, element by element, into x of every rank.
+	AllreduceSum(x []int64) error
+	AllreduceMax(x []int64) error
+	// Allgather returns the b of every rank, which may differ in length.
+	Allgather(b []byte) ([][]byte, error)
+
+	// Library names the library and its version, and what it says of GPUs.
+	Library() string
+	// Abort ends all ranks with this exit code; it does not return under MPI.
+	Abort(code int)
+	// Close ends the use of the library (MPI_Finalize). Collective.
+	Close() error
+}
+
+// Request is a message under way.
+type Request struct {
+	done chan error // receives once, buffered
+}
+
+// Wait returns when the message has been sent or received.
+func (r *Request) Wait() error { return <-r.done }

@@ -1,0 +1,134 @@
+package kernels
+
+// Address is a byte address in a back end's memory: host memory outside the
+// Go heap for the CPU back end, device memory for a GPU. Only the back end that
+// allocated it may follow it.
+type Address uintptr
+
+// WordBytes is the size of a float64, the only element type of a Panel.
+const WordBytes = 8
+
+// Panel is an m×n float64 matrix in a back end's memory, column-major:
+// element (i,j), 0-based, lies at Data + 8·(i + j·Ld), Ld ≥ M.
+type Panel struct {
+	M, N, Ld int
+	Data     Address
+}
+
+// Columns returns the panel of columns j0 ≤ j < j1.
+func (p Panel) Columns(j0, j1 int) Panel {
+	return Panel{M: p.M, N: j1 - j0, Ld: p.Ld, Data: p.Data + Address(j0*p.Ld*WordBytes)}
+}
+
+// Rows returns the panel of rows i0 ≤ i < i1.
+func (p Panel) Rows(i0, i1 int) Panel {
+	return Panel{M: i1 - i0, N: p.N, Ld: p.Ld, Data: p.Data + Address(i0*WordBytes)}
+}
+
+// Bytes returns the size of the panel's memory, padding rows included.
+func (p Panel) Bytes() int64 { return int64(p.Ld) * int64(p.N) * WordBytes }
+
+// Pivot is a pivot block-pair [P Q]: two block-columns with the same number of
+// rows, P left of Q in the matrix, [Nov15, §2 (2.6)]. Their widths may differ.
+type Pivot struct{ P, Q Panel }
+
+// Order returns the order of the pivot's factor, the number of columns of [P Q].
+func (p Pivot) Order() int { return p.P.N + p.Q.N }
+
+// Tally counts what was done to one pivot problem.
+type Tally struct {
+	Rotations int64 // rotations applied
+	Proper    int64 // of these, those with computed cosine ≠ 1 ([Nov15, §4.3])
+	Changed   int64 // 0: T = I, neither rotated nor sorted
+	Broken    int64 // 1: the Cholesky factorization broke down, the factor came from QR
+}
+
+// Batch is a set of pivot problems that share no block-column and are solved together.
+// All slices that are not nil have the same length, one entry a problem, k its pivot's order.
+type Batch struct {
+	G []Pivot // block-columns to orthogonalize
+	V []Pivot // the same block-columns of the accumulated V; nil if V is not carried
+	R []Panel // k×k, the triangular factor: [P Q]ᵀ[P Q] = RᵀR, overwritten by R·T
+	T []Panel // k×k, the transformation V' of [Nov15, (2.9)]
+	// Tally is written by the primitives that say so. It is valid after Sync.
+	Tally []Tally
+}
+
+// Schedule is a parallel pivot strategy as a table: Pairs holds the 0-based indices
+// p < q of the pairs of all p-steps one after the other, Order/2 pairs a p-step.
+type Schedule struct {
+	Order int     // even
+	Pairs []int32 // 2 · Order/2 · (number of p-steps)
+}
+
+// JacobiOptions parametrize the pointwise Jacobi method on the factors of a batch.
+type JacobiOptions struct {
+	Schedule  *Schedule // of even order ≥ every factor's order; pairs with an index ≥ k are skipped
+	MaxSweeps int       // 1: block-oriented; 30: full block (until a sweep without rotations)
+}
+
+// Description says what a device is.
+type Description struct {
+	Kind    string // "cpu" or "cuda"
+	Name    string // as the hardware calls itself
+	UUID    string // empty where there is none
+	Threads int    // CPU threads that work for this device
+	Memory  int64  // bytes of the device's memory
+	Library string // the BLAS, with version
+}
+
+// Limits are what a plan of levels and widths is chosen from.
+type Limits struct {
+	PointwiseOrder int // largest order of a factor that Jacobi takes
+	Width          int // preferred width of the narrow block-columns
+	Align          int // preferred alignment of Ld, in elements
+}
+
+// Backend is one device. Its methods may be called from one goroutine at a time, except
+// Copy, Read and Write, which may run beside the others on memory that those do not touch.
+// Methods may return before the work is done; work on one device is done in the order of the calls;
+// Sync waits for all of it. Panels must not overlap unless it is said. Errors are wrapped, name the
+// primitive, and leave the device usable only for Free and Close.
+type Backend interface {
+	Describe() Description
+	Limits() Limits
+
+	// Alloc returns bytes of zeroed memory, aligned to 256 bytes. It fails with
+	// ErrMemory if the device has not got them. 0 bytes are allowed.
+	Alloc(bytes int64) (Address, error)
+	Free(a Address) error
+
+	// Write copies a host matrix (column-major, leading dimension ld ≥ dst.M) to dst; Read the reverse.
+	// Both return when the host memory may be reused.
+	Write(dst Panel, src []float64, ld int) error
+	Read(dst []float64, ld int, src Panel) error
+	// Copy copies src to dst of the same shape on the same device.
+	Copy(dst, src Panel) error
+	// Identity sets dst to zero, except ones where row = column + row0.
+	Identity(dst Panel, row0 int) error
+
+	// Gram forms R ← [P Q]ᵀ[P Q], both triangles, for each problem ([Nov15, Alg. 4.1]).
+	Gram(b *Batch) error
+	// Cholesky overwrites each Gram matrix in R by its upper triangular factor, zero below the diagonal,
+	// and sets Tally to zero, but Broken = 1 and R undefined where the factorization breaks down:
+	// a diagonal element of H that is not finite or below 2⁻⁹⁰⁰ (its scaling is lost), or
+	// a pivot r_jj² ≤ k·ε·h_jj ([Nov15, §4.1]).
+	Cholesky(b *Batch) error
+	// QR puts the upper triangular QR factor of [P Q] (zero below the diagonal, and below row min(m,k))
+	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.
+	QR(b *Batch) error
+	// Jacobi runs the pointwise one-sided Jacobi method on each factor: T ← product of the rotations, from the identity,
+	// R ← R·T, columns sorted by non-increasing norm as far as the sweeps sort them ([Nov15, §4.3]).
+	// It adds to Tally.Rotations and Tally.Proper and sets Tally.Changed.
+	Jacobi(b *Batch, o JacobiOptions) error
+	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems
+	// with Tally.Changed ≠ 0 ([Nov15, Alg. 4.2]).
+	Multiply(b *Batch) error
+
+	// ColumnNorms returns the 2-norms of p's columns, free of overflow and underflow where the
+	// norm itself is representable ([Nov15, App. A]).
+	ColumnNorms(p Panel) ([]float64, error)
+
+	Sync() error
+	Close() error
+}
