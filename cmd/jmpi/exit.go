@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The exit codes of jmpi (docs/design.md §8).
+const (
+	exitDone         = 0
+	exitUsage        = 2
+	exitInput        = 3
+	exitNotConverged = 4
+	exitCheckFailed  = 5
+	exitFailure      = 6
+	exitCheckpoint   = 75
+)
+
+// exitError carries the exit code of an error up to main, the only place that exits.
+type exitError struct {
+	code int
+	err  error
+}
+
+func (e *exitError) Error() string { return e.err.Error() }
+func (e *exitError) Unwrap() error { return e.err }
+
+// exit marks err with an exit code; a code that is marked already stays.
+func exit(code int, err error) error {
+	var marked *exitError
+	if err == nil || errors.As(err, &marked) {
+		return err
+	}
+	return &exitError{code, err}
+}
+
+// usagef is an error of the command line: exit code 2.
+func usagef(format string, args ...any) error {
+	return &exitError{exitUsage, fmt.Errorf(format, args...)}
+}
+
+// exitCode returns the exit code for the error that a command returned. Errors without a mark
+// come from cobra's parsing of the command line.
+func exitCode(err error) int {
+	var marked *exitError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &marked):
+		return marked.code
+	default:
+		return exitUsage
+	}
+}
