@@ -1,0 +1,65 @@
+# jmpi: `make run` shows it at work, `make test` tests it, `make help` lists the rest.
+SHELL       := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := build
+.NOTPARALLEL:
+
+PREFIX      ?= /usr/local
+MPIRUN      ?= mpirun
+GO          := scripts/mpiflags.sh go
+STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# Where sudo and login shells forget it.
+export PATH := $(PATH):/usr/local/go/bin
+# Open MPI 4 and 5: run as root, start more ranks than there are cores, bind no rank to one core.
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+export OMPI_MCA_rmaps_base_oversubscribe := 1
+export OMPI_MCA_hwloc_base_binding_policy := none
+export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
+export PRTE_MCA_hwloc_default_binding_policy := none
+
+.PHONY: run build test test-mpi bench golden vet lint setup install clean help
+
+run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
+	mkdir -p .build/run && bin/jmpi gen gauss -o .build/run/gauss.npy --shape 1024x1024 --seed 1
+	$(MPIRUN) -np 4 bin/jmpi svd .build/run/gauss.npy -o .build/run/gauss.svd --force --check
+	bin/jmpi check .build/run/gauss.npy .build/run/gauss.svd
+
+build: setup ## build bin/jmpi
+	$(GO) build -trimpath -buildvcs=$$(git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false) -o bin/jmpi ./cmd/jmpi
+
+test: setup vet ## vet, then all Go tests, those under mpirun included
+	scripts/test.sh ./...
+
+test-mpi: build ## end-to-end tests of the program on 1 to 5 MPI ranks
+	scripts/test-mpi.sh
+
+bench: build ## timings on 2 ranks beside LAPACK and ScaLAPACK, in the same run
+	scripts/setup.sh bench
+	$(MPIRUN) -np 2 bin/jmpi bench --vs lapack,scalapack
+
+golden: setup ## regenerate the golden tables and plans, then show what changed
+	$(GO) test ./strategy ./topology -run Golden -update
+	git status --short -- strategy topology
+
+vet: setup ## gofmt and go vet; strategy, topology and kernels without cgo too
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "gofmt -w $$unformatted"; exit 1; }
+	$(GO) vet ./...
+	CGO_ENABLED=0 go vet ./strategy ./topology ./kernels
+
+lint: vet ## vet, then staticcheck
+	$(GO) run $(STATICCHECK) ./...
+
+setup: ## install what is missing on Debian and Ubuntu, elsewhere say how
+	@scripts/setup.sh
+
+install: ## install jmpi under PREFIX (/usr/local), below DESTDIR
+	test -x bin/jmpi || $(MAKE) build
+	install -D -m 755 bin/jmpi $(DESTDIR)$(PREFIX)/bin/jmpi
+
+clean: ## remove what was built
+	rm -rf bin .build
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

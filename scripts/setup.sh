@@ -1,0 +1,101 @@
+#!/usr/bin/env bash
+# Makes sure that jmpi can be built and run here: Go, a C compiler, make, MPI (headers and mpirun) and
+# OpenBLAS with CBLAS and LAPACK. Says nothing when all is there. What is missing is installed on Debian
+# and Ubuntu, as root or with passwordless sudo; elsewhere the line to type is printed, exit code 1.
+#
+#   scripts/setup.sh         what building and running needs
+#   scripts/setup.sh bench   ScaLAPACK too, for `jmpi bench --vs scalapack`
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+declare -A apt=([make]=make [cc]="gcc libc6-dev" [mpicc]=libopenmpi-dev [mpirun]=openmpi-bin
+	[blas]=libopenblas-dev [scalapack]=libscalapack-openmpi-dev)
+declare -A dnf=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi-devel [mpirun]=openmpi
+	[blas]=openblas-devel [scalapack]=scalapack-openmpi)
+declare -A zypper=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi4-devel [mpirun]=openmpi4
+	[blas]="libopenblas_pthreads-devel openblas-common-devel" [scalapack]=libscalapack2-openmpi4)
+declare -A pacman=([make]=make [cc]=gcc [mpicc]=openmpi [mpirun]=openmpi [blas]=blas-openblas [scalapack]=scalapack)
+
+say() { echo "setup: $*" >&2; }
+has() { command -v "$1" >/dev/null 2>&1; }
+
+# type_this COMMAND: the user's part; ends the script.
+type_this() {
+	printf 'setup: to get it, type\n\n  %s\n\n' "$*" >&2
+	exit 1
+}
+
+# check_go refuses a Go that is missing or older than go.mod asks for. With GOTOOLCHAIN=auto the go
+# command itself fetches a newer one; where it cannot, it prints no version.
+check_go() {
+	local need have arch
+	need=$(awk '$1 == "go" {print $2}' go.mod)
+	have=$(go env GOVERSION 2>/dev/null | sed 's/^go//; s/ .*//')
+	[[ -n $have && $(printf '%s\n' "$need" "$have" | sort -V | head -n 1) == "$need" ]] && return
+	have=$(cd / && GOTOOLCHAIN=local go env GOVERSION 2>/dev/null)
+	say "jmpi needs Go $need or newer; found: ${have:-none}"
+	case $(uname -m) in
+	x86_64) arch=amd64 ;;
+	aarch64) arch=arm64 ;;
+	*) arch=$(uname -m) ;;
+	esac
+	type_this "mkdir -p ~/.local/go$need && curl -fsSL https://go.dev/dl/go$need.linux-$arch.tar.gz |" \
+		"tar -xz -C ~/.local/go$need --strip-components=1 && export PATH=~/.local/go$need/bin:\$PATH"
+}
+
+# builds SOURCE COMPILER FLAG...: whether the compiler turns the source into a program.
+builds() { printf '%b' "$1" | "${@:2}" -x c - -o /dev/null "${libs[@]}" 2>/dev/null; }
+
+# missing [bench] prints which parts are not there, by the names of the tables above.
+missing() {
+	local cc=${CC:-gcc} mpicc=${MPICC:-mpicc} libs=()
+	has make || echo make
+	builds '#include <stdlib.h>\nint main(void) { return 0; }' "$cc" || echo cc
+	builds '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }' "$mpicc" || echo mpicc
+	has mpirun || echo mpirun
+	read -ra libs <<<"${CGO_CFLAGS-} ${CGO_LDFLAGS-} $(pkg-config --cflags --libs openblas 2>/dev/null || echo -lopenblas)"
+	builds '#include <cblas.h>\nvoid dpotrf_(void);\nint main(void) { dpotrf_(); return cblas_ddot(0, 0, 1, 0, 1); }' \
+		"$cc" || echo blas
+	[[ ${1-} != bench ]] || ldconfig -p | grep -q scalapack || echo scalapack
+}
+
+# packages MANAGER: the packages that hold the missing parts.
+packages() {
+	local -n name=$1
+	local part names=()
+	for part in $parts; do names+=("${name[$part]}"); done
+	echo "${names[*]}"
+}
+
+check_go
+PATH=$PATH:/sbin:/usr/sbin # ldconfig, for users
+parts=$(missing "$@")
+[[ -n $parts ]] || exit 0
+say "missing:" $parts
+
+if has apt-get; then
+	line="apt-get install -y --no-install-recommends $(packages apt)"
+	sudo=()
+	if ((EUID != 0)); then
+		sudo -n true 2>/dev/null || type_this "sudo apt-get update && sudo $line"
+		sudo=(sudo)
+	fi
+	say "$line"
+	"${sudo[@]}" apt-get update -qq >&2
+	"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive $line -qq >&2 </dev/null || exit 1
+	parts=$(missing "$@")
+	[[ -n $parts ]] || exit 0
+	say "still missing after the installation:" $parts
+	exit 1
+fi
+
+say "on a cluster, load modules (their names differ: module avail), often: module load gcc openmpi openblas"
+if has dnf; then
+	type_this "sudo dnf install -y $(packages dnf) && source /etc/profile.d/modules.sh && module load mpi"
+elif has zypper; then
+	type_this "sudo zypper install -y $(packages zypper) && source /etc/profile"
+elif has pacman; then
+	type_this "sudo pacman -S --needed $(packages pacman)"
+fi
+say "or install a C compiler, make, Open MPI and OpenBLAS with their headers"
+exit 1
