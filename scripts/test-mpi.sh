@@ -1,0 +1,144 @@
+#!/usr/bin/env bash
+# End-to-end tests of bin/jmpi under mpirun, against docs/design.md §7 to §9. `make test-mpi` builds the
+# program, sets the environment that lets Open MPI start many ranks here, and runs this.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+jmpi=$PWD/bin/jmpi
+work=$(mktemp -d) && cd "$work" || exit 1
+trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 why=
+
+# run RANKS SECONDS ARG...: jmpi on so many ranks (1: without mpirun); what it prints is in out and err.
+run() {
+	local ranks=$1 seconds=$2 start=()
+	shift 2
+	((ranks == 1)) || start=("${MPIRUN:-mpirun}" -np "$ranks")
+	timeout -k 5 "$seconds" "${start[@]}" "$jmpi" "$@" >out 2>err </dev/null
+}
+
+# solve RANKS INPUT DIR FLAG...
+solve() {
+	run "$1" 60 svd "$2" -o "$3" "${@:4}" || { why="svd exits $?" && return 1; }
+}
+
+# verdict CODE LINE INPUT DIR: `jmpi check` must exit so and end so.
+verdict() {
+	run 1 60 check "$3" "$4"
+	local code=$?
+	((code == $1)) && [[ $(tail -n 1 out) == "$2" ]] || { why="check exits $code: $(tail -n 1 out)" && return 1; }
+}
+
+# equal DIR DIR FILE...: the same bits.
+equal() {
+	local file
+	for file in "${@:3}"; do cmp -s "$1/$file" "$2/$file" || { why="$file differs from that of $1" && return 1; }; done
+}
+
+# refused CODE RANKS ARG...: within 10 s this exit code, one line of ours on stderr, and no new or changed file.
+refused() {
+	local before code
+	before=$(find . -type f ! -name out ! -name err -exec cksum {} + | sort)
+	run "$2" 10 "${@:3}"
+	code=$?
+	((code == $1)) || { why="exits $code instead of $1" && return 1; }
+	[[ $(grep -c '^jmpi: ' err) == 1 ]] || { why="$(grep -c '^jmpi: ' err) lines beginning 'jmpi: '" && return 1; }
+	[[ $before == "$(find . -type f ! -name out ! -name err -exec cksum {} + | sort)" ]] || { why="left files behind" && return 1; }
+}
+
+# test_that NAME COMMAND...: counts the outcome; after a failure shows what jmpi printed last.
+test_that() {
+	if "${@:2}"; then
+		passed=$((passed + 1))
+		echo "ok      $1"
+	else
+		failed=$((failed + 1))
+		echo "FAILED  $1: $why"
+		tail -n 20 err | sed 's/^/        /'
+	fi
+}
+
+# npy DTYPE SHAPE BYTES: an .npy file, header of 128 bytes and then the data, as printf escapes.
+npy() {
+	printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '$1', 'fortran_order': False, 'shape': ($2), }"
+	printf '%b' "$3"
+}
+
+# times N TEXT
+times() { for ((i = 0; i < $1; i++)); do printf %s "$2"; done; }
+
+# Every number of ranks and every kind of shape gives the right answer: square, odd, prime, tall, wide,
+# fewer columns than devices.
+right() { solve "$1" "$2" r.svd --force && verdict 0 PASSED "$2" r.svd; }
+for shape in 64x64 257x257 400x96 96x130 1x1 2x2 3x3 5x1 1x5; do
+	test_that "gen $shape" run 1 60 gen gauss -o "a$shape.npy" --shape "$shape" --seed 1
+	for ranks in 1 2 3 4 5; do test_that "svd of $shape on $ranks ranks" right "$ranks" "a$shape.npy"; done
+done
+for shape in '0, 5' '5, 0' '0, 0'; do
+	npy '<f8' "$shape" '' >empty.npy
+	for ranks in 1 4; do test_that "svd of ($shape) on $ranks ranks" right "$ranks" empty.npy; done
+done
+
+# One ordering, the same bits: however four devices are split into ranks, for one, two and four devices of
+# an order that is a power of two, and from run to run.
+same() { # INPUT RANKS DEVICES-PER-RANK FLAG...
+	solve "$2" "$1" b.svd --force --devices-per-rank "$3" "${@:4}" && equal a.svd b.svd S.npy U.npy V.npy
+}
+test_that "gen 256x256" run 1 60 gen gauss -o square.npy --shape 256x256 --seed 2
+test_that "gen 700x256" run 1 60 gen graded-cols -o tall.npy --shape 700x256 --seed 3
+for input in square.npy tall.npy; do
+	test_that "$input on 4 ranks" solve 4 "$input" a.svd --force
+	for split in '4 1' '2 2' '1 4' '1 1' '2 1' '1 2'; do
+		test_that "$input has the same bits on ranks, devices a rank: $split" same "$input" $split
+	done
+done
+test_that "square.npy nested on 4 ranks" solve 4 square.npy a.svd --force --scheme nested
+for split in '2 2' '1 4'; do
+	test_that "square.npy nested has the same bits on ranks, devices a rank: $split" same square.npy $split --scheme nested
+done
+
+# The same S whatever vectors are asked for, and no file that was not asked for.
+vectors() { # VALUE FILES
+	solve 2 square.npy v.svd --force --vectors "$1" && equal a.svd v.svd S.npy || return 1
+	[[ $(cd v.svd && echo *.npy) == "$2" ]] || { why="files: $(ls v.svd)" && return 1; }
+}
+test_that "square.npy on 2 ranks" solve 2 square.npy a.svd --force
+test_that "vectors u" vectors u "S.npy U.npy"
+test_that "vectors v" vectors v "S.npy V.npy"
+test_that "vectors none" vectors none "S.npy"
+
+# The short form, --force, and a check that can fail.
+short() { run 4 60 square.npy && equal a.svd square.svd S.npy; }
+swapped() { touch b.svd/old && solve 2 square.npy b.svd --force && [[ ! -e b.svd/old ]] || { why="an old file is left" && return 1; }; }
+test_that "mpirun jmpi INPUT" short
+test_that "--force swaps the whole folder" swapped
+run 1 60 gen gauss -o other.npy --shape 256x256 --seed 4
+test_that "check fails for another matrix" verdict 5 FAILED other.npy a.svd
+
+# Bad input. The folder that is there already stays as it is; below a file nothing can be made, even by root.
+one='\x00\x00\x00\x00\x00\x00\xf0\x3f' nan='\x00\x00\x00\x00\x00\x00\xf8\x7f' inf='\x00\x00\x00\x00\x00\x00\xf0\x7f'
+npy '<f8' '4, 20' "$(times 56 "$one")$nan$(times 23 "$one")" >nan.npy
+npy '<f8' '4, 20' "$(times 79 "$one")$inf" >inf.npy
+npy '<c16' '2, 2' "$(times 8 "$one")" >complex.npy
+npy '|O' '2, 2' "$(times 4 "$one")" >object.npy
+head -c 5000 square.npy >truncated.npy
+: >blank.npy
+echo "no matrix" >text.npy
+mkdir there && echo mine >there/file
+placed() { refused "$@" && { grep -q "row 3, column 17" err || { why="does not say where the NaN is" && return 1; }; }; }
+for ranks in 1 4; do
+	test_that "missing input on $ranks" refused 3 "$ranks" svd missing.npy -o x.svd
+	test_that "input is a folder on $ranks" refused 3 "$ranks" svd there -o x.svd
+	test_that "NaN on $ranks" placed 3 "$ranks" svd nan.npy -o x.svd
+	for bad in inf complex object truncated blank text; do
+		test_that "$bad input on $ranks" refused 3 "$ranks" svd "$bad.npy" -o x.svd
+	done
+	test_that "output exists on $ranks" refused 3 "$ranks" svd square.npy -o there
+	test_that "output below a file on $ranks" refused 3 "$ranks" svd square.npy -o text.npy/x.svd
+	test_that "output in /proc on $ranks" refused 3 "$ranks" svd square.npy -o /proc/x.svd
+	test_that "unknown flag on $ranks" refused 2 "$ranks" svd square.npy -o x.svd --no-such-flag
+	test_that "unknown strategy on $ranks" refused 2 "$ranks" svd square.npy -o x.svd --strategy nonsense
+	test_that "unknown backend on $ranks" refused 2 "$ranks" svd square.npy -o x.svd --backend nonsense
+done
+
+echo "$passed passed, $failed failed"
+((failed == 0))
