@@ -1,0 +1,27 @@
+// Package rivals runs the singular value decompositions of other libraries, for comparisons in the same
+// process, on the same matrix and the same cores: LAPACK's dgesdd, dgesvd (bidiagonalisation) and dgejsv,
+// dgesvj (one-sided Jacobi), and ScaLAPACK's pdgesvd over all MPI ranks.
+//
+// The libraries are opened at run time; one that is not there is an error (ErrMissing), not a failure to start.
+// Every driver computes all singular triplets that the shape has: with k = min(m,n),
+//
+//	A = U·diag(σ)·Vᵀ,  A m×n,  U m×k,  V n×k,  σ₁ ≥ σ₂ ≥ … ≥ σ_k
+//
+// Matrices are column-major and without gaps between the columns. Times cover the call of the driver alone: not the
+// workspace query, copies, transpositions, or the distribution of a matrix.
+//
+// The libraries take 32-bit integers; what does not fit is refused before the call.
+package rivals
+
+import "errors"
+
+// ErrMissing is wrapped by the errors about a library or a routine that this machine does not have.
+var ErrMissing = errors.New("not found")
+
+// Result is a singular value decomposition.
+type Result struct {
+	Sigma   []float64 // k, non-increasing
+	U       []float64 // m×k, column-major
+	V       []float64 // n×k, column-major; V, not its transpose
+	Seconds float64   // wall-clock time of the driver
+}
