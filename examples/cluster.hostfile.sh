@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# jmpi on several hosts that mpirun reaches by ssh. Every host needs jmpi and the input under the same path:
+# a shared file system, or copies. Run it on any of the hosts.
+#   examples/cluster.hostfile.sh HOSTFILE INPUT.npy       (hostfile.example shows the format)
+#
+# What a run will cost, before anything starts: jmpi plan --shape 20000x20000 --devices 4 --hostfile HOSTFILE
+set -euo pipefail
+hostfile=${1:?hostfile} input=${2:?input file}
+jmpi=${JMPI:-$PWD/bin/jmpi}
+
+# All slots of the hostfile are used. The ranks of a host share its cores: --bind-to none leaves that to jmpi.
+mpirun --hostfile "$hostfile" --bind-to none "$jmpi" svd "$input" -o "${input%.npy}.svd" --force
+
+"$jmpi" check "$input" "${input%.npy}.svd"
