@@ -6,8 +6,8 @@ import "jmpi/kernels"
 // goroutines of one process (NewLocal) and MPI (StartMPI).
 //
 // Isend and Irecv may be called from any goroutine. Between two ranks messages of one tag arrive in the
-// order in which they were sent. The collective calls (Allreduce…, Allgather, Bcast) must be made in the same order on every rank, one
-// at a time. An error is fatal for the communicator, except ErrTooLong.
+// order in which they were sent. The collective calls (Allreduce…, Allgather) must be made in the same order on every rank, one
+// at a time. Errors are a *CommError; they are fatal for the communicator, except ErrTooLong.
 type Comm interface {
 	Rank() int
 	Size() int
@@ -24,6 +24,8 @@ type Comm interface {
 	// Allgather returns the b of every rank, which may differ in length.
 	Allgather(b []byte) ([][]byte, error)
 
+	// Node names the machine that this rank runs on.
+	Node() string
 	// Library names the library and its version, and what it says of GPUs.
 	Library() string
 	// Abort ends all ranks with this exit code; it does not return under MPI.
