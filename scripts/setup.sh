@@ -81,8 +81,8 @@ if has apt-get; then
 		sudo=(sudo)
 	fi
 	say "$line"
-	"${sudo[@]}" apt-get update -qq >&2
-	"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive $line -qq >&2 </dev/null || exit 1
+	"${sudo[@]}" apt-get update -qq >/dev/null
+	"${sudo[@]}" env DEBIAN_FRONTEND=noninteractive $line -qq >/dev/null </dev/null || exit 1
 	parts=$(missing "$@")
 	[[ -n $parts ]] || exit 0
 	say "still missing after the installation:" $parts
