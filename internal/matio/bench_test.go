@@ -1,0 +1,69 @@
+package matio
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// BenchmarkReadColumns reads a quarter of the columns of a 4096×4096 matrix from the page cache.
+func BenchmarkReadColumns(b *testing.B) {
+	for _, c := range []struct {
+		name, descr string
+		fortran     bool
+	}{{"float64/C", "<f8", false}, {"float64/Fortran", "<f8", true}, {"float32/C", "<f4", false}, {"float32/Fortran", "<f4", true}} {
+		b.Run(c.name, func(b *testing.B) { benchmarkQuarter(b, c.descr, c.fortran) })
+	}
+}
+
+func benchmarkQuarter(b *testing.B, descr string, fortran bool) {
+	const n, part = 4096, 1024
+	var column []byte
+	for i := range n {
+		column = encode(column, descr, float64(i%251))
+	}
+	path := filepath.Join(b.TempDir(), "a.npy")
+	file, err := os.Create(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	file.Write(npyImage(1, descr, fortran, fmt.Sprintf("(%d, %d)", n, n), nil))
+	for range n {
+		if _, err := file.Write(column); err != nil {
+			b.Fatal(err)
+		}
+	}
+	if err := file.Close(); err != nil {
+		b.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer f.Close()
+	dst := make([]float64, n*part)
+	b.SetBytes(int64(len(column) * part))
+	for b.Loop() {
+		if err := f.ReadColumns(part, 2*part, dst, n); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkWriteColumns writes 4096×1024 numbers to the page cache.
+func BenchmarkWriteColumns(b *testing.B) {
+	const n, part = 4096, 1024
+	w, err := CreateNpy(filepath.Join(b.TempDir(), "a.npy"), n, part)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer w.Close()
+	src := make([]float64, n*part)
+	b.SetBytes(8 * n * part)
+	for b.Loop() {
+		if err := w.WriteColumns(0, src, n, part); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

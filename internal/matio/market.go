@@ -1,0 +1,170 @@
+package matio
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// maxLine is the longest line of a text file, in bytes. Matrix Market allows 1024.
+const maxLine = 1 << 16
+
+// market is a Matrix Market file.
+type market struct {
+	r          io.ReaderAt
+	path       string
+	size       int64
+	coordinate bool
+	field      string // "real", "integer" or "pattern"
+	symmetry   string // "general", "symmetric" or "skew-symmetric"
+	rows, cols int64
+	entries    int64 // that the file must have
+	sizeLine   int64 // number of the line with the sizes
+	body       int64 // bytes before the first entry
+}
+
+// openMarket makes f the matrix of the Matrix Market file r.
+func (f *File) openMarket(r io.ReaderAt) error {
+	m := &market{r: r, path: f.path, size: f.size}
+	lines := m.lines(0, 0)
+	if err := m.readBanner(lines); err != nil {
+		return err
+	}
+	if err := m.readSizes(f, lines); err != nil {
+		return err
+	}
+	m.sizeLine, m.body = lines.number, lines.bytes
+	shortest := int64(len("0\n")) // array
+	if m.coordinate {
+		shortest = int64(len("1 1\n"))
+	}
+	if room := m.size - m.body; m.entries > (room+1)/shortest {
+		return m.errorf(lines, "%d entries are announced, but only %d bytes follow: the file is truncated, write or copy it again", m.entries, room)
+	}
+	f.Dtype, f.read = m.field, m.read
+	return nil
+}
+
+// readBanner reads the first line: %%MatrixMarket matrix FORMAT FIELD SYMMETRY, in any case.
+func (m *market) readBanner(lines *lineReader) error {
+	line, err := lines.read()
+	if err != nil && err != io.EOF {
+		return err
+	}
+	words := strings.Fields(strings.ToLower(string(line)))
+	if len(words) == 0 || words[0] != "%%matrixmarket" {
+		return m.errorf(lines, "a Matrix Market file begins with %%%%MatrixMarket")
+	}
+	if len(words) != 5 || words[1] != "matrix" {
+		return m.errorf(lines, "expected %%%%MatrixMarket matrix FORMAT FIELD SYMMETRY")
+	}
+	m.coordinate, m.field, m.symmetry = words[2] == "coordinate", words[3], words[4]
+	switch {
+	case !m.coordinate && words[2] != "array":
+		return m.errorf(lines, "format %.20q is neither array nor coordinate", words[2])
+	case m.field == "complex" || m.symmetry == "hermitian":
+		return m.errorf(lines, "complex numbers; only real matrices are decomposed")
+	case m.field != "real" && m.field != "integer" && m.field != "pattern":
+		return m.errorf(lines, "field %.20q is not real, integer or pattern", m.field)
+	case m.symmetry != "general" && m.symmetry != "symmetric" && m.symmetry != "skew-symmetric":
+		return m.errorf(lines, "symmetry %.20q is not general, symmetric or skew-symmetric", m.symmetry)
+	case m.field == "pattern" && !m.coordinate:
+		return m.errorf(lines, "an array has no pattern; use coordinate")
+	case m.field == "pattern" && m.symmetry == "skew-symmetric":
+		return m.errorf(lines, "a pattern cannot be skew-symmetric: its entries have no sign")
+	}
+	return nil
+}
+
+// readSizes reads the line of the sizes: rows and columns, for a coordinate file the number of entries too.
+func (m *market) readSizes(f *File, lines *lineReader) error {
+	names := []string{"rows", "columns", "entries"}
+	if !m.coordinate {
+		names = names[:2]
+	}
+	line, err := lines.next()
+	if err == io.EOF {
+		return m.errorf(lines, "the file ends before the line with the numbers of %s", strings.Join(names, ", "))
+	} else if err != nil {
+		return err
+	}
+	var words [4][]byte
+	n := splitFields(line, words[:])
+	if n != len(names) {
+		return m.errorf(lines, "expected %d numbers (%s), found %.60q", len(names), strings.Join(names, ", "), line)
+	}
+	var sizes [3]int64
+	for k := range n {
+		var ok bool
+		if sizes[k], ok = parseIndex(words[k]); !ok {
+			return m.errorf(lines, "number of %s is %.30q, expected an integer ≥ 0", names[k], words[k])
+		}
+	}
+	m.rows, m.cols, m.entries = sizes[0], sizes[1], sizes[2]
+	if m.symmetry != "general" && m.rows != m.cols {
+		return m.errorf(lines, "a %s matrix must be square, not %d×%d", m.symmetry, m.rows, m.cols)
+	}
+	if err := f.setShape(m.rows, m.cols); err != nil {
+		return m.errorf(lines, "a %d×%d matrix is too large", m.rows, m.cols)
+	}
+	if !m.coordinate {
+		m.entries = m.rows * m.cols
+		switch m.symmetry {
+		case "symmetric":
+			m.entries = (m.entries + m.rows) / 2
+		case "skew-symmetric":
+			m.entries = (m.entries - m.rows) / 2
+		}
+	}
+	return nil
+}
+
+// errorf returns an error about the line that was read last.
+func (m *market) errorf(lines *lineReader, format string, args ...any) error {
+	return &Error{Path: m.path, Line: max(1, lines.number), What: fmt.Sprintf(format, args...)}
+}
+
+// lines returns a reader of the file from byte offset on, which comes after the given number of lines.
+func (m *market) lines(offset, number int64) *lineReader {
+	text := io.NewSectionReader(m.r, offset, m.size-offset)
+	return &lineReader{r: bufio.NewReaderSize(text, maxLine), path: m.path, number: number}
+}
+
+// lineReader reads a text line by line, and counts.
+type lineReader struct {
+	r             *bufio.Reader
+	path          string
+	number, bytes int64 // lines and bytes that were read
+}
+
+// next returns the next line that is neither blank nor a comment, without white space around it. It is
+// valid until the next call. io.EOF: there is none.
+func (l *lineReader) next() ([]byte, error) {
+	for {
+		line, err := l.read()
+		if len(line) > 0 && line[0] != '%' {
+			return line, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// read returns the next line without white space around it; with io.EOF if no line end follows.
+func (l *lineReader) read() ([]byte, error) {
+	line, err := l.r.ReadSlice('\n')
+	if len(line) > 0 {
+		l.number++
+		l.bytes += int64(len(line))
+	}
+	if errors.Is(err, bufio.ErrBufferFull) {
+		return nil, &Error{Path: l.path, Line: l.number, What: fmt.Sprintf("longer than %d bytes; this is no Matrix Market file", maxLine)}
+	} else if err != nil && err != io.EOF {
+		return nil, fmt.Errorf("read %s: %w", l.path, err)
+	}
+	return bytes.TrimSpace(line), err
+}

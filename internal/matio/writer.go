@@ -1,0 +1,139 @@
+package matio
+
+import (
+	"errors"
+	"fmt"
+	"os"
+)
+
+// writeBuffer is the size of one write, in bytes.
+const writeBuffer = 1 << 20
+
+// Writer writes parts of the matrix of a .npy file of float64 in Fortran order. Any number
+// of writers, in one or several processes, may write disjoint parts of one file at the same time. The methods of one Writer
+// are called by one goroutine at a time.
+type Writer struct {
+	Rows, Cols int64
+
+	file   *os.File
+	base   int64  // bytes before the data
+	buffer []byte // to be written
+	at     int64  // place in the file of the buffer's first byte
+}
+
+// CreateNpy creates the file path, or empties it, for a rows×cols matrix, at its full length, zero.
+func CreateNpy(path string, rows, cols int64) (*Writer, error) {
+	if rows < 0 || cols < 0 {
+		return nil, fmt.Errorf("create %s: a %d×%d matrix", path, rows, cols)
+	}
+	if err := (&File{path: path}).setShape(rows, cols); err != nil {
+		return nil, fmt.Errorf("create %w", err)
+	}
+	header := formatNpyHeader(true, fmt.Sprintf("(%d, %d)", rows, cols))
+	file, err := os.Create(path)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{Rows: rows, Cols: cols, file: file, base: int64(len(header))}
+	_, err = file.Write(header)
+	if err == nil {
+		err = file.Truncate(w.base + 8*rows*cols)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return w, nil
+}
+
+// OpenNpy opens a file that CreateNpy has made, here or in another process, to write parts of it.
+func OpenNpy(path string) (*Writer, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	w, err := openWriter(path, file)
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return w, nil
+}
+
+func openWriter(path string, file *os.File) (*Writer, error) {
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	h, err := readNpyHeader(path, file, info.Size())
+	if err != nil {
+		return nil, err
+	}
+	if h.descr != "<f8" || !h.fortran || len(h.shape) != 2 {
+		return nil, &Error{Path: path, What: "not a matrix of little-endian float64 in Fortran order"}
+	}
+	f := &File{path: path, size: info.Size()}
+	if err := f.openFlat(flat{base: h.data, dtype: float64LE}, h.shape[0], h.shape[1]); err != nil {
+		return nil, err
+	}
+	return &Writer{Rows: f.Rows, Cols: f.Cols, file: file, base: h.data}, nil
+}
+
+// WriteColumns writes src, column-major, Rows×n with leading dimension ld ≥ Rows, as columns j0 ≤ j < j0+n.
+func (w *Writer) WriteColumns(j0 int64, src []float64, ld int, n int) error {
+	return w.write(0, j0, w.Rows, int64(n), src, ld)
+}
+
+// WriteRows writes src, column-major, n×Cols with leading dimension ld ≥ n, as rows i0 ≤ i < i0+n.
+func (w *Writer) WriteRows(i0 int64, src []float64, ld int, n int) error {
+	return w.write(i0, 0, int64(n), w.Cols, src, ld)
+}
+
+// write writes src, rows×cols with leading dimension ld, at row i0 and column j0. Numbers that
+// follow one another in the file are collected in the buffer.
+func (w *Writer) write(i0, j0, rows, cols int64, src []float64, ld int) error {
+	if i0 < 0 || rows < 0 || rows > w.Rows-i0 || j0 < 0 || cols < 0 || cols > w.Cols-j0 {
+		return fmt.Errorf("write %s: rows [%d, %d) and columns [%d, %d) are not a part of a %d×%d matrix",
+			w.file.Name(), i0, i0+rows, j0, j0+cols, w.Rows, w.Cols)
+	}
+	if err := fits(rows, cols, src, ld); err != nil {
+		return fmt.Errorf("write %s: %w", w.file.Name(), err)
+	}
+	if rows == 0 {
+		return nil
+	}
+	for j := range cols {
+		if rows < w.Rows || j == 0 {
+			if err := w.flush(); err != nil {
+				return err
+			}
+			w.at = w.base + 8*(i0+(j0+j)*w.Rows)
+		}
+		for x := src[int(j)*ld:][:rows]; len(x) > 0; {
+			n := min(len(x), (writeBuffer-len(w.buffer))/8)
+			w.buffer = append(w.buffer, bytesOf(x[:n])...)
+			x = x[n:]
+			if len(w.buffer) == writeBuffer {
+				if err := w.flush(); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return w.flush()
+}
+
+// flush writes the buffer at offset at, which it moves behind what was written.
+func (w *Writer) flush() error {
+	if !littleEndian {
+		swapBytes(w.buffer, 8)
+	}
+	n, err := w.file.WriteAt(w.buffer, w.at)
+	w.at += int64(n)
+	w.buffer = w.buffer[:0]
+	return err
+}
+
+// Sync waits until what was written is on the disk; only then all write errors are known.
+func (w *Writer) Sync() error { return w.file.Sync() }
+
+// Close closes the file. Its error is a write error too.
+func (w *Writer) Close() error { return w.file.Close() }
