@@ -42,13 +42,13 @@ func parseDtype(descr string) (dtype, error) {
 	order := strings.TrimSuffix(descr, code)
 	switch {
 	case strings.HasPrefix(code, "c"):
-		return d, fmt.Errorf("complex numbers (dtype %q); only real matrices are decomposed", descr)
+		return d, fmt.Errorf("complex numbers (dtype %.30q); only real matrices are decomposed", descr)
 	case strings.HasPrefix(code, "O"):
-		return d, fmt.Errorf("Python objects (dtype %q); save a.astype('float64')", descr)
+		return d, fmt.Errorf("Python objects (dtype %.30q); save a.astype('float64')", descr)
 	case !ok || len(order) > 1:
-		return d, fmt.Errorf("dtype %q is not supported; save a.astype('float64')", descr)
+		return d, fmt.Errorf("dtype %.30q is not supported; save a.astype('float64')", descr)
 	case d.size > 1 && order != "<" && order != ">":
-		return d, fmt.Errorf("dtype %q has no byte order; it must begin with < or >", descr)
+		return d, fmt.Errorf("dtype %.30q has no byte order; it must begin with < or >", descr)
 	}
 	d.swapped = d.size > 1 && (order == "<") != littleEndian
 	return d, nil

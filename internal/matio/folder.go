@@ -100,11 +100,12 @@ func CheckTarget(dir string, force bool) error {
 		}
 	}
 	parent := filepath.Dir(target)
-	probe, err := os.MkdirTemp(parent, "."+filepath.Base(target)+".*.tmp")
-	if errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("folder %s, which is to hold %s, does not exist; make it first", parent, filepath.Base(target))
-	} else if err != nil {
-		return fmt.Errorf("cannot make a folder in %s: %w", parent, errors.Unwrap(err))
+	}
+	probe, err := os.MkdirTemp(parent, "."+filepath.Base(target)+".*.tmp")
+	if err != nil {
+		return fmt.Errorf("cannot make a folder in %s: %w; choose another place", parent, errors.Unwrap(err))
 	}
 	return os.Remove(probe)
 }

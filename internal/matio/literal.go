@@ -19,10 +19,10 @@ func parseNpyHeader(text string) (npyHeader, error) {
 	for !l.take("}") {
 		key, err := l.quoted()
 		if err == nil && seen[key] {
-			err = fmt.Errorf("key %q is there twice", key)
+			err = fmt.Errorf("key %.30q is there twice", key)
 		}
 		if err == nil && !l.take(":") {
-			err = fmt.Errorf("no colon after key %q", key)
+			err = fmt.Errorf("no colon after key %.30q", key)
 		}
 		if err != nil {
 			return h, err
@@ -36,13 +36,13 @@ func parseNpyHeader(text string) (npyHeader, error) {
 		case "shape":
 			h.shape, err = l.tuple()
 		default:
-			err = fmt.Errorf("unknown key %q", key)
+			err = fmt.Errorf("unknown key %.30q", key)
 		}
 		if err != nil {
 			return h, err
 		}
 		if !l.take(",") && !l.next("}") {
-			return h, fmt.Errorf("no comma after the value of %q", key)
+			return h, fmt.Errorf("no comma after the value of %.30q", key)
 		}
 	}
 	if rest := strings.TrimSpace(string(l)); rest != "" {
@@ -50,7 +50,7 @@ func parseNpyHeader(text string) (npyHeader, error) {
 	}
 	for _, key := range []string{"descr", "fortran_order", "shape"} {
 		if !seen[key] {
-			return h, fmt.Errorf("key %q is missing", key)
+			return h, fmt.Errorf("key %.30q is missing", key)
 		}
 	}
 	return h, nil
@@ -91,7 +91,7 @@ func (l *literal) quoted() (string, error) {
 
 func (l *literal) descr() (string, error) {
 	if l.next("[") {
-		return "", fmt.Errorf("a structure (dtype %.60s); save one field of it as float64", string(*l))
+		return "", fmt.Errorf("a structure (dtype %.30q); save one field of it as float64", string(*l))
 	}
 	return l.quoted()
 }

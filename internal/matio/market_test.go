@@ -1,0 +1,194 @@
+package matio
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestMarket(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		rows, cols int64
+		want       []float64 // column-major
+	}{
+		{"array", "%%MatrixMarket matrix array real general\n2 3\n1\n-2.5\n3e2\n4\n5\n6\n", 2, 3, []float64{1, -2.5, 300, 4, 5, 6}},
+		{"array, symmetric", "%%MatrixMarket matrix array integer symmetric\n3 3\n1\n2\n3\n4\n5\n6\n", 3, 3, []float64{1, 2, 3, 2, 4, 5, 3, 5, 6}},
+		{"array, skew", "%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n", 3, 3, []float64{0, 1, 2, -1, 0, 3, -2, -3, 0}},
+		{"coordinate", "%%MatrixMarket matrix coordinate real general\n2 2 2\n2 1 5\n1 2 7\n", 2, 2, []float64{0, 5, 7, 0}},
+		{"symmetric", "%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 3\n2 1 5\n", 2, 2, []float64{3, 5, 5, 0}},
+		{"skew", "%%MatrixMarket matrix coordinate real skew-symmetric\n2 2 1\n2 1 5\n", 2, 2, []float64{0, 5, -5, 0}},
+		{"pattern", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n", 2, 2, []float64{0, 1, 1, 0}},
+		{"duplicates", "%%MatrixMarket matrix coordinate integer general\n1 1 3\n1 1 5\n1 1 7\n1 1 -1\n", 1, 1, []float64{11}},
+		{"layout of the text", "%%matrixmarket MATRIX Array REAL General\r\n% a comment\r\n\r\n  1\t2 \r\n%\r\n 8\r\n\r\n9", 1, 2, []float64{8, 9}},
+		{"no rows", "%%MatrixMarket matrix array real general\n0 4000000000000000000\n", 0, 4000000000000000000, nil},
+		{"no entries", "%%MatrixMarket matrix coordinate real general\n1 2 0", 1, 2, []float64{0, 0}},
+		{"skew of order 1", "%%MatrixMarket matrix array real skew-symmetric\n1 1\n", 1, 1, []float64{0}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := newFile("a.mtx", strings.NewReader(c.text), int64(len(c.text)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			x := slices.Repeat([]float64{untouched}, len(c.want))
+			if err := f.ReadColumns(0, f.Cols, x, int(f.Rows)); err != nil {
+				t.Fatal(err)
+			}
+			if f.Rows != c.rows || f.Cols != c.cols || !slices.Equal(x, c.want) {
+				t.Errorf("%d×%d %v, expected %d×%d %v", f.Rows, f.Cols, x, c.rows, c.cols, c.want)
+			}
+		})
+	}
+}
+
+func TestMarketErrors(t *testing.T) {
+	array := func(text string) string { return "%%MatrixMarket matrix array real general\n" + text }
+	list := func(text string) string { return "%%MatrixMarket matrix coordinate real general\n" + text }
+	symmetric := func(text string) string { return "%%MatrixMarket matrix coordinate real symmetric\n" + text }
+	skew := func(text string) string { return "%%MatrixMarket matrix coordinate real skew-symmetric\n" + text }
+	for _, c := range []struct {
+		name, text string
+		line       int64
+		want       string
+	}{
+		{"empty", "", 1, "a Matrix Market file begins with %%MatrixMarket"},
+		{"no banner", "1 1\n3\n", 1, "begins with %%MatrixMarket"},
+		{"short banner", "%%MatrixMarket matrix array\n1 1\n3\n", 1, "expected %%MatrixMarket matrix FORMAT FIELD SYMMETRY"},
+		{"vector", "%%MatrixMarket vector array real general\n1\n3\n", 1, "expected %%MatrixMarket matrix"},
+		{"format", "%%MatrixMarket matrix dense real general\n1 1\n3\n", 1, `format "dense" is neither array nor coordinate`},
+		{"complex", "%%MatrixMarket matrix array complex general\n1 1\n3 0\n", 1, "complex numbers; only real matrices are decomposed"},
+		{"hermitian", "%%MatrixMarket matrix array real hermitian\n1 1\n3\n", 1, "complex numbers"},
+		{"field", "%%MatrixMarket matrix array double general\n1 1\n3\n", 1, `field "double" is not real, integer or pattern`},
+		{"symmetry", "%%MatrixMarket matrix array real sym\n1 1\n3\n", 1, `symmetry "sym" is not`},
+		{"array pattern", "%%MatrixMarket matrix array pattern general\n1 1\n3\n", 1, "an array has no pattern"},
+		{"skew pattern", "%%MatrixMarket matrix coordinate pattern skew-symmetric\n1 1 0\n", 1, "cannot be skew-symmetric"},
+		{"no sizes", array("% nothing\n"), 2, "the file ends before the line with the numbers of rows, columns"},
+		{"header with two numbers", list("2 2\n1 1 1\n"), 2, `expected 3 numbers (rows, columns, entries), found "2 2"`},
+		{"header with three numbers", array("2 2 4\n1\n"), 2, `expected 2 numbers (rows, columns), found "2 2 4"`},
+		{"negative size", array("\n2 -2\n"), 3, `number of columns is "-2", expected an integer ≥ 0`},
+		{"size is not an integer", array("2.0 2\n"), 2, `number of rows is "2.0"`},
+		{"size overflows", array("2 99999999999999999999\n"), 2, `number of columns is "99999999999999999999"`},
+		{"matrix overflows", list("4000000000 4000000000 1\n1 1 1\n"), 2, "a 4000000000×4000000000 matrix is too large"},
+		{"not square", symmetric("2 3 0\n"), 2, "a symmetric matrix must be square, not 2×3"},
+		{"lying array", array("1000000 1000000\n1\n"), 2, "1000000000000 entries are announced, but only 2 bytes follow"},
+		{"lying list", list("9 9 3000000000000\n1 1 1\n"), 2, "3000000000000 entries are announced, but only 6 bytes follow"},
+		{"too few, array", array("2 2\n1.5\n2.5\n3.5\n"), 5, "the file ends after 3 entries; line 2 announces 4"},
+		{"too few, list", list("% c\n2 2 2\n1 1 1.25\n"), 4, "the file ends after 1 entries; line 3 announces 2"},
+		{"too many, array", array("1 2\n1\n2\n\n3\n"), 6, "more than the 2 entries that line 2 announces"},
+		{"too many, list", list("2 2 1\n1 1 1\n% c\n2 2 1\n"), 5, "more than the 1 entries that line 2 announces"},
+		{"two on a line", array("1 2\n1 2\n"), 3, `expected 1 numbers on the line of an entry, found "1 2"`},
+		{"no value", list("2 2 1\n1 1\n"), 3, `expected 3 numbers on the line of an entry, found "1 1"`},
+		{"value in a pattern", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n", 3, "expected 2 numbers on the line"},
+		{"five fields", list("2 2 1\n1 1 1 1 1\n"), 3, "expected 3 numbers on the line"},
+		{"row 0", list("2 2 1\n0 1 1\n"), 3, `row "0" is not one of 1 to 2`},
+		{"row beyond", list("2 3 1\n3 1 1\n"), 3, `row "3" is not one of 1 to 2`},
+		{"column beyond", list("2 3 1\n2 4 1\n"), 3, `column "4" is not one of 1 to 3`},
+		{"negative column", list("2 3 1\n2 -1 1\n"), 3, `column "-1" is not one of 1 to 3`},
+		{"no value but a word", list("2 2 1\n1 1 one\n"), 3, `value "one" is not a number`},
+		{"value overflows", array("1 1\n1e999\n"), 3, `value "1e999" does not fit in a float64`},
+		{"fraction", "%%MatrixMarket matrix array integer general\n1 1\n1.5\n", 3, `value "1.5" in a file of integers`},
+		{"both triangles", symmetric("2 2 2\n2 1 1\n1 2 1\n"), 4, "entry (1,2) is above the diagonal of a symmetric matrix"},
+		{"diagonal", skew("2 2 1\n1 1 0\n"), 3, "entry (1,1) is not below the diagonal of a skew-symmetric matrix"},
+		{"long line", array("1 1\n" + strings.Repeat("1", maxLine) + "\n"), 3, "longer than 65536 bytes"},
+		{"long banner", "%%MatrixMarket" + strings.Repeat(" ", maxLine), 1, "longer than 65536 bytes"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, err := newFile("dir/a.mtx", strings.NewReader(c.text), int64(len(c.text)))
+			if err == nil {
+				err = f.ReadColumns(0, f.Cols, make([]float64, f.Rows*f.Cols), int(f.Rows))
+			}
+			checkError(t, err, "dir/a.mtx", c.line, c.want)
+		})
+	}
+}
+
+// TestMarketLongComment: a comment of 1000 characters and a number of 400 digits are nothing special.
+func TestMarketLongComment(t *testing.T) {
+	text := "%%MatrixMarket matrix array real general\n%" + strings.Repeat("-", 1000) + "\n1 1\n0." + strings.Repeat("0", 400) + "1e401\n"
+	if x := readAll(t, "a.mtx", []byte(text)); x[0] != 1 {
+		t.Errorf("%v, expected 1", x[0])
+	}
+}
+
+// TestMarketNotFinite: NaN and infinities, also of a sum, have their place in the matrix; outside the part they are
+// somebody else's.
+func TestMarketNotFinite(t *testing.T) {
+	for _, c := range []struct {
+		text, want string
+	}{
+		{"%%MatrixMarket matrix array real general\n2 2\n1\n2\nnan\n4\n", "NaN at row 1, column 2"},
+		{"%%MatrixMarket matrix coordinate real symmetric\n2 2 1\n2 1 -inf\n", "-Inf at row 1, column 2"},
+		{"%%MatrixMarket matrix coordinate real general\n2 2 2\n2 2 1e308\n2 2 1e308\n", "Inf at row 2, column 2"},
+	} {
+		f, err := newFile("a.mtx", strings.NewReader(c.text), int64(len(c.text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		err = f.ReadColumns(1, 2, make([]float64, 2), 2)
+		var found *NotFiniteError
+		if !errors.As(err, &found) || found.Error() != c.want || err.Error() != "a.mtx: "+c.want {
+			t.Errorf("%v, expected %s", err, c.want)
+		}
+	}
+	text := "%%MatrixMarket matrix array real general\n1 2\nnan\n4\n"
+	f, err := newFile("a.mtx", strings.NewReader(text), int64(len(text)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := f.ReadColumns(1, 2, make([]float64, 1), 1); err != nil {
+		t.Errorf("a NaN outside the part: %v", err)
+	}
+}
+
+// marketText writes the twin as a Matrix Market file; a coordinate file has its entries in reverse order and each
+// value v as v−1 and 1.
+func marketText(want twin, coordinate bool, symmetry string) string {
+	var values, entries []string
+	for j := range want.cols {
+		for i := range want.rows {
+			if symmetry == "symmetric" && i < j || symmetry == "skew-symmetric" && i <= j {
+				continue
+			}
+			x := want.at(i, j)
+			values = append(values, fmt.Sprintf("%g\n", x))
+			entries = append(entries, fmt.Sprintf("%d %d %g\n", i+1, j+1, x-1), fmt.Sprintf("%d\t%d   1.0\r\n%% comment\n", i+1, j+1))
+		}
+	}
+	slices.Reverse(entries)
+	if coordinate {
+		return fmt.Sprintf("%%%%MatrixMarket matrix coordinate real %s\n%d %d %d\n%s",
+			symmetry, want.rows, want.cols, len(entries), strings.Join(entries, ""))
+	}
+	return fmt.Sprintf("%%%%MatrixMarket matrix array real %s\n%d %d\n%s", symmetry, want.rows, want.cols, strings.Join(values, ""))
+}
+
+func TestMarketAgainstTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		symmetry := rapid.SampledFrom([]string{"general", "symmetric", "skew-symmetric"}).Draw(t, "symmetry")
+		rows := rapid.IntRange(0, 12).Draw(t, "rows")
+		cols := rows
+		if symmetry == "general" {
+			cols = rapid.IntRange(0, 12).Draw(t, "columns")
+		}
+		want := newTwin(rows, cols, func(i, j int) float64 {
+			switch symmetry {
+			case "symmetric":
+				return float64((i+j)*(i-j)*(i-j)) + 0.5
+			case "skew-symmetric":
+				return float64((i + j + 1) * (i - j))
+			}
+			return float64(i) - 100.25*float64(j)
+		})
+		text := marketText(want, rapid.Bool().Draw(t, "coordinate"), symmetry)
+		f, err := newFile("a.mtx", bytes.NewReader([]byte(text)), int64(len(text)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkReaders(t, f, want)
+	})
+}

@@ -1,0 +1,195 @@
+package matio
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+)
+
+// TestHeaderAsNumpyWrites compares the header with the bytes that numpy.save writes.
+func TestHeaderAsNumpyWrites(t *testing.T) {
+	dir := t.TempDir()
+	w, err := CreateNpy(filepath.Join(dir, "a.npy"), 2, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := WriteVector(filepath.Join(dir, "v.npy"), []float64{1}); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]string{
+		"a.npy": "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }" + strings.Repeat(" ", 59) + "\n" + strings.Repeat("\x00", 48),
+		"v.npy": "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }" + strings.Repeat(" ", 60) + "\n\x00\x00\x00\x00\x00\x00\xf0\x3f",
+	} {
+		got, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(got) != want {
+			t.Errorf("%s: %q, expected %q", name, got, want)
+		}
+	}
+	for _, shape := range []string{"(0, 0)", "(9223372036854775807, 0)"} {
+		if h := formatNpyHeader(true, shape); len(h)%64 != 0 || h[len(h)-1] != '\n' {
+			t.Errorf("shape %s: header of %d bytes", shape, len(h))
+		}
+	}
+}
+
+// TestParallelWriters: writers with their own file handles write disjoint columns and rows of one file at once.
+func TestParallelWriters(t *testing.T) {
+	const rows, cols, columns, writers = 700, 600, 400, 4 // columns [0, 400) by columns, the rest by rows
+	want := newTwin(rows, cols, func(i, j int) float64 { return float64(i) + 1000*float64(j) })
+	path := filepath.Join(t.TempDir(), "a.npy")
+	first, err := CreateNpy(path, rows, cols)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var byRows sync.WaitGroup
+	for k := range writers {
+		byRows.Go(func() { // the rows first, all columns of them, with a gap of 3 between columns
+			const n, gap = rows / writers, 3
+			src := make([]float64, (n+gap)*cols)
+			for j := range cols {
+				copy(src[j*(n+gap):][:n], want.x[j*rows+k*n:])
+			}
+			for j := range columns { // to be overwritten
+				clear(src[j*(n+gap):][:n])
+			}
+			if err := writeWith(path, func(w *Writer) error { return w.WriteRows(int64(k*n), src, n+gap, n) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	byRows.Wait()
+	var byColumns sync.WaitGroup
+	for k := range writers {
+		byColumns.Go(func() {
+			const n = columns / writers
+			src := want.x[k*n*rows:][:n*rows]
+			if err := writeWith(path, func(w *Writer) error { return w.WriteColumns(int64(k*n), src, rows, n) }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	byColumns.Wait()
+	if err := errors.Join(first.Sync(), first.Close()); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	x := make([]float64, rows*cols)
+	if err := f.ReadColumns(0, cols, x, rows); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(x, want.x) {
+		t.Error("what is read is not what was written")
+	}
+}
+
+func writeWith(path string, write func(*Writer) error) error {
+	w, err := OpenNpy(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(w), w.Sync(), w.Close())
+}
+
+func TestWriterArguments(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.npy")
+	w, err := CreateNpy(path, 3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	x := make([]float64, 12)
+	for name, err := range map[string]error{
+		"column below":  w.WriteColumns(-1, x, 3, 1),
+		"column beyond": w.WriteColumns(3, x, 3, 2),
+		"row beyond":    w.WriteRows(2, x, 2, 2),
+		"negative":      w.WriteRows(0, x, 3, -1),
+		"overflow":      w.WriteRows(math.MaxInt64, x, 3, 1),
+		"ld":            w.WriteColumns(0, x, 2, 1),
+		"memory":        w.WriteColumns(0, x[:11], 3, 4),
+	} {
+		if err == nil {
+			t.Errorf("%s: no error", name)
+		}
+	}
+	if w, err := CreateNpy(path, math.MaxInt64, 2); err == nil {
+		t.Error("too large: no error", w.Close())
+	}
+	for _, c := range []struct{ descr, shape string }{{"<f4", "(3, 4)"}, {"<f8", "(12,)"}, {">f8", "(3, 4)"}, {"<f8", "(3, 5)"}} {
+		if err := os.WriteFile(path, npyImage(1, c.descr, true, c.shape, numbers(12)), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if w, err := OpenNpy(path); err == nil {
+			t.Errorf("%s %s was opened for writing (%v)", c.descr, c.shape, w.Close())
+		}
+	}
+}
+
+// TestFullDisk: an error of the system when data is written comes back with the name of the file.
+func TestFullDisk(t *testing.T) {
+	file, err := os.OpenFile("/dev/full", os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := &Writer{Rows: 1000, Cols: 1000, file: file}
+	defer w.Close()
+	x := make([]float64, 1000*1000)
+	for name, err := range map[string]error{"columns": w.WriteColumns(0, x, 1000, 1000), "rows": w.WriteRows(5, x, 1000, 10)} {
+		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
+			t.Errorf("%s: %v, expected no space left on /dev/full", name, err)
+		}
+	}
+}
+
+func TestVectors(t *testing.T) {
+	dir := t.TempDir()
+	long := make([]float64, 200_000) // more than a write buffer
+	for k := range long {
+		long[k] = float64(k)
+	}
+	for _, x := range [][]float64{{}, {3}, {1, -2, 3}, long} {
+		path := filepath.Join(dir, "s.npy")
+		if err := WriteVector(path, x); err != nil {
+			t.Fatal(err)
+		}
+		got, err := ReadVector(path)
+		if err != nil || !slices.Equal(got, x) {
+			t.Errorf("%d numbers: %d are read, %v", len(x), len(got), err)
+		}
+	}
+	for name, image := range map[string]string{
+		"row.npy":     string(npyImage(1, "<f8", true, "(1, 3)", numbers(3))),
+		"column.npy":  string(npyImage(1, "|i1", false, "(3, 1)", []byte{1, 2, 3})),
+		"a.1x3.f64":   string(numbers(3)),
+		"column.mtx":  "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n",
+		"matrix.npy":  string(npyImage(1, "<f8", true, "(2, 2)", numbers(4))),
+		"sparse.mtx":  "%%MatrixMarket matrix coordinate real general\n1000000000000000 1 1\n1 1 1\n",
+		"matrix2.mtx": "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
+	} {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(image), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		x, err := ReadVector(path)
+		if strings.HasPrefix(name, "matrix") || strings.HasPrefix(name, "sparse") {
+			checkError(t, err, path, 0, "where a vector is expected")
+		} else if err != nil || !slices.Equal(x, []float64{1, 2, 3}) {
+			t.Errorf("%s: %v, %v", name, x, err)
+		}
+	}
+}
