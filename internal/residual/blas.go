@@ -1,0 +1,37 @@
+package residual
+
+// #cgo LDFLAGS: -lopenblas
+// void openblas_set_num_threads(int);
+import "C"
+
+import (
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/netlib/blas/netlib"
+)
+
+// tile is the order of the tiles of a product that one core computes at a time.
+const tile = 512
+
+// useOwnThreads makes OpenBLAS compute in the thread that calls it: the tiles of a product are
+// spread over the cores here.
+func useOwnThreads() { C.openblas_set_num_threads(1) }
+
+// tiles calls f on every tile [i0,i1)×[j0,j1) of a rows×cols matrix, on all cores.
+func tiles(rows, cols int, f func(i0, i1, j0, j1 int)) {
+	down := (rows + tile - 1) / tile
+	parallel(down*((cols+tile-1)/tile), func(t int) {
+		i0, j0 := t%down*tile, t/down*tile
+		f(i0, min(i0+tile, rows), j0, min(j0+tile, cols))
+	})
+}
+
+// subtractProduct computes C −= A·Bᵀ for A m×k, B n×k, C m×n, all column-major. To the row-major
+// interface the arrays hold the transposes: Cᵀ −= B·Aᵀ.
+func subtractProduct(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
+	netlib.Implementation{}.Dgemm(blas.Trans, blas.NoTrans, n, m, k, -1, b, ldb, a, lda, 1, c, ldc)
+}
+
+// innerProducts computes C = AᵀB for A k×m, B k×n, C m×n, all column-major; see subtractProduct.
+func innerProducts(m, n, k int, a []float64, lda int, b []float64, ldb int, c []float64, ldc int) {
+	netlib.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, n, m, k, 1, b, ldb, a, lda, 0, c, ldc)
+}

@@ -1,0 +1,156 @@
+package residual
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"jmpi/internal/matio"
+)
+
+const (
+	epsilon  = 0x1p-52
+	limit    = 10    // of the values that are measured in units of ε
+	sigmaTol = 1e-10 // default of Options.SigmaTol
+)
+
+// Options are the choices of a check. The zero value is a good one.
+type Options struct {
+	// SigmaFile is a file with the min(m,n) true singular values, non-increasing. If it does not
+	// exist or no name is given, the report has no row sigma.
+	SigmaFile string
+	// SigmaTol is what the relative error of the singular values must stay below; 0 means 1e-10.
+	SigmaTol float64
+}
+
+// Check judges the files S.npy, U.npy and V.npy in dir as a decomposition of the matrix input.
+// Where U or V is missing, the rows that need it are skipped. An error means that there is
+// nothing to judge: input or dir cannot be read, or their shapes do not fit. NaN or Inf in S, U
+// or V is no error but a failed row.
+func Check(input *matio.File, dir string, o Options) (Report, error) {
+	return check(input, dir, o, defaultBudget)
+}
+
+// check is Check with a choice of the memory, in numbers, that each of its few buffers may take.
+func check(input *matio.File, dir string, o Options, budget int64) (r Report, err error) {
+	useOwnThreads()
+	d, err := openFactors(input, dir)
+	if err != nil {
+		return r, err
+	}
+	defer d.close()
+	d.budget = budget
+
+	measure := func(name string, limit float64, value func() (float64, error), needs ...*matio.File) {
+		if err != nil {
+			return
+		}
+		for _, f := range needs {
+			if f == nil {
+				r.skip(name)
+				return
+			}
+		}
+		var x float64
+		if x, err = value(); isNotFinite(err) {
+			x, err = math.NaN(), nil
+		}
+		r.add(name, x, limit)
+	}
+	scale, err := d.scale()
+	if err != nil {
+		return r, fmt.Errorf("cannot check against this input: %w", err)
+	}
+	measure("residual", limit, func() (float64, error) { return d.residual(scale) }, d.u, d.v)
+	measure("orthU", limit, func() (float64, error) { return d.orthogonality(d.u) }, d.u)
+	measure("orthV", limit, func() (float64, error) { return d.orthogonality(d.v) }, d.v)
+	measure("order", 1, func() (float64, error) { return disorder(d.s), nil })
+	measure("sign", 1, func() (float64, error) { return d.wrongSigns() }, d.u)
+	if sigma, ok, e := trueSigma(o.SigmaFile, d.k); e != nil {
+		err = errors.Join(err, e)
+	} else if ok {
+		tol := o.SigmaTol
+		if tol == 0 {
+			tol = sigmaTol
+		}
+		measure("sigma", tol, func() (float64, error) { return relativeError(d.s, sigma), nil })
+	}
+	if err != nil {
+		return Report{}, fmt.Errorf("check %s: %w", dir, err)
+	}
+	return r, nil
+}
+
+// factors are the open files of a decomposition.
+type factors struct {
+	a, u, v *matio.File // u or v nil: missing
+	s       []float64   // all NaN if one of them is not finite
+	m, n, k int64
+	budget  int64 // numbers that a buffer may take
+}
+
+func (d *factors) close() {
+	for _, f := range []*matio.File{d.u, d.v} {
+		if f != nil {
+			f.Close()
+		}
+	}
+}
+
+// openFactors opens the files in dir and compares their shapes with that of input.
+func openFactors(input *matio.File, dir string) (*factors, error) {
+	d := &factors{a: input, m: input.Rows, n: input.Cols, k: min(input.Rows, input.Cols)}
+	if info, err := os.Stat(dir); err != nil {
+		return nil, err
+	} else if !info.IsDir() {
+		return nil, fmt.Errorf("%s is not a folder; name the folder that holds S.npy, U.npy and V.npy", dir)
+	}
+	path := filepath.Join(dir, "S.npy")
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s has no S.npy; name a folder that jmpi svd has written", dir)
+	}
+	var err error
+	if d.s, err = matio.ReadVector(path); isNotFinite(err) {
+		for i := range d.s {
+			d.s[i] = math.NaN()
+		}
+	} else if err != nil {
+		return nil, err
+	}
+	if int64(len(d.s)) != d.k {
+		return nil, fmt.Errorf("%s has %d singular values, a %d×%d matrix has %d; was it made from another input?", path, len(d.s), d.m, d.n, d.k)
+	}
+	if d.u, err = openFactor(filepath.Join(dir, "U.npy"), d.m, d.k); err == nil {
+		d.v, err = openFactor(filepath.Join(dir, "V.npy"), d.n, d.k)
+	}
+	if err != nil {
+		d.close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// openFactor opens a matrix that must be rows×cols, and returns nil if there is no such file.
+func openFactor(path string, rows, cols int64) (*matio.File, error) {
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	f, err := matio.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	if f.Rows != rows || f.Cols != cols {
+		f.Close()
+		return nil, fmt.Errorf("%s is %d×%d instead of %d×%d; was it made from another input?", path, f.Rows, f.Cols, rows, cols)
+	}
+	return f, nil
+}
+
+// isNotFinite tells whether the reason of an error is a NaN or an Inf in a file.
+func isNotFinite(err error) bool {
+	var notFinite *matio.NotFiniteError
+	return errors.As(err, &notFinite)
+}

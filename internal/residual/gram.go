@@ -1,0 +1,94 @@
+package residual
+
+import (
+	"math"
+
+	"jmpi/internal/matio"
+)
+
+// chunk is the number of rows over which inner products are summed without compensation.
+const chunk = 4096
+
+// orthogonality returns ‖QᵀQ − I‖_F / (k·ε) of the matrix Q with k columns in f, 0 for k = 0.
+// It computes as many rows of QᵀQ at a time, right of the diagonal, as fit in the budget.
+func (d *factors) orthogonality(f *matio.File) (float64, error) {
+	if f.Cols == 0 {
+		return 0, nil
+	}
+	k := int(f.Cols)
+	height := int(min(f.Cols, max(1, d.budget/f.Cols)))
+	squares := 0.0
+	for p := 0; p < k; p += height {
+		g := newGram(p, min(p+height, k), k)
+		err := d.panels(f, func(_ int64, q panel) error { g.add(q); return nil })
+		if err != nil {
+			return 0, err
+		}
+		squares += g.departure()
+	}
+	return math.Sqrt(squares) / (float64(k) * epsilon), nil
+}
+
+// gram holds rows p0 ≤ i < p1 and columns p0 ≤ j < k of QᵀQ, of which those right of the diagonal
+// (and some beside it) are computed, as unevaluated sums hi + lo.
+type gram struct {
+	p0, rows, cols int
+	hi, lo         []float64 // rows×cols, column-major
+}
+
+func newGram(p0, p1, k int) gram {
+	g := gram{p0: p0, rows: p1 - p0, cols: k - p0}
+	g.hi, g.lo = make([]float64, g.rows*g.cols), make([]float64, g.rows*g.cols)
+	return g
+}
+
+// add adds the inner products over the rows of a panel of Q.
+func (g gram) add(q panel) {
+	tiles(g.rows, g.cols, func(i0, i1, j0, j1 int) {
+		if j1 <= i0 {
+			return // left of the diagonal
+		}
+		c := make([]float64, (i1-i0)*(j1-j0))
+		a, b := q.data[(g.p0+i0)*q.rows:], q.data[(g.p0+j0)*q.rows:]
+		for r := 0; r < q.rows; r += chunk {
+			innerProducts(i1-i0, j1-j0, min(chunk, q.rows-r), a[r:], q.rows, b[r:], q.rows, c, i1-i0)
+			for j := j0; j < j1; j++ {
+				from, to := i0+j*g.rows, i1+j*g.rows
+				accumulate(g.hi[from:to], g.lo[from:to], c[(j-j0)*(i1-i0):])
+			}
+		}
+	})
+}
+
+// accumulate adds x to hi + lo, collecting in lo what hi cannot hold.
+func accumulate(hi, lo, x []float64) {
+	for i, h := range hi {
+		s := h + x[i]
+		t := s - h
+		lo[i] += (h - (s - t)) + (x[i] - t)
+		hi[i] = s
+	}
+}
+
+// departure returns the sum of the squares of QᵀQ − I over these rows, together with the columns
+// that mirror them.
+func (g gram) departure() float64 {
+	sums := make([]float64, g.cols)
+	parallel(g.cols, func(j int) {
+		for i := range min(j+1, g.rows) {
+			x := g.hi[i+j*g.rows]
+			if i == j {
+				x = (x - 1) + g.lo[i+j*g.rows]
+				sums[j] += x * x
+			} else {
+				x += g.lo[i+j*g.rows]
+				sums[j] += 2 * x * x
+			}
+		}
+	})
+	total := 0.0
+	for _, x := range sums {
+		total += x
+	}
+	return total
+}
