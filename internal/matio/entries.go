@@ -4,6 +4,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // read reads p from a stream of the whole file, and tells whether all its numbers are finite. The places and the
@@ -42,7 +43,7 @@ func (m *market) readArray(p part, lines *lineReader) (bool, error) {
 			i = j + 1
 		}
 		for ; i < m.rows; i++ {
-			fields, err := m.entry(lines, done, 1)
+			fields, err := m.entry(lines, done, "value")
 			if err != nil {
 				return false, err
 			}
@@ -62,13 +63,13 @@ func (m *market) readArray(p part, lines *lineReader) (bool, error) {
 
 // readCoordinate reads the entries of a coordinate file: row and column, 1-based, and a value unless it is a pattern.
 func (m *market) readCoordinate(p part, lines *lineReader) (bool, error) {
-	count := 3
+	names := []string{"row", "column", "value"}
 	if m.field == "pattern" {
-		count = 2
+		names = names[:2]
 	}
 	ok := true
 	for done := range m.entries {
-		fields, err := m.entry(lines, done, count)
+		fields, err := m.entry(lines, done, names...)
 		if err != nil {
 			return false, err
 		}
@@ -87,7 +88,7 @@ func (m *market) readCoordinate(p part, lines *lineReader) (bool, error) {
 			continue
 		}
 		x := 1.0
-		if count == 3 {
+		if len(names) == 3 {
 			if x, err = m.value(lines, fields[2]); err != nil {
 				return false, err
 			}
@@ -97,16 +98,16 @@ func (m *market) readCoordinate(p part, lines *lineReader) (bool, error) {
 	return ok, nil
 }
 
-// entry returns the fields of the next entry, after done entries, of which there must be count.
-func (m *market) entry(lines *lineReader, done int64, count int) (fields [4][]byte, err error) {
+// entry returns the fields of the next entry, after done entries, which must be as many as names.
+func (m *market) entry(lines *lineReader, done int64, names ...string) (fields [4][]byte, err error) {
 	line, err := lines.next()
 	if err == io.EOF {
 		return fields, m.errorf(lines, "the file ends after %d entries; line %d announces %d", done, m.sizeLine, m.entries)
 	} else if err != nil {
 		return fields, err
 	}
-	if n := splitFields(line, fields[:]); n != count {
-		return fields, m.errorf(lines, "expected %d numbers on the line of an entry, found %.60q", count, line)
+	if n := splitFields(line, fields[:]); n != len(names) {
+		return fields, m.errorf(lines, "expected an entry (%s), found %.60q", strings.Join(names, ", "), line)
 	}
 	return fields, nil
 }
