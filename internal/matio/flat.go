@@ -9,9 +9,9 @@ import (
 const (
 	// bufferLen numbers (1 MiB) are gathered before they are transposed: about an L2 cache.
 	bufferLen = 1 << 17
-	// readThrough is the largest gap between segments, in bytes, that is read rather than jumped over:
+	// maxGap is the largest gap between segments, in bytes, that is read rather than jumped over:
 	// a system call costs about as much as copying this many bytes from the page cache.
-	readThrough = 8 << 10
+	maxGap = 8 << 10
 	// tileLines segments at least are in the buffer at once, so that what is written to a column of
 	// the destination fills cache lines; tileLen numbers of each make a tile, whose destination pages fit in the TLB.
 	tileLines, tileLen = 32, 32
@@ -52,7 +52,7 @@ func (f *flat) read(p part) (bool, error) {
 		s.n, s.lines = s.n*s.lines, 1
 	}
 	gap := (f.length - int64(s.n)) * int64(f.dtype.size)
-	through := s.lines > 1 && gap <= readThrough && tileLines*f.length <= bufferLen
+	through := s.lines > 1 && gap <= maxGap && tileLines*f.length <= bufferLen
 	switch {
 	case through:
 		return f.readThrough(s)
