@@ -1,0 +1,95 @@
+package cpu
+
+// #cgo CFLAGS: -std=c11 -O3
+// #cgo LDFLAGS: -lopenblas -lm
+// #include <stdlib.h>
+// #include "kernels.h"
+// void openblas_set_num_threads(int);
+// char *openblas_get_config(void);
+import "C"
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"jmpi/kernels"
+)
+
+// preferredWidth is the width of the narrow block-columns with the fastest sweep: see BenchmarkStep.
+const preferredWidth = 32
+
+// device implements kernels.Backend. All methods are synchronous.
+type device struct {
+	threads int
+	kernels *C.struct_jmpi_kernels
+	memory  memory
+	work    []workspace // one a thread
+}
+
+// Open returns a CPU device: memory of this process and a number of threads, at least one.
+// The results do not depend on the number of threads.
+func Open(threads int) (kernels.Backend, error) { return open(threads, "avx512") }
+
+// open is Open with kernels for the named instruction set at best ("avx512", "avx2" or "generic").
+func open(threads int, instructions string) (kernels.Backend, error) {
+	if threads < 1 {
+		return nil, fmt.Errorf("cpu: open: %w: %d threads, a device needs at least one", kernels.ErrShape, threads)
+	}
+	C.openblas_set_num_threads(1)
+	name := C.CString(instructions)
+	defer C.free(unsafe.Pointer(name))
+	return &device{threads: threads, kernels: C.jmpi_select(name), work: make([]workspace, threads)}, nil
+}
+
+func (d *device) Describe() kernels.Description {
+	var info unix.Sysinfo_t
+	var bytes int64
+	if unix.Sysinfo(&info) == nil {
+		bytes = int64(info.Totalram) * int64(info.Unit)
+	}
+	return kernels.Description{
+		Kind:    "cpu",
+		Name:    processor(),
+		Threads: d.threads,
+		Memory:  bytes,
+		Library: C.GoString(C.openblas_get_config()) + ", own kernels: " + C.GoString(d.kernels.name),
+	}
+}
+
+func (d *device) Limits() kernels.Limits {
+	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes}
+}
+
+// Sync returns at once: no method leaves work behind.
+func (d *device) Sync() error { return nil }
+
+// Close frees all memory of the device.
+func (d *device) Close() error {
+	err := d.memory.close()
+	for i := range d.work {
+		err = errors.Join(err, d.work[i].release())
+	}
+	return err
+}
+
+// processor returns the processor's name as Linux tells it, else the architecture.
+func processor() string {
+	f, err := os.Open("/proc/cpuinfo")
+	if err != nil {
+		return runtime.GOARCH
+	}
+	defer f.Close()
+	for s := bufio.NewScanner(f); s.Scan(); {
+		if key, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
+			return strings.TrimSpace(value)
+		}
+	}
+	return runtime.GOARCH
+}

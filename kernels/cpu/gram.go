@@ -1,0 +1,109 @@
+package cpu
+
+// #include "kernels.h"
+//
+// static void gram(const struct jmpi_kernels *s, struct jmpi_pivot g, double *h, int64_t ldh, int64_t j0, int64_t j1)
+// {
+//	s->gram(g, h, ldh, j0, j1);
+// }
+import "C"
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/blas"
+
+	"jmpi/kernels"
+)
+
+// gramColumns is the number of columns of a Gram matrix that one task forms where there are few problems.
+// The result does not depend on it.
+const gramColumns = 32
+
+func (d *device) Gram(b *kernels.Batch) error {
+	err := checkBatch(b, needs{g: true, r: true})
+	if err == nil {
+		tasks := d.gramTasks(b)
+		err = d.each(len(tasks), func(_ *workspace, i int) error { tasks[i](); return nil })
+	}
+	if err != nil {
+		return fmt.Errorf("cpu: Gram: %w", err)
+	}
+	return nil
+}
+
+// gramTasks cuts the Gram matrices of a batch into independent pieces.
+func (d *device) gramTasks(b *kernels.Batch) []func() {
+	var tasks []func()
+	for i, g := range b.G {
+		h, k := b.R[i], b.G[i].Order()
+		if k > maxOrder {
+			tasks = append(tasks, largeGram(g, h)...)
+			continue
+		}
+		columns := k
+		if len(b.G) < 2*d.threads {
+			columns = gramColumns
+		}
+		for j := 0; j < k; j += columns {
+			tasks = append(tasks, func() {
+				C.gram(d.kernels, cPivot(g), doubles(h.Data), C.int64_t(h.Ld), C.int64_t(j), C.int64_t(min(j+columns, k)))
+			})
+		}
+	}
+	return tasks
+}
+
+// gramBlock is the width of the block-columns into which a large pivot is cut.
+const gramBlock = 256
+
+// largeGram returns the tasks that form h ← [P Q]ᵀ[P Q] block by block through OpenBLAS.
+func largeGram(g kernels.Pivot, h kernels.Panel) []func() {
+	var blocks []kernels.Panel
+	for _, side := range []kernels.Panel{g.P, g.Q} {
+		for j := 0; j < side.N; j += gramBlock {
+			blocks = append(blocks, side.Columns(j, min(j+gramBlock, side.N)))
+		}
+	}
+	var tasks []func()
+	column := 0
+	for j, right := range blocks {
+		row := 0
+		for _, left := range blocks[:j+1] {
+			upper := h.Columns(column, column+right.N).Rows(row, row+left.N)
+			lower := h.Columns(row, row+left.N).Rows(column, column+right.N)
+			tasks = append(tasks, func() {
+				product(upper, left, right)
+				transpose(lower, upper)
+			})
+			row += left.N
+		}
+		column += right.N
+	}
+	return tasks
+}
+
+// product forms h ← aᵀ·b; row-major, hᵀ = bᵀ·a.
+func product(h, a, b kernels.Panel) {
+	if a.M == 0 {
+		for j := range h.N {
+			clear(column(h, j))
+		}
+		return
+	}
+	openblas.Dgemm(blas.NoTrans, blas.Trans, b.N, a.N, a.M, 1, elements(b), b.Ld, elements(a), a.Ld, 0, elements(h), h.Ld)
+}
+
+// transpose sets dst ← srcᵀ. If they are the same block, its upper triangle counts.
+func transpose(dst, src kernels.Panel) {
+	d, s := elements(dst), elements(src)
+	for j := range src.N {
+		last := src.M
+		if dst.Data == src.Data {
+			last = j
+		}
+		for i := range last {
+			d[j+i*dst.Ld] = s[i+j*src.Ld]
+		}
+	}
+}

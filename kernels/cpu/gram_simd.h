@@ -1,0 +1,59 @@
+// The Gram kernel ([Nov15, Alg. 4.1]), included once for every instruction set. Each element of the Gram matrix is a
+// sum over chunks of GRAM_ROWS rows, in order; a chunk is summed in LANES interleaved chains of fused
+// multiply-adds, whose sums are added pairwise. So the result does not depend on the tiles.
+
+#define GRAM_ROWS 256 // 24 columns of a chunk fit in a first-level cache of 48 KiB
+#define GRAM_BLOCK 12 // columns that stay in the first-level cache; a multiple of GRAM_I
+#define GRAM_SUMS ((GRAM_I * GRAM_J + LANES - 1) / LANES * LANES)
+
+// gram_tile forms the products of GRAM_I columns x with GRAM_J columns y over rows r0 … r1−1.
+INLINE void gram_tile(int64_t r0, int64_t r1, double *const *x, double *const *y, double *sums)
+{
+	v8 acc[GRAM_SUMS];
+	for (int s = 0; s < GRAM_SUMS; s++)
+		acc[s] = v8_set1(0);
+	int64_t r = r0;
+	for (; r + LANES <= r1; r += LANES) {
+		v8 u[GRAM_I];
+		for (int i = 0; i < GRAM_I; i++)
+			u[i] = v8_load(x[i] + r);
+		for (int j = 0; j < GRAM_J; j++) {
+			v8 v = v8_load(y[j] + r);
+			for (int i = 0; i < GRAM_I; i++)
+				acc[i + j * GRAM_I] = v8_fma(u[i], v, acc[i + j * GRAM_I]);
+		}
+	}
+	if (r < r1)
+		for (int j = 0; j < GRAM_J; j++)
+			for (int i = 0; i < GRAM_I; i++)
+				acc[i + j * GRAM_I] = v8_fma(v8_load_part(x[i] + r, (int)(r1 - r)),
+							     v8_load_part(y[j] + r, (int)(r1 - r)), acc[i + j * GRAM_I]);
+	for (int s = 0; s < GRAM_SUMS; s += LANES)
+		v8_store(sums + s, v8_sum8(acc + s));
+}
+
+static void gram(struct jmpi_pivot g, double *h, int64_t ldh, int64_t j0, int64_t j1)
+{
+	double *c[JMPI_MAX_ORDER + LANES];
+	columns_of(g, c);
+	for (int64_t j = g.np + g.nq; j < g.np + g.nq + LANES; j++)
+		c[j] = c[0]; // a tile may reach beyond the last column; what it finds there is not used
+
+	for (int64_t j = j0; j < j1; j++)
+		memset(h + j * ldh, 0, (size_t)(j + 1) * sizeof *h);
+	for (int64_t r0 = 0; r0 < g.m; r0 += GRAM_ROWS) {
+		int64_t r1 = r0 + GRAM_ROWS < g.m ? r0 + GRAM_ROWS : g.m;
+		for (int64_t block = 0; block < j1; block += GRAM_BLOCK)
+			for (int64_t tj = j0; tj < j1; tj += GRAM_J)
+				for (int64_t ti = block; ti < block + GRAM_BLOCK && ti < tj + GRAM_J && ti < j1; ti += GRAM_I) {
+					double sums[GRAM_SUMS];
+					gram_tile(r0, r1, c + ti, c + tj, sums);
+					for (int64_t j = tj; j < tj + GRAM_J && j < j1; j++)
+						for (int64_t i = ti; i < ti + GRAM_I && i <= j; i++)
+							h[i + j * ldh] += sums[i - ti + (j - tj) * GRAM_I];
+				}
+	}
+	for (int64_t j = j0; j < j1; j++)
+		for (int64_t i = 0; i < j; i++)
+			h[j + i * ldh] = h[i + j * ldh];
+}

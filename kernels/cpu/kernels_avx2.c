@@ -1,0 +1,11 @@
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
+#pragma GCC target("arch=x86-64-v3")
+
+#define INSTRUCTIONS avx2
+#define MULTIPLY_VECTORS 1 // a tile of the product: rows in vectors of 8, columns
+#define MULTIPLY_COLUMNS 6
+#define GRAM_I 2 // a tile of the Gram matrix
+#define GRAM_J 3
+#include "all_simd.h"
+
+#endif

@@ -1,0 +1,134 @@
+package cpu
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"jmpi/kernels"
+)
+
+// memory keeps the device's allocations: anonymous mappings outside the Go heap, so that panels
+// may be handed to C and to MPI as they are, and freed at once.
+type memory struct {
+	mu     sync.Mutex
+	blocks map[kernels.Address][]byte
+}
+
+// mapZeroed maps bytes > 0 of zeroed memory, aligned to a page.
+func mapZeroed(bytes int64) ([]byte, error) {
+	if int64(int(bytes)) != bytes {
+		return nil, fmt.Errorf("%w: %d bytes", kernels.ErrMemory, bytes)
+	}
+	b, err := unix.Mmap(-1, 0, int(bytes), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANONYMOUS)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %d bytes: mmap: %w", kernels.ErrMemory, bytes, err)
+	}
+	// Large pages spare address translations on columns that lie far apart; without them it is only slower.
+	_ = unix.Madvise(b, unix.MADV_HUGEPAGE)
+	return b, nil
+}
+
+func (m *memory) alloc(bytes int64) (kernels.Address, error) {
+	if bytes < 0 {
+		return 0, fmt.Errorf("%w: %d bytes", kernels.ErrShape, bytes)
+	}
+	b, err := mapZeroed(max(bytes, 1))
+	if err != nil {
+		return 0, err
+	}
+	a := kernels.Address(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.blocks == nil {
+		m.blocks = make(map[kernels.Address][]byte)
+	}
+	m.blocks[a] = b
+	return a, nil
+}
+
+func (m *memory) free(a kernels.Address) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, ok := m.blocks[a]
+	if !ok {
+		return fmt.Errorf("%w: %#x", kernels.ErrAddress, uintptr(a))
+	}
+	delete(m.blocks, a)
+	return unix.Munmap(b)
+}
+
+func (m *memory) close() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var err error
+	for _, b := range m.blocks {
+		err = errors.Join(err, unix.Munmap(b))
+	}
+	m.blocks = nil
+	return err
+}
+
+func (d *device) Alloc(bytes int64) (kernels.Address, error) {
+	a, err := d.memory.alloc(bytes)
+	if err != nil {
+		return 0, fmt.Errorf("cpu: alloc: %w", err)
+	}
+	return a, nil
+}
+
+func (d *device) Free(a kernels.Address) error {
+	if err := d.memory.free(a); err != nil {
+		return fmt.Errorf("cpu: free: %w", err)
+	}
+	return nil
+}
+
+// workspace is scratch memory of one thread, which grows as needed.
+type workspace struct{ block []byte }
+
+// floats returns n elements of scratch memory, aligned to a page, contents undefined.
+func (w *workspace) floats(n int) ([]float64, error) {
+	bytes := int64(n) * kernels.WordBytes
+	if int64(len(w.block)) < bytes {
+		if err := w.release(); err != nil {
+			return nil, err
+		}
+		b, err := mapZeroed(bytes)
+		if err != nil {
+			return nil, err
+		}
+		w.block = b
+	}
+	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(w.block))), n), nil
+}
+
+func (w *workspace) release() error {
+	if w.block == nil {
+		return nil
+	}
+	b := w.block
+	w.block = nil
+	return unix.Munmap(b)
+}
+
+// floats returns the n elements at address a, which lies outside the Go heap.
+func floats(a kernels.Address, n int) []float64 {
+	return unsafe.Slice(*(**float64)(unsafe.Pointer(&a)), n)
+}
+
+// elements returns the panel's memory from its first to its last element.
+func elements(p kernels.Panel) []float64 {
+	if p.M == 0 || p.N == 0 {
+		return nil
+	}
+	return floats(p.Data, p.Ld*(p.N-1)+p.M)
+}
+
+// column returns column j of the panel.
+func column(p kernels.Panel, j int) []float64 {
+	return floats(p.Data+kernels.Address(j*p.Ld*kernels.WordBytes), p.M)
+}

@@ -1,0 +1,73 @@
+// The postmultiplication kernel ([Nov15, Alg. 4.2]), included once for every instruction set.
+// Each element of the product is one chain of fused multiply-adds over l = 0 … k−1, whatever the tile.
+
+#define PANEL (LANES * MULTIPLY_VECTORS) // rows of a packed panel
+
+// pack_t packs the k×k matrix t in slices of MULTIPLY_COLUMNS columns, row by row, the last slice padded with zeros.
+INLINE void pack_t(int64_t k, const double *t, int64_t ldt, double *out)
+{
+	for (int64_t j = 0; j < k; j += MULTIPLY_COLUMNS)
+		for (int64_t l = 0; l < k; l++)
+			for (int64_t c = j; c < j + MULTIPLY_COLUMNS; c++)
+				*out++ = c < k ? t[l + c * ldt] : 0;
+}
+
+// pack_panel copies rows of column c[j], j < k, to out: PANEL rows of column after column, the rows from `rows` on zero.
+INLINE void pack_panel(int64_t rows, int64_t k, double *const *c, int64_t i0, double *out)
+{
+	for (int64_t j = 0; j < k; j++, out += PANEL) {
+		const double *x = c[j] + i0;
+		for (int64_t i = 0; i < PANEL; i += LANES)
+			v8_store(out + i, rows - i >= LANES ? v8_load(x + i)
+					  : rows > i        ? v8_load_part(x + i, (int)(rows - i))
+							    : v8_set1(0));
+	}
+}
+
+// tile multiplies a packed panel by one packed slice of t into rows i0 … of the columns c[j], j < columns.
+INLINE void tile(int64_t rows, int64_t k, const double *a, const double *t, double *const *c, int64_t columns, int64_t i0)
+{
+	v8 acc[MULTIPLY_COLUMNS][MULTIPLY_VECTORS];
+	for (int j = 0; j < MULTIPLY_COLUMNS; j++)
+		for (int v = 0; v < MULTIPLY_VECTORS; v++)
+			acc[j][v] = v8_set1(0);
+	for (int64_t l = 0; l < k; l++, a += PANEL, t += MULTIPLY_COLUMNS) {
+		v8 x[MULTIPLY_VECTORS];
+		for (int v = 0; v < MULTIPLY_VECTORS; v++)
+			x[v] = v8_load(a + v * LANES);
+		for (int j = 0; j < MULTIPLY_COLUMNS; j++) {
+			v8 b = v8_set1(t[j]);
+			for (int v = 0; v < MULTIPLY_VECTORS; v++)
+				acc[j][v] = v8_fma(x[v], b, acc[j][v]);
+		}
+	}
+	for (int j = 0; j < MULTIPLY_COLUMNS; j++)
+		for (int v = 0; v < MULTIPLY_VECTORS; v++) {
+			int64_t left = rows - v * LANES;
+			if (j >= columns || left <= 0)
+				continue;
+			double *y = c[j] + i0 + v * LANES;
+			if (left >= LANES)
+				v8_store(y, acc[j][v]);
+			else
+				v8_store_part(y, acc[j][v], (int)left);
+		}
+}
+
+static void multiply(struct jmpi_pivot g, const double *t, int64_t ldt, double *work)
+{
+	int64_t k = g.np + g.nq;
+	double *panels = work + k * (k + MULTIPLY_COLUMNS), *c[JMPI_MAX_ORDER];
+	columns_of(g, c);
+	pack_t(k, t, ldt, work);
+	for (int64_t chunk = 0; chunk < g.m; chunk += JMPI_MULTIPLY_ROWS) {
+		int64_t end = chunk + JMPI_MULTIPLY_ROWS < g.m ? chunk + JMPI_MULTIPLY_ROWS : g.m;
+		double *a = panels;
+		for (int64_t i = chunk; i < end; i += PANEL, a += PANEL * k)
+			pack_panel(end - i, k, c, i, a);
+		a = panels;
+		for (int64_t i = chunk; i < end; i += PANEL, a += PANEL * k)
+			for (int64_t j = 0; j < k; j += MULTIPLY_COLUMNS)
+				tile(end - i, k, a, work + j * k, c + j, k - j, i);
+	}
+}

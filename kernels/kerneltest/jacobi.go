@@ -1,0 +1,228 @@
+package kerneltest
+
+import (
+	"math"
+	"testing"
+
+	"jmpi/kernels"
+)
+
+// jacobi runs the method on copies of the factors and returns the tallies, R·T and T.
+func jacobi(t *testing.T, b kernels.Backend, factors []matrix, o kernels.JacobiOptions) (tally []kernels.Tally, r, tr []matrix) {
+	t.Helper()
+	s := newFactors(t, b, factors)
+	must(t, b.Jacobi(&s.Batch, o))
+	for i := range factors {
+		r, tr = append(r, s.r[i].download()), append(tr, s.tr[i].download())
+	}
+	return s.Tally, r, tr
+}
+
+// Rotations tests single rotations bit by bit against kernels.Rotation. The factor is block-diagonal with blocks
+// [a b; 0 c], whose Gram matrices [a² ab; ab b²+c²] are rounded in one way only, and the only p-step meets each block once.
+func Rotations(t *testing.T, b kernels.Backend) {
+	rnd := newRand(5)
+	for _, blocks := range []int{1, 3, 8, 9, 13} {
+		k := 2 * blocks
+		s := &kernels.Schedule{Order: k}
+		for p := int32(0); int(p) < k; p += 2 {
+			s.Pairs = append(s.Pairs, p, p+1)
+		}
+		for range 40 {
+			r := newMatrix(k, k)
+			for p := 0; p < k; p += 2 {
+				x, y, z := 1+rnd.Float64(), rnd.NormFloat64()*math.Pow(2, -40*rnd.Float64()), math.Pow(2, 20*(rnd.Float64()-0.5))
+				switch rnd.IntN(8) {
+				case 0:
+					y = 0 // orthogonal columns
+				case 1:
+					z = math.Sqrt(x*x - y*y) // nearly equal norms: cot 2φ ≈ 0
+				case 2:
+					z = math.Pow(2, 250*(rnd.Float64()-1)) // cot 2φ up to 2²⁹⁰
+				}
+				r.set(p, p, x)
+				r.set(p, p+1, y)
+				r.set(p+1, p+1, z)
+			}
+			want := identity(k)
+			tally := oneSweep(r.clone(), want, s)
+			got, _, tr := jacobi(t, b, []matrix{r}, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1})
+			if got[0] != tally {
+				t.Fatalf("%d blocks: tally %+v, want %+v", blocks, got[0], tally)
+			}
+			for i, v := range want.a {
+				if v != tr[0].a[i] { // equal, but for the sign of zeros
+					t.Fatalf("%d blocks: element %d of T is %v, want %v", blocks, i, tr[0].a[i], v)
+				}
+			}
+		}
+	}
+}
+
+// Jacobi tests full sweeps: T orthogonal, R·T right, its columns orthogonal and sorted.
+func Jacobi(t *testing.T, b kernels.Backend) {
+	rnd := newRand(6)
+	for _, k := range []int{1, 2, 3, 8, 15, 16, 31, 33, 64, 95, 128} {
+		if k > b.Limits().PointwiseOrder {
+			continue
+		}
+		order := k + k%2
+		full := kernels.JacobiOptions{Schedule: roundRobin(order + 4), MaxSweeps: 30} // a longer schedule than needed
+		random, graded, zero, double := randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k)
+		for j := range k {
+			graded.scaleColumn(j, math.Pow(10, -150*rnd.Float64()))
+		}
+		zero.scaleColumn(k/2, 0)
+		copy(double.column(k-1), double.column(0))
+		names := []string{"random", "graded", "zero column", "duplicate column", "identity", "zero", "smaller"}
+		factors := []matrix{random, graded, zero, double, identity(k), newMatrix(k, k), randomUpper(rnd, max(k-1, 1))}
+		tally, r, tr := jacobi(t, b, factors, full)
+		for i, x := range factors {
+			t.Run(names[i], func(t *testing.T) { checkJacobi(t, x, r[i], tr[i], tally[i], i == 3) })
+		}
+		for _, i := range []int{4, 5} { // I and 0: nothing to do
+			if tally[i] != (kernels.Tally{}) {
+				t.Errorf("k = %d, factor %d: tally %+v, want none", k, i, tally[i])
+			}
+			equal(t, tr[i], identity(k))
+			equal(t, r[i], factors[i])
+		}
+	}
+	rising := newMatrix(9, 9) // orthogonal, but in the wrong order
+	for j := range 9 {
+		rising.set(j, j, float64(j+1))
+	}
+	tally, r, tr := jacobi(t, b, []matrix{rising}, kernels.JacobiOptions{Schedule: roundRobin(10), MaxSweeps: 1})
+	if tally[0].Rotations != 0 || tally[0].Proper != 0 || tally[0].Changed != 1 {
+		t.Errorf("sort only: tally %+v", tally[0])
+	}
+	equal(t, tr[0].abs(), tr[0]) // a permutation
+	equal(t, r[0], rising.times(tr[0]))
+}
+
+// checkJacobi tests T and R·T for the factor x. Where columns of x are dependent, elements of T that ought to be
+// zero are as large as rounding errors of 1, so R·T is compared less strictly.
+func checkJacobi(t *testing.T, x, r, tr matrix, tally kernels.Tally, dependent bool) {
+	t.Helper()
+	k := x.n
+	if e := orthogonality(tr); !(e <= 8*math.Sqrt(float64(k))*2*eps) {
+		t.Errorf("k = %d: max|TᵀT − I| = %g", k, e)
+	}
+	want, bound := x.times(tr), x.abs().times(tr.abs())
+	if dependent {
+		bound = x.abs().times(ones(k))
+	}
+	norms := make([]float64, k)
+	for j := range k {
+		norms[j] = kernels.Norm2(r.column(j))
+		for i := range k {
+			if e := math.Abs(r.at(i, j) - want.at(i, j)); !(e <= 40*float64(k)*eps*(bound.at(i, j)+norms[j])) {
+				t.Fatalf("k = %d: R·T(%d,%d) = %g, want %g", k, i, j, r.at(i, j), want.at(i, j))
+			}
+		}
+	}
+	for j := 1; j < k; j++ {
+		if norms[j] > norms[j-1]*(1+8*float64(k)*eps) { // equal norms may be computed as if out of order
+			t.Errorf("k = %d: columns %d, %d not sorted: norms %g, %g", k, j-1, j, norms[j-1], norms[j])
+		}
+	}
+	for j := range k {
+		for i := range j {
+			if norms[j] <= 0x1p-950*norms[0] { // zero, or what rotations leave of a dependent column
+				continue
+			}
+			c := math.Abs(dotScaled(r.column(i), r.column(j), norms[i], norms[j]))
+			if !(c <= 4*kernels.Tolerance(k)) {
+				t.Fatalf("k = %d: cosine of columns %d, %d is %g", k, i, j, c)
+			}
+		}
+	}
+	if tally.Proper > tally.Rotations || tally.Rotations > 0 && tally.Changed != 1 {
+		t.Errorf("k = %d: tally %+v", k, tally)
+	}
+}
+
+// dotScaled returns Σ(xᵢ/a)(yᵢ/b).
+func dotScaled(x, y []float64, a, b float64) float64 {
+	var s float64
+	for i := range x {
+		s += x[i] / a * (y[i] / b)
+	}
+	return s
+}
+
+// JacobiSweep tests one sweep against the same sweep in plain Go: the same rotations, T equal up to
+// rounding errors, tallies added to what was there.
+func JacobiSweep(t *testing.T, b kernels.Backend) {
+	rnd := newRand(7)
+	for _, k := range []int{2, 5, 16, 32, 63, 64} {
+		s := roundRobin(k + k%2)
+		x := randomUpper(rnd, k)
+		r, tr := x.clone(), identity(k)
+		want := oneSweep(r, tr, s)
+		f := newFactors(t, b, []matrix{x})
+		f.Tally[0] = kernels.Tally{Rotations: 100, Proper: 10, Changed: 0, Broken: 1}
+		must(t, b.Jacobi(&f.Batch, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1}))
+		got, gotR := f.tr[0].download(), f.r[0].download()
+		want.Rotations += 100
+		want.Proper += 10
+		want.Broken = 1
+		if f.Tally[0] != want {
+			t.Errorf("k = %d: tally %+v, want %+v", k, f.Tally[0], want)
+		}
+		for i := range tr.a {
+			if math.Abs(got.a[i]-tr.a[i]) > 1e-12 || math.Abs(gotR.a[i]-r.a[i]) > 1e-12 {
+				t.Fatalf("k = %d: element %d: T %g, R·T %g, want %g, %g", k, i, got.a[i], gotR.a[i], tr.a[i], r.a[i])
+			}
+		}
+	}
+}
+
+// JacobiAccuracy tests that the singular values of a factor with graded columns are right to their last digits,
+// however small they are.
+func JacobiAccuracy(t *testing.T, b kernels.Backend) {
+	const k = 16
+	rnd := newRand(8)
+	for _, decades := range []float64{0, 12, 30, 150, 250} {
+		for _, sorted := range []bool{true, false} {
+			x := randomUpper(rnd, k)
+			for j := range k {
+				at := float64(j) / (k - 1)
+				if !sorted {
+					at = rnd.Float64()
+				}
+				x.scaleColumn(j, math.Pow(10, -decades*at))
+			}
+			want := singularValues(x)
+			_, r, _ := jacobi(t, b, []matrix{x}, kernels.JacobiOptions{Schedule: roundRobin(k), MaxSweeps: 30})
+			var worst float64
+			for j := range k {
+				worst = math.Max(worst, math.Abs(kernels.Norm2(r[0].column(j))/want[j]-1))
+			}
+			if !(worst <= 100*eps) {
+				t.Errorf("%g decades, sorted %t: relative error %g", decades, sorted, worst)
+			}
+		}
+	}
+}
+
+// JacobiScale tests that a factor times 2^e has the same T, bit by bit, and R·T times 2^e.
+func JacobiScale(t *testing.T, b kernels.Backend) {
+	const k = 31
+	x := randomUpper(newRand(9), k)
+	o := kernels.JacobiOptions{Schedule: roundRobin(k + 1), MaxSweeps: 30}
+	tally, r, tr := jacobi(t, b, []matrix{x}, o)
+	for _, e := range []int{-900, -600, 300, 1000} {
+		y, want := x.clone(), r[0].clone()
+		for j := range k {
+			y.scaleColumn(j, math.Ldexp(1, e))
+			want.scaleColumn(j, math.Ldexp(1, e))
+		}
+		gotTally, gotR, gotT := jacobi(t, b, []matrix{y}, o)
+		if gotTally[0] != tally[0] {
+			t.Errorf("2^%d: tally %+v, want %+v", e, gotTally[0], tally[0])
+		}
+		equal(t, gotT[0], tr[0])
+		equal(t, gotR[0], want)
+	}
+}

@@ -1,0 +1,59 @@
+package kernels
+
+import "math"
+
+// Epsilon is the unit roundoff of float64 with rounding to nearest, ε = 2⁻⁵³ ([Nov15, App. A]).
+const Epsilon = 0x1p-53
+
+// bigCot bounds from above those |cot 2φ| for which √(cot²2φ + 1) must be computed: beyond √(2/ε) = 2²⁷
+// it rounds to |cot 2φ| itself, and cot²2φ cannot overflow where it is not used ([Nov15, §4.3.1]).
+const bigCot = 0x1p27
+
+// Tolerance returns c(ε) = ε·√k, the bound on the cosine of the angle between two columns of a factor of
+// order k that pass for orthogonal ([Nov15, §4.3, subphase 2]).
+func Tolerance(k int) float64 { return Epsilon * math.Sqrt(float64(k)) }
+
+// NeedsRotation tells whether two columns with the Gram matrix [hpp hpq; hpq hqq] fail the criterion of relative
+// orthogonality, |hpq| ≤ tol·√hpp·√hqq. A zero column is orthogonal to all others, and so is one whose hpp or
+// hqq lies below the normal range or is not finite: no rotation can be computed from it.
+func NeedsRotation(hpp, hqq, hpq, tol float64) bool {
+	const smallest = 0x1p-1022
+	return hpp >= smallest && hqq >= smallest && math.Abs(hpq) > tol*math.Sqrt(hpp)*math.Sqrt(hqq)
+}
+
+// Rotation returns the trigonometric Jacobi rotation that makes the columns x, y with xᵀx = hpp, yᵀy = hqq
+// and xᵀy = hpq ≠ 0 orthogonal ([Nov15, (4.1), (4.3)–(4.5)], |φ| ≤ π/4):
+//
+//	cot 2φ = (hqq − hpp)/(2·hpq),  |cot φ| = |cot 2φ| + √(cot²2φ + 1),  tan φ = sgn(cot 2φ)/|cot φ|.
+//
+// The cosine comes as delta = 1 − cos φ = t²/(s·(1+s)) with t = tan φ, s = √(1+t²), because a computed
+// 1/√(1+t²) has a biased error. The columns are rotated by RotateDelta. A rotation is proper if fl(1−delta) ≠ 1.
+func Rotation(hpp, hqq, hpq float64) (tan, delta float64, proper bool) {
+	cot2 := 0.5 * ((hqq - hpp) / hpq)
+	a := math.Abs(cot2)
+	cot := a + a
+	if a < bigCot {
+		cot = a + math.Sqrt(math.FMA(a, a, 1))
+	}
+	tan = math.Copysign(1/cot, cot2)
+	s := math.Sqrt(math.FMA(tan, tan, 1))
+	delta = (tan * tan) / (s * (1 + s))
+	return tan, delta, 1-delta != 1
+}
+
+// RotateDelta returns cos φ·(x − tan φ·y) and cos φ·(y + tan φ·x), with cos φ = 1 − delta.
+func RotateDelta(x, y, tan, delta float64) (xr, yr float64) {
+	u := math.FMA(-tan, y, x)
+	v := math.FMA(tan, x, y)
+	return math.FMA(-delta, u, u), math.FMA(-delta, v, v)
+}
+
+// Diagonal returns the squared norms of the two columns after the rotation,
+//
+//	h'pp = hpp − tan φ·hpq,  h'qq = hqq + tan φ·hpq.
+//
+// The columns are swapped if h'pp < h'qq, which sorts them by non-increasing norm. [Nov15, §4.3, subphase 5]
+// has the signs of tan φ the other way round, which does not agree with its (4.1) and (4.3).
+func Diagonal(hpp, hqq, hpq, tan float64) (dpp, dqq float64) {
+	return math.FMA(-tan, hpq, hpp), math.FMA(tan, hpq, hqq)
+}
