@@ -1,0 +1,114 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/ebitengine/purego"
+)
+
+// find sets *function to a routine of an opened library, or of this process itself (purego.RTLD_DEFAULT).
+func find[F any](library uintptr, name string, function *F) bool {
+	address, err := purego.Dlsym(library, name)
+	if err != nil {
+		return false
+	}
+	purego.RegisterFunc(function, address)
+	return true
+}
+
+// mpiLibrary returns the name and version of the linked MPI library, which tells them without being started.
+func mpiLibrary() string {
+	var version func(text []byte, length *int32) int32
+	if !find(purego.RTLD_DEFAULT, "MPI_Get_library_version", &version) {
+		return "a library that does not tell its version"
+	}
+	text := make([]byte, 1<<13) // MPI_MAX_LIBRARY_VERSION_STRING is 256 or 8192
+	var length int32
+	if version(text, &length) != 0 || int(length) > len(text) {
+		return "a library that does not tell its version"
+	}
+	return strings.Join(strings.Fields(strings.TrimRight(string(text[:length]), "\x00")), " ")
+}
+
+// cudaAwareness returns what the MPI library says of itself, which may be wrong.
+func cudaAwareness() string {
+	var query func() int32
+	switch {
+	case !find(purego.RTLD_DEFAULT, "MPIX_Query_cuda_support", &query):
+		return "does not say whether it takes CUDA memory"
+	case query() == 1:
+		return "says that it takes CUDA memory"
+	}
+	return "says that it takes no CUDA memory"
+}
+
+// gpus returns the number and the names of the NVIDIA GPUs, or why there are none.
+func gpus() string {
+	const library = "libcuda.so.1"
+	cuda, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
+	if err != nil {
+		return "none (" + library + " not found)"
+	}
+	var start func(flags uint32) int32
+	var count func(n *int32) int32
+	var device func(device *int32, ordinal int32) int32
+	var name func(text []byte, size, device int32) int32
+	if !find(cuda, "cuInit", &start) || !find(cuda, "cuDeviceGetCount", &count) ||
+		!find(cuda, "cuDeviceGet", &device) || !find(cuda, "cuDeviceGetName", &name) {
+		return "none (" + library + " lacks routines of the driver interface)"
+	}
+	if code := start(0); code != 0 {
+		return fmt.Sprintf("none (cuInit: error %d)", code)
+	}
+	var n int32
+	if code := count(&n); code != 0 {
+		return fmt.Sprintf("none (cuDeviceGetCount: error %d)", code)
+	}
+	lines := []string{fmt.Sprint(n)}
+	for i := range n {
+		var d int32
+		text := make([]byte, 256)
+		if device(&d, i) == 0 && name(text, int32(len(text)), d) == 0 {
+			title, _, _ := strings.Cut(string(text), "\x00")
+			lines = append(lines, fmt.Sprintf("%d: %s", i, title))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// readMemory returns the kernel's figures of the memory in bytes, by name.
+func readMemory() map[string]int64 {
+	f, err := os.Open("/proc/meminfo")
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	return parseMemory(f)
+}
+
+// parseMemory reads lines "MemTotal:  16384 kB".
+func parseMemory(r io.Reader) map[string]int64 {
+	bytes := map[string]int64{}
+	for lines := bufio.NewScanner(r); lines.Scan(); {
+		name, value, _ := strings.Cut(lines.Text(), ":")
+		var n int64
+		var unit string
+		if _, err := fmt.Sscan(value, &n, &unit); err == nil && unit == "kB" {
+			bytes[name] = n << 10
+		}
+	}
+	return bytes
+}
+
+func memoryText(bytes map[string]int64) string {
+	const gib = 1 << 30
+	total, available := bytes["MemTotal"], bytes["MemAvailable"]
+	if total == 0 {
+		return "unknown"
+	}
+	return fmt.Sprintf("%.1f GiB, %.1f GiB available", float64(total)/gib, float64(available)/gib)
+}
