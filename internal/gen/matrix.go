@@ -130,6 +130,9 @@ func (a *Matrix) Columns(j0, j1 int64, dst []float64, ld int) error {
 	if j0 < 0 || j1 < j0 || j1 > a.Cols {
 		return fmt.Errorf("gen: columns %d to %d of a matrix with %d", j0, j1, a.Cols)
 	}
+	if m == 0 {
+		return nil
+	}
 	if ld < m || n > 0 && len(dst) < ld*(n-1)+m {
 		return fmt.Errorf("gen: %d columns of %d rows do not fit in %d numbers with leading dimension %d", n, m, len(dst), ld)
 	}

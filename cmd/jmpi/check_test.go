@@ -1,0 +1,86 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"jmpi/internal/matio"
+)
+
+// output runs a command line and returns its exit code and what it printed on stdout.
+func output(t *testing.T, args ...string) (int, string) {
+	t.Helper()
+	stdout := os.Stdout
+	defer func() { os.Stdout = stdout }()
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	os.Stdout = w
+	code := run(args)
+	w.Close()
+	text, err := io.ReadAll(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return code, string(text)
+}
+
+// The decomposition of a diagonal matrix is known: this one has σ = 4, 1e-3.
+func TestCheckCommand(t *testing.T) {
+	dir := t.TempDir()
+	input, results := filepath.Join(dir, "a.npy"), filepath.Join(dir, "a.svd")
+	matrix := func(path string, x ...float64) {
+		t.Helper()
+		w, err := matio.CreateNpy(path, 2, 2)
+		if err == nil {
+			err = w.WriteColumns(0, x, 2, 2)
+		}
+		if err == nil {
+			err = w.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	vector := func(path string, x ...float64) {
+		t.Helper()
+		if err := matio.WriteVector(path, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Mkdir(results, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	matrix(input, 1e-3, 0, 0, 4)
+	if code, _ := output(t, "check", input, results); code != exitInput {
+		t.Errorf("without S.npy: exit code %d", code)
+	}
+	vector(filepath.Join(results, "S.npy"), 4, 1e-3)
+	matrix(filepath.Join(results, "U.npy"), 0, 1, 1, 0)
+	matrix(filepath.Join(results, "V.npy"), 0, 1, 1, 0)
+	expect := func(what string, code int, last string, args ...string) {
+		t.Helper()
+		got, text := output(t, append([]string{"check", input, results}, args...)...)
+		if got != code || !strings.HasSuffix(text, last) {
+			t.Errorf("%s: exit code %d, printed\n%s", what, got, text)
+		}
+	}
+	expect("right", exitDone, "sign = 0  PASSED\nPASSED\n")
+	vector(filepath.Join(dir, "a.sigma.npy"), 4, 1.000001e-3)
+	expect("wrong σ", exitCheckFailed, "sigma = 1e-06  FAILED\nFAILED\n")
+	expect("wrong σ, large tolerance", exitDone, "sigma = 1e-06  PASSED\nPASSED\n", "--sigma-tol", "1e-5")
+	expect("impossible tolerance", exitUsage, "", "--sigma-tol", "-1")
+	if err := os.Remove(filepath.Join(results, "V.npy")); err != nil {
+		t.Fatal(err)
+	}
+	expect("missing V", exitDone, "PASSED\n", "--sigma-tol", "1e-5")
+	vector(filepath.Join(results, "S.npy"), 4)
+	expect("S too short", exitInput, "")
+	if code, _ := output(t, "check", filepath.Join(dir, "absent.npy"), results); code != exitInput {
+		t.Errorf("missing input: exit code %d", code)
+	}
+}

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"jmpi/internal/gen"
+	"jmpi/internal/matio"
+)
+
+// genFlags are the flags of gen.
+type genFlags struct {
+	output   string
+	shape    string
+	positive int64
+	options  gen.Options
+}
+
+func newGenCommand() *cobra.Command {
+	var f genFlags
+	cmd := &cobra.Command{
+		Use:   "gen KIND -o FILE.npy --shape MxN",
+		Short: "write a test matrix, with its singular values where they are known",
+		Long: `Write a test matrix of float64 to FILE.npy. The same kind, flags and seed always give the same bits. KIND is one of
+
+  gauss, uniform            independent entries, N(0,1) or uniform in [-1,1)
+  geometric, arithmetic     U·Σ·Vᵀ, singular values from 1 to 1/cond (default cond 1e4) in that progression
+  graded-cols, graded-rows  B·D, D·B: B well conditioned, D from 1 to 1/cond (default cond 1e12), in random
+  graded-both               order unless --sorted; D₁·B·D₂
+  hilbert, kahan            the classical ones, square
+  lowrank                   a product that has exactly the rank --rank (default min(m,n)/4)
+  spectrum1 … spectrum4     square factors G of symmetric matrices A = G·J·Gᵀ with the eigenvalues Λ of
+                            Novaković (SISC 2015), section 6; A is indefinite for 1 and 3
+
+Beside FILE.npy stand FILE.sigma.npy with the singular values, non-increasing, if they are known to a relative
+error of 5e-11 in spite of the rounding of the matrix to double, which perturbs each by up to
+1.1e-16·‖A‖_F; and for the spectra FILE.lambda.npy (Λ, non-increasing) and FILE.signature.npy
+(the diagonal of J). Under mpirun only rank 0 writes.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			if cmd.Flags().Changed("positive") {
+				f.options.Positive = &f.positive
+			}
+			if err := f.validate(cmd.Flags().Changed); err != nil {
+				return err
+			}
+			if !onRankZero() {
+				return nil
+			}
+			return generate(args[0], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.output, "output", "o", "", "file to write, NAME.npy; replaced if it exists")
+	flags.StringVar(&f.shape, "shape", "", "rows and columns, as 1000x500")
+	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the random numbers")
+	flags.Float64Var(&f.options.Cond, "cond", 0, "ratio of the largest to the smallest singular value, or of the grading")
+	flags.Int64Var(&f.options.Rank, "rank", 0, "rank of lowrank")
+	flags.Int64Var(&f.positive, "positive", 0, "number of positive eigenvalues of spectrum1 and spectrum3 (default: by chance)")
+	flags.BoolVar(&f.options.Sorted, "sorted", false, "gradings in decreasing order")
+	return cmd
+}
+
+// validate checks what is wrong for every kind, and reads the shape.
+func (f *genFlags) validate(changed func(string) bool) error {
+	if f.output == "" || f.shape == "" {
+		return usagef("gen needs -o FILE.npy and --shape MxN")
+	}
+	if filepath.Ext(f.output) != ".npy" {
+		return usagef("-o %s: the name must end in .npy", f.output)
+	}
+	for name, absent := range map[string]bool{"cond": f.options.Cond == 0, "rank": f.options.Rank == 0} {
+		if changed(name) && absent {
+			return usagef("--%s 0: must be at least 1", name)
+		}
+	}
+	m, n, ok := strings.Cut(f.shape, "x")
+	rows, errRows := strconv.ParseUint(m, 10, 63)
+	cols, errCols := strconv.ParseUint(n, 10, 63)
+	if !ok || errRows != nil || errCols != nil {
+		return usagef("--shape %s: expected rows and columns, as 1000x500", f.shape)
+	}
+	if rows > 0 && cols > math.MaxInt64/8/rows {
+		return usagef("--shape %s: no file can hold it", f.shape)
+	}
+	f.options.Rows, f.options.Cols = int64(rows), int64(cols)
+	return nil
+}
+
+// sidecars are the vectors that gen may know, by the names of gen.Sidecar.
+var sidecars = []struct {
+	name string
+	of   func(*gen.Matrix) []float64
+}{
+	{"sigma", func(a *gen.Matrix) []float64 { return a.Sigma }},
+	{"lambda", func(a *gen.Matrix) []float64 { return a.Lambda }},
+	{"signature", func(a *gen.Matrix) []float64 { return a.Signature }},
+}
+
+// generate writes the matrix and what is known about it in a temporary folder beside the output,
+// and moves the files out of it when all are complete.
+func generate(kind string, f genFlags) error {
+	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
+		return exit(exitInput, fmt.Errorf("%s is a folder; choose another name", f.output))
+	}
+	folder, err := os.MkdirTemp(filepath.Dir(f.output), ".jmpi-gen-*")
+	if err != nil {
+		return exit(exitInput, fmt.Errorf("cannot write %s: %w", f.output, err))
+	}
+	defer os.RemoveAll(folder)
+	a, err := gen.New(kind, f.options)
+	if errors.Is(err, gen.ErrOptions) {
+		return usagef("%w", err)
+	} else if err != nil {
+		return exit(exitFailure, err)
+	}
+	temp := filepath.Join(folder, filepath.Base(f.output))
+	err = writeMatrix(temp, a)
+	for _, s := range sidecars {
+		if x := s.of(a); x != nil && err == nil {
+			err = matio.WriteVector(gen.Sidecar(temp, s.name), x)
+		}
+	}
+	if err == nil {
+		err = publish(temp, f.output, a)
+	}
+	return exit(exitFailure, err)
+}
+
+// publish moves the files of a from temp to output, the matrix last. A file that an earlier
+// matrix of this name has left beside it is deleted where it would now be wrong.
+func publish(temp, output string, a *gen.Matrix) error {
+	for _, s := range sidecars {
+		var err error
+		if path := gen.Sidecar(output, s.name); s.of(a) != nil {
+			err = os.Rename(gen.Sidecar(temp, s.name), path)
+		} else if err = os.Remove(path); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return os.Rename(temp, output)
+}
+
+// writeMatrix writes a to the file path, some columns at a time.
+func writeMatrix(path string, a *gen.Matrix) error {
+	w, err := matio.CreateNpy(path, a.Rows, a.Cols)
+	if err != nil {
+		return err
+	}
+	const block = 1 << 23 // numbers, 64 MiB
+	width := min(max(a.Cols, 1), max(1, block/max(a.Rows, 1)))
+	x := make([]float64, a.Rows*width)
+	ld := max(1, int(a.Rows))
+	for j := int64(0); j < a.Cols && err == nil; j += width {
+		n := min(width, a.Cols-j)
+		if err = a.Columns(j, j+n, x, ld); err == nil {
+			err = w.WriteColumns(j, x, ld, int(n))
+		}
+	}
+	if err == nil {
+		err = w.Sync()
+	}
+	return errors.Join(err, w.Close())
+}

@@ -1,0 +1,156 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"jmpi/internal/gen"
+	"jmpi/internal/matio"
+)
+
+// filesIn returns the names of the files in a folder.
+func filesIn(t *testing.T, dir string) []string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+func TestGenWritesTheMatrixAndWhatIsKnown(t *testing.T) {
+	cases := []struct{ kind, shape, beside string }{
+		{"gauss", "70x30", ""},
+		{"geometric", "20x30", "sigma"},
+		{"lowrank", "0x4", ""},
+		{"spectrum3", "24x24", "lambda signature"},
+		{"spectrum4", "24x24", "lambda sigma signature"},
+	}
+	dir := t.TempDir()
+	out := filepath.Join(dir, "a.b.npy")
+	for _, c := range cases { // in one folder: what is stale must go
+		if code := run([]string{"gen", c.kind, "-o", out, "--shape", c.shape, "--seed", "3"}); code != exitDone {
+			t.Fatalf("%s: exit code %d", c.kind, code)
+		}
+		want := []string{}
+		for _, what := range strings.Fields(c.beside) {
+			want = append(want, "a.b."+what+".npy")
+		}
+		want = append(want, "a.b.npy")
+		slices.Sort(want)
+		if got := filesIn(t, dir); !slices.Equal(got, want) {
+			t.Errorf("%s: files %v, want %v", c.kind, got, want)
+		}
+		f, err := matio.Open(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, err := gen.New(c.kind, gen.Options{Rows: f.Rows, Cols: f.Cols, Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ld := max(1, int(f.Rows))
+		got, fresh := make([]float64, f.Rows*f.Cols), make([]float64, f.Rows*f.Cols)
+		if err := f.ReadColumns(0, f.Cols, got, ld); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.Columns(0, f.Cols, fresh, ld); err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got, fresh) {
+			t.Errorf("%s: the file differs from the matrix", c.kind)
+		}
+		f.Close()
+	}
+}
+
+func TestGenFlags(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, args ...string) []byte {
+		path := filepath.Join(dir, name)
+		if code := run(append([]string{"gen", "-o", path}, args...)); code != exitDone {
+			t.Fatalf("%v: exit code %d", args, code)
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return content
+	}
+	base := write("a.npy", "graded-cols", "--shape", "20x20")
+	if !bytes.Equal(base, write("b.npy", "graded-cols", "--shape", "20x20", "--seed", "1", "--cond", "1e12")) {
+		t.Error("the defaults are not seed 1 and condition 1e12")
+	}
+	for _, flag := range [][]string{{"--seed", "2"}, {"--cond", "1e3"}, {"--sorted"}} {
+		if bytes.Equal(base, write("b.npy", append([]string{"graded-cols", "--shape", "20x20"}, flag...)...)) {
+			t.Errorf("%v changes nothing", flag)
+		}
+	}
+	write("c.npy", "spectrum1", "--shape", "20x20", "--positive", "0")
+	signature, err := matio.ReadVector(filepath.Join(dir, "c.signature.npy"))
+	if err != nil || slices.Max(signature) != -1 {
+		t.Errorf("--positive 0: signature %v, error %v", signature, err)
+	}
+	t.Setenv("JMPI_POSITIVE", "20")
+	write("c.npy", "spectrum1", "--shape", "20x20")
+	if signature, err = matio.ReadVector(filepath.Join(dir, "c.signature.npy")); err != nil || slices.Min(signature) != 1 {
+		t.Errorf("JMPI_POSITIVE=20: signature %v, error %v", signature, err)
+	}
+}
+
+func TestGenRefuses(t *testing.T) {
+	dir := t.TempDir()
+	out := filepath.Join(dir, "a.npy")
+	if err := os.Mkdir(filepath.Join(dir, "folder.npy"), 0o777); err != nil {
+		t.Fatal(err)
+	}
+	cases := []struct {
+		code int
+		args string
+	}{
+		{exitUsage, "gauss --shape 3x3"},
+		{exitUsage, "gauss -o " + out},
+		{exitUsage, "gauss --shape 3x3 -o " + filepath.Join(dir, "a.mtx")},
+		{exitUsage, "gauss --shape 3 -o " + out},
+		{exitUsage, "gauss --shape 3x-3 -o " + out},
+		{exitUsage, "gauss --shape 3000000000x3000000000 -o " + out},
+		{exitUsage, "gaus --shape 3x3 -o " + out},
+		{exitUsage, "hilbert --shape 3x4 -o " + out},
+		{exitUsage, "gauss --shape 3x3 --cond 10 -o " + out},
+		{exitUsage, "lowrank --shape 3x3 --rank 4 -o " + out},
+		{exitUsage, "lowrank --shape 3x3 --rank 0 -o " + out},
+		{exitUsage, "spectrum2 --shape 3x3 --positive 2 -o " + out},
+		{exitUsage, "gauss --shape 3x3 --colour red -o " + out},
+		{exitUsage, "--shape 3x3 -o " + out},
+		{exitInput, "gauss --shape 3x3 -o " + filepath.Join(dir, "absent", "a.npy")},
+		{exitInput, "gauss --shape 3x3 -o " + filepath.Join(dir, "folder.npy")},
+	}
+	for _, c := range cases {
+		if code := run(append([]string{"gen"}, strings.Fields(c.args)...)); code != c.code {
+			t.Errorf("gen %s: exit code %d, want %d", c.args, code, c.code)
+		}
+	}
+	if got := filesIn(t, dir); !slices.Equal(got, []string{"folder.npy"}) {
+		t.Errorf("left behind: %v", got)
+	}
+}
+
+func TestGenWritesOnRankZeroOnly(t *testing.T) {
+	dir := t.TempDir()
+	t.Setenv("OMPI_COMM_WORLD_RANK", "1")
+	t.Setenv("OMPI_COMM_WORLD_SIZE", "2")
+	if code := run([]string{"gen", "gauss", "--shape", "3x3", "-o", filepath.Join(dir, "a.npy")}); code != exitDone {
+		t.Errorf("exit code %d", code)
+	}
+	if got := filesIn(t, dir); len(got) != 0 {
+		t.Errorf("rank 1 wrote %v", got)
+	}
+}
