@@ -4,6 +4,8 @@ package main
 import (
 	"fmt"
 	"os"
+	"path/filepath"
+	"runtime/debug"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,31 +16,55 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
-// run executes the command line and returns the exit code; errors become one line on stderr.
+// run executes the command line and returns the exit code; an error becomes one line on stderr.
 func run(args []string) (code int) {
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(os.Stderr, "jmpi: internal error: %v\n", p)
+			fmt.Fprintf(os.Stderr, "jmpi: internal error: %v\n%s", p, debug.Stack())
 			code = exitFailure
 		}
 	}()
 	root := newRootCommand()
-	root.SetArgs(args)
+	root.SetArgs(withCommand(root, args))
 	err := root.Execute()
-	if err != nil && err.Error() != "" {
+	// What goes wrong before MPI is started goes wrong on every rank.
+	if err != nil && err.Error() != "" && onRankZero() {
 		fmt.Fprintf(os.Stderr, "jmpi: %v\n", err)
 	}
 	return exitCode(err)
+}
+
+// withCommand puts "svd" before a first argument that is a file and not a command: jmpi INPUT is short for jmpi svd INPUT.
+func withCommand(root *cobra.Command, args []string) []string {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
+		return args
+	}
+	if cmd, _, err := root.Find(args); err == nil && cmd != root {
+		return args
+	}
+	if info, err := os.Stat(args[0]); filepath.Ext(args[0]) == "" && (err != nil || info.IsDir()) {
+		return args
+	}
+	return append([]string{"svd"}, args...)
 }
 
 func newRootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "jmpi",
 		Short:         "singular value decompositions by a hierarchically blocked Jacobi method on MPI ranks",
+		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if onRankZero() {
+				if err := cmd.Help(); err != nil {
+					return err
+				}
+			}
+			return exit(exitUsage, errElsewhere)
+		},
 	}
-	root.AddCommand()
+	root.AddCommand(newSVDCommand(), newGenCommand(), newCheckCommand(), newEnvCommand(), newVersionCommand())
 	return root
 }
 

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+
+	"jmpi/dist"
+	"jmpi/internal/cores"
+	"jmpi/strategy"
+)
+
+// sessionFlags choose where and how a run executes.
+type sessionFlags struct {
+	backend        string
+	devicesPerRank int
+	threads        int
+	quiet          bool
+	log            string
+}
+
+func (f *sessionFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.backend, "backend", "auto", "devices to compute on: auto or cpu")
+	flags.IntVar(&f.devicesPerRank, "devices-per-rank", 1, "CPU devices of each rank, which share its threads")
+	flags.IntVar(&f.threads, "threads", 0, "CPU threads of each rank in all; 0: its share of the node's cores")
+	flags.BoolVar(&f.quiet, "quiet", false, "log nothing but warnings")
+	flags.StringVar(&f.log, "log", "console", "form of the log on stderr: console or json")
+}
+
+func (f *sessionFlags) check() error {
+	switch {
+	case f.backend != "auto" && f.backend != "cpu":
+		return usagef("--backend %s: this version has auto and cpu", f.backend)
+	case f.devicesPerRank < 1:
+		return usagef("--devices-per-rank %d: must be at least 1", f.devicesPerRank)
+	case f.threads < 0:
+		return usagef("--threads %d: must be at least 1, or 0 to use the rank's share of the cores", f.threads)
+	case f.log != "console" && f.log != "json":
+		return usagef("--log %s: choose console or json", f.log)
+	}
+	return nil
+}
+
+// newLog returns a logger that writes on rank 0 alone.
+func newLog(f sessionFlags, rank int) zerolog.Logger {
+	if rank != 0 {
+		return zerolog.Nop()
+	}
+	var w io.Writer = os.Stderr
+	if f.log == "console" {
+		w = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly, NoColor: !terminal(os.Stderr)}
+	}
+	level := zerolog.InfoLevel
+	if f.quiet {
+		level = zerolog.WarnLevel
+	}
+	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+}
+
+// methodFlags choose the variant of the method.
+type methodFlags struct {
+	strategy   string
+	scheme     string
+	variant    string
+	block      int
+	innerBlock int
+	maxSweeps  int
+}
+
+func (f *methodFlags) register(flags *pflag.FlagSet) {
+	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc", "pivot strategy of all levels: "+strings.Join(strategy.Names(), " "))
+	flags.StringVar(&f.scheme, "scheme", "flat", "what a device does in a macro step: flat or nested (see docs/design.md)")
+	flags.StringVar(&f.variant, "variant", "full", "inner sweeps: block (one) or full (to convergence)")
+	flags.IntVar(&f.block, "block", 0, "preferred width of the narrow block-columns; 0: the back end's")
+	flags.IntVar(&f.innerBlock, "inner-block", 0, "preferred width of the block-columns inside a pivot factor; 0: as few levels as possible")
+	flags.IntVar(&f.maxSweeps, "max-sweeps", 30, "limit of sweeps of the topmost level")
+}
+
+func (f *methodFlags) check() error {
+	known := false
+	for _, name := range strategy.Names() {
+		known = known || name == f.strategy
+	}
+	switch {
+	case !known:
+		return usagef("--strategy %s: choose one of %s", f.strategy, strings.Join(strategy.Names(), " "))
+	case f.scheme != "flat" && f.scheme != "nested":
+		return usagef("--scheme %s: choose flat or nested", f.scheme)
+	case f.variant != "block" && f.variant != "full":
+		return usagef("--variant %s: choose block or full", f.variant)
+	case f.block < 0:
+		return usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
+	case f.innerBlock < 0:
+		return usagef("--inner-block %d: must be at least 1, or 0 for as few levels as possible", f.innerBlock)
+	case f.maxSweeps < 1:
+		return usagef("--max-sweeps %d: must be at least 1", f.maxSweeps)
+	}
+	return nil
+}
+
+// config returns the solver's configuration, without shape and data.
+func (f *methodFlags) config() dist.Config {
+	return dist.Config{
+		Strategy: f.strategy, Nested: f.scheme == "nested", Full: f.variant == "full",
+		Block: f.block, InnerBlock: f.innerBlock, MaxSweeps: f.maxSweeps,
+	}
+}
+
+// onRankZero says whether the launcher, if any, calls this process its first: the one that prints.
+func onRankZero() bool { return cores.FindLauncher().Rank == 0 }

@@ -1,0 +1,209 @@
+package main
+
+import (
+	"encoding/binary"
+	"runtime"
+
+	"jmpi/dist"
+	"jmpi/internal/matio"
+	"jmpi/internal/report"
+)
+
+// problem is the matrix in a file as the solver sees it: transposed where it is wide, so that it has at least
+// as many rows as columns.
+type problem struct {
+	file    *matio.File
+	wide    bool
+	vectors string // both, u, v or none: of the file's matrix
+}
+
+// k is the number of singular values.
+func (p problem) k() int64 { return min(p.file.Rows, p.file.Cols) }
+
+func (p problem) empty() bool { return p.k() == 0 }
+
+// rows is the number of rows of the matrix that is solved.
+func (p problem) rows() int64 { return max(p.file.Rows, p.file.Cols) }
+
+func (p problem) wantsU() bool { return p.vectors == "both" || p.vectors == "u" }
+func (p problem) wantsV() bool { return p.vectors == "both" || p.vectors == "v" }
+
+// accumulates says whether the solver must carry V: it is wanted, or it is the user's U, whose signs are the rule for both.
+func (p problem) accumulates() bool {
+	if p.wide {
+		return p.vectors != "none"
+	}
+	return p.wantsV()
+}
+
+// load reads columns of the matrix that is solved.
+func (p problem) load(j0, j1 int, dst []float64) error {
+	if p.wide {
+		return p.file.ReadRowsT(int64(j0), int64(j1), dst, int(p.rows()))
+	}
+	return p.file.ReadColumns(int64(j0), int64(j1), dst, int(p.rows()))
+}
+
+// configure completes the solver's configuration.
+func (s *session) configure(p problem, f methodFlags) dist.Config {
+	c := f.config()
+	c.M, c.N, c.Vectors = int(p.rows()), int(p.k()), p.accumulates()
+	c.Load = p.load
+	c.Log = s.log
+	if s.comm.Rank() == 0 {
+		progress := newProgress(s.log)
+		c.Progress, c.Swept = progress.step, progress.sweep
+	}
+	return c
+}
+
+// files are the results that are written column by column.
+type files struct{ u, v *matio.Writer }
+
+func (w *files) close() (err error) {
+	for _, f := range []*matio.Writer{w.u, w.v} {
+		if f != nil {
+			if e := f.Close(); err == nil {
+				err = e
+			}
+		}
+	}
+	return err
+}
+
+// create makes the empty files on rank 0, and opens them on the others, or on all where create is false.
+func (p problem) openFiles(folder matio.Folder, create bool) (w files, err error) {
+	open := func(name string, rows int64) (*matio.Writer, error) {
+		path := folder.Path(name)
+		if create {
+			return matio.CreateNpy(path, rows, p.k())
+		}
+		return matio.OpenNpy(path)
+	}
+	if p.wantsU() {
+		if w.u, err = open("U.npy", p.file.Rows); err != nil {
+			return w, err
+		}
+	}
+	if p.wantsV() {
+		w.v, err = open("V.npy", p.file.Cols)
+	}
+	return w, err
+}
+
+// write writes all results into the folder and publishes it. Each rank writes the columns that it holds.
+func (s *session) write(p problem, solution *dist.Solution, folder matio.Folder, f svdFlags) error {
+	var w files
+	var err error
+	if s.comm.Rank() == 0 {
+		w, err = p.openFiles(folder, true)
+	}
+	if err := s.agree(dist.BadResource, err); err != nil {
+		return err
+	}
+	if s.comm.Rank() != 0 {
+		w, err = p.openFiles(folder, false)
+	}
+	if err := s.agree(dist.BadResource, err); err != nil {
+		return err
+	}
+	if w.u != nil || w.v != nil {
+		err = solution.Columns(p.wide && p.accumulates(), func(k int, u, v []float64) error { return w.column(p.wide, int64(k), u, v) })
+		if err != nil {
+			return s.failed(err)
+		}
+	}
+	if err := s.agree(dist.BadResource, w.close()); err != nil {
+		return err
+	}
+	info, err := s.info(p, solution, f)
+	if err != nil {
+		return s.failed(err)
+	}
+	return s.agree(dist.BadResource, s.publish(solution.Sigma, info, folder, f.force))
+}
+
+// column writes the k-th singular vectors; the solver's left ones are the right ones of a wide matrix.
+func (w *files) column(wide bool, k int64, left, right []float64) error {
+	if wide {
+		left, right = right, left
+	}
+	if w.u != nil {
+		if err := w.u.WriteColumns(k, left, max(1, len(left)), 1); err != nil {
+			return err
+		}
+	}
+	if w.v != nil {
+		return w.v.WriteColumns(k, right, max(1, len(right)), 1)
+	}
+	return nil
+}
+
+// publish writes, on rank 0, what is not written by all, and gives the folder its name.
+func (s *session) publish(sigma []float64, info report.Info, folder matio.Folder, force bool) error {
+	if s.comm.Rank() != 0 {
+		return nil
+	}
+	if err := matio.WriteVector(folder.Path("S.npy"), sigma); err != nil {
+		return err
+	}
+	if err := info.Write(folder.Path("info.json")); err != nil {
+		return err
+	}
+	return folder.Publish(force)
+}
+
+// writeEmpty writes, on rank 0, the decomposition of a matrix without rows or without columns.
+func (s *session) writeEmpty(p problem, folder matio.Folder, f svdFlags) error {
+	if s.comm.Rank() != 0 {
+		return nil
+	}
+	w, err := p.openFiles(folder, true)
+	if err != nil {
+		return err
+	}
+	if err := w.close(); err != nil {
+		return err
+	}
+	info := s.describe(p, f)
+	info.Converged = true
+	info.Sweep = []dist.SweepInfo{}
+	info.PeakBytes = []int64{report.PeakBytes()}
+	return s.publish(nil, info, folder, f.force)
+}
+
+// describe fills in what is known of a run before it.
+func (s *session) describe(p problem, f svdFlags) report.Info {
+	v := report.Choice{Used: "none", Why: "not needed for --vectors " + p.vectors}
+	if p.accumulates() {
+		v = report.Choice{Used: "accumulate", Why: "the only way in this version"}
+	}
+	return report.Info{
+		Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, K: p.k(), Convention: report.Convention,
+		Strategy: f.strategy, Scheme: f.scheme, Variant: f.variant, V: v, Ranks: s.comm.Size(),
+		Versions: map[string]string{
+			"jmpi": version(), "go": runtime.Version(), "mpi": s.comm.Library(), "blas": s.devices[0].Describe().Library,
+		},
+	}
+}
+
+// info describes the finished run; it is collective.
+func (s *session) info(p problem, solution *dist.Solution, f svdFlags) (report.Info, error) {
+	i := s.describe(p, f)
+	i.Converged = solution.Converged
+	i.Sweeps = len(solution.Sweeps)
+	i.Sweep = solution.Sweeps
+	i.Block = solution.Layout.Width()
+	i.FineBlockColumns = solution.Layout.Columns
+	i.Devices = solution.Devices
+	i.Phases = solution.PhaseSeconds()
+	peak := binary.LittleEndian.AppendUint64(nil, uint64(report.PeakBytes()))
+	all, err := s.comm.Allgather(peak)
+	if err != nil {
+		return i, err
+	}
+	for _, b := range all {
+		i.PeakBytes = append(i.PeakBytes, int64(binary.LittleEndian.Uint64(b)))
+	}
+	return i, nil
+}

@@ -1,0 +1,211 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"jmpi/dist"
+	"jmpi/internal/matio"
+	"jmpi/internal/residual"
+)
+
+// svdFlags are the flags of svd.
+type svdFlags struct {
+	sessionFlags
+	methodFlags
+	output  string
+	force   bool
+	vectors string
+	check   bool
+}
+
+func newSVDCommand() *cobra.Command {
+	var f svdFlags
+	cmd := &cobra.Command{
+		Use:   "svd INPUT [-o DIR]",
+		Short: "decompose a matrix: A = U·diag(S)·Vᵀ",
+		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw .MxN.f64): A = U·diag(S)·Vᵀ with S non-increasing.
+
+DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n)) and info.json, all together at the end.
+Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			if err := f.validate(); err != nil {
+				return err
+			}
+			if f.output == "" {
+				f.output = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svd"
+			}
+			return runSVD(args[0], f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.output, "output", "o", "", "folder for the results; must not exist or be empty")
+	flags.BoolVar(&f.force, "force", false, "replace the output folder, at the end")
+	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
+	flags.BoolVar(&f.check, "check", false, "check the results at the end, as the command check does")
+	f.sessionFlags.register(flags)
+	f.methodFlags.register(flags)
+	return cmd
+}
+
+func (f *svdFlags) validate() error {
+	switch f.vectors {
+	case "both", "u", "v", "none":
+	default:
+		return usagef("--vectors %s: choose both, u, v or none", f.vectors)
+	}
+	if err := f.sessionFlags.check(); err != nil {
+		return err
+	}
+	return f.methodFlags.check()
+}
+
+// runSVD is the command svd on one rank.
+func runSVD(input string, f svdFlags) error {
+	s, err := newSession(f.sessionFlags)
+	if err != nil {
+		return err
+	}
+	s.header()
+	return s.end(s.svd(input, f))
+}
+
+// svd reads, solves, writes and, if asked, checks.
+func (s *session) svd(input string, f svdFlags) error {
+	file, err := matio.Open(input)
+	if err := s.agree(dist.BadInput, err); err != nil {
+		return err
+	}
+	defer file.Close()
+	folder, err := s.target(f)
+	if err != nil {
+		return err
+	}
+	code, err := s.decompose(file, folder, f)
+	if err != nil {
+		if s.comm.Rank() == 0 {
+			folder.Discard()
+		}
+		return err
+	}
+	if f.check {
+		if err := s.checkResult(file, f.output); err != nil {
+			return err
+		}
+	}
+	if code == exitNotConverged {
+		if s.comm.Rank() != 0 {
+			return exit(code, errElsewhere)
+		}
+		return exit(code, fmt.Errorf("not converged in %d sweeps; the results in %s are marked so: raise --max-sweeps", f.maxSweeps, f.output))
+	}
+	return nil
+}
+
+// target makes, on rank 0, the folder in which the results are written before they take DIR's place.
+func (s *session) target(f svdFlags) (matio.Folder, error) {
+	var err error
+	if s.comm.Rank() == 0 {
+		err = matio.CheckTarget(f.output, f.force)
+	}
+	if err := s.agree(dist.BadInput, err); err != nil {
+		return matio.Folder{}, err
+	}
+	tags, err := s.comm.Allgather(fmt.Appendf(nil, "%d-%x", os.Getpid(), time.Now().UnixNano()))
+	if err != nil {
+		return matio.Folder{}, s.failed(err)
+	}
+	folder, err := matio.NewFolder(f.output, string(tags[0]))
+	if err == nil && s.comm.Rank() == 0 {
+		err = folder.Create()
+	}
+	return folder, s.agree(dist.BadInput, err)
+}
+
+// decompose solves and writes the results into the folder, and publishes it. It returns the exit code.
+func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (int, error) {
+	ctx, stop := interruptible()
+	defer stop()
+	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors}
+	if p.empty() {
+		return exitDone, s.agree(dist.BadResource, s.writeEmpty(p, folder, f))
+	}
+	solution, err := dist.Solve(ctx, s.comm, s.devices, s.configure(p, f.methodFlags))
+	if err != nil {
+		return 0, s.solveFailed(err, folder)
+	}
+	defer solution.Free()
+	if err := s.write(p, solution, folder, f); err != nil {
+		return 0, err
+	}
+	s.log.Info().Int("sweeps", len(solution.Sweeps)).Bool("converged", solution.Converged).
+		Float64("sigma_max", solution.Sigma[0]).Float64("sigma_min", solution.Sigma[len(solution.Sigma)-1]).Str("results", f.output).Msg("done")
+	if !solution.Converged {
+		return exitNotConverged, nil
+	}
+	return exitDone, nil
+}
+
+// interruptible returns a context that SIGTERM and SIGUSR1 end.
+func interruptible() (context.Context, func()) {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGUSR1)
+	go func() {
+		if s, ok := <-signals; ok {
+			cancel(fmt.Errorf("%w by %v, nothing was written", dist.ErrInterrupted, s))
+		}
+	}()
+	return ctx, func() {
+		signal.Stop(signals)
+		close(signals)
+		cancel(nil)
+	}
+}
+
+// solveFailed gives an error of the solver its exit code. A rank that fails alone ends the others, so
+// it removes the unfinished folder first.
+func (s *session) solveFailed(err error, folder matio.Folder) error {
+	var known *dist.Failure
+	if !errors.As(err, &known) {
+		folder.Discard()
+	}
+	return s.failed(err)
+}
+
+// checkResult runs the check on rank 0; all ranks return its verdict.
+func (s *session) checkResult(file *matio.File, dir string) error {
+	var failed, err error
+	if s.comm.Rank() == 0 {
+		var report residual.Report
+		if report, err = residual.Check(file, dir, residual.Options{}); err == nil {
+			report.WriteText(os.Stdout)
+			if !report.Passed() {
+				failed = fmt.Errorf("the check of %s failed", dir)
+			}
+		}
+	}
+	if err := s.agree(dist.BadResource, err); err != nil {
+		return err
+	}
+	if err := dist.Agree(s.comm, dist.BadInput, failed); err != nil {
+		if s.comm.Rank() != 0 {
+			err = errElsewhere
+		}
+		return exit(exitCheckFailed, err)
+	}
+	return nil
+}

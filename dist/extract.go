@@ -1,0 +1,157 @@
+package dist
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sort"
+
+	"jmpi/node"
+)
+
+// extract forms the singular values, the norms of the columns of G·V ([Nov15, (2.5)]), unscaled by 2^e, and their order.
+func (s *Solution) extract(e int) error {
+	sigma, err := s.norms()
+	if err := Agree(s.comm, BadResource, err); err != nil {
+		return err
+	}
+	s.norm = append([]float64(nil), sigma...)
+	scale(sigma, e)
+	s.order = make([]int, len(sigma))
+	for j := range s.order {
+		s.order[j] = j
+	}
+	sort.SliceStable(s.order, func(a, b int) bool { return sigma[s.order[a]] > sigma[s.order[b]] })
+	s.place = make([]int, len(sigma))
+	s.Sigma = make([]float64, len(sigma))
+	for k, j := range s.order {
+		s.place[j] = k
+		s.Sigma[k] = sigma[j]
+	}
+	return nil
+}
+
+// norms gathers the column norms of G in the order of the matrix columns.
+func (s *Solution) norms() ([]float64, error) {
+	var mine []byte
+	err := s.each(func(r *runner, slot, column int) error {
+		g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+		x, err := r.dev.Backend.ColumnNorms(g)
+		if err != nil {
+			return err
+		}
+		mine = binary.LittleEndian.AppendUint64(mine, uint64(column))
+		for _, f := range x {
+			mine = binary.LittleEndian.AppendUint64(mine, math.Float64bits(f))
+		}
+		return nil
+	})
+	all, e := s.comm.Allgather(mine)
+	if e != nil {
+		return nil, fmt.Errorf("dist: singular values: %w", e)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("dist: singular values: %w", err)
+	}
+	sigma := make([]float64, s.config.N)
+	for rank, b := range all {
+		for len(b) >= 8 {
+			j0, j1 := s.Layout.Macro(int(binary.LittleEndian.Uint64(b)))
+			b = b[8:]
+			if len(b) < 8*(j1-j0) {
+				return nil, fmt.Errorf("dist: singular values: rank %d sent %d bytes too few", rank, 8*(j1-j0)-len(b))
+			}
+			for j := j0; j < j1; j++ {
+				sigma[j] = math.Float64frombits(binary.LittleEndian.Uint64(b))
+				b = b[8:]
+			}
+		}
+	}
+	return sigma, nil
+}
+
+// Columns calls visit for each column that lies on this rank's devices: k is its place in Sigma, u (length M) the left
+// singular vector, v (length N, nil if V was not accumulated) the right one; both may be kept only until visit returns.
+// The entry of largest magnitude (the first of them) of u, or of v with signByV, is positive. Columns of U whose singular value is
+// zero are completed to an orthonormal set. It is collective.
+func (s *Solution) Columns(signByV bool, visit func(k int, u, v []float64) error) error {
+	completed, err := s.complete()
+	if err != nil {
+		return err
+	}
+	return Agree(s.comm, BadResource, s.columns(signByV, completed, visit))
+}
+
+func (s *Solution) columns(signByV bool, completed map[int][]float64, visit func(k int, u, v []float64) error) error {
+	return s.each(func(r *runner, slot, column int) error {
+		g, v := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+		j0, _ := s.Layout.Macro(column)
+		vbuf := make([]float64, v.M)
+		return chunks(g, func(a, b int, buf []float64) error {
+			if err := r.dev.Backend.Read(buf, g.M, g.Columns(a, b)); err != nil {
+				return err
+			}
+			for i := range b - a {
+				j := j0 + a + i
+				u := buf[i*g.M : (i+1)*g.M]
+				if c := completed[j]; c != nil {
+					u = c
+				} else {
+					for l := range u {
+						u[l] /= s.norm[j]
+					}
+				}
+				x := []float64(nil)
+				if v.N > 0 {
+					x = vbuf
+					if err := r.dev.Backend.Read(x, v.M, v.Columns(a+i, a+i+1)); err != nil {
+						return err
+					}
+				}
+				lead := u
+				if signByV {
+					lead = x
+				}
+				if negative(lead) {
+					negate(u)
+					negate(x)
+				}
+				if err := visit(s.place[j], u, x); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+// each calls f for every macro block-column on this rank.
+func (s *Solution) each(f func(r *runner, slot, column int) error) error {
+	for _, r := range s.runners {
+		for slot := range node.Slots {
+			if column := r.dev.Column(slot); column >= 0 {
+				if err := f(r, slot, column); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+func negate(x []float64) {
+	for i := range x {
+		x[i] = -x[i]
+	}
+}
+
+// negative says whether the first entry of largest magnitude is negative.
+func negative(x []float64) bool {
+	largest, lead := 0.0, 0.0
+	for _, e := range x {
+		if a := math.Abs(e); a > largest {
+			largest, lead = a, e
+		}
+	}
+	return lead < 0
+}

@@ -1,0 +1,122 @@
+package dist
+
+import (
+	"fmt"
+	"math"
+
+	"jmpi/kernels"
+)
+
+// chunkBytes bounds the host memory through which block-columns are read and written.
+const chunkBytes = 32 << 20
+
+// load distributes the matrix, scaled by a power of two so that its largest entry lies in [1/2, 1),
+// and sets V to the identity. It returns the exponent e of the scaling: G = 2^-e·A.
+func (s *Solution) load(p *planner) (e int, err error) {
+	largest := 0.0
+	at := p.start()
+	for _, r := range s.runners {
+		for slot, column := range at[r.id] {
+			r.dev.Place(slot, column)
+			largest, err = s.loadMacro(r, slot, column, largest)
+			if err != nil {
+				break
+			}
+		}
+		if err != nil {
+			break
+		}
+	}
+	if err := Agree(s.comm, BadInput, err); err != nil {
+		return 0, err
+	}
+	// Powers of two are compared, not the entries: an integer maximum does not depend on the order of the ranks.
+	x := []int64{math.MinInt64}
+	if largest > 0 {
+		_, exponent := math.Frexp(largest)
+		x[0] = int64(exponent)
+	}
+	if err := s.comm.AllreduceMax(x); err != nil {
+		return 0, fmt.Errorf("dist: scale: %w", err)
+	}
+	if x[0] != math.MinInt64 {
+		e = int(x[0])
+	}
+	return e, Agree(s.comm, BadResource, s.scaleAll(-e))
+}
+
+// loadMacro reads one macro block-column, and returns its largest magnitude or the one given.
+func (s *Solution) loadMacro(r *runner, slot, column int, largest float64) (float64, error) {
+	g, v := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+	j0, _ := s.Layout.Macro(column)
+	err := chunks(g, func(a, b int, buf []float64) error {
+		if err := s.config.Load(j0+a, j0+b, buf); err != nil {
+			return err
+		}
+		for _, x := range buf {
+			largest = math.Max(largest, math.Abs(x))
+		}
+		return r.dev.Backend.Write(g.Columns(a, b), buf, g.M)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if v.N > 0 {
+		return largest, r.dev.Backend.Identity(v, j0)
+	}
+	return largest, nil
+}
+
+// scaleAll multiplies G by 2^e on the devices of this rank.
+func (s *Solution) scaleAll(e int) error {
+	if e == 0 {
+		return nil
+	}
+	for _, r := range s.runners {
+		for slot := range 2 {
+			column := r.dev.Column(slot)
+			g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+			err := chunks(g, func(a, b int, buf []float64) error {
+				part := g.Columns(a, b)
+				if err := r.dev.Backend.Read(buf, g.M, part); err != nil {
+					return err
+				}
+				scale(buf, e)
+				return r.dev.Backend.Write(part, buf, g.M)
+			})
+			if err != nil {
+				return fmt.Errorf("dist: scale: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// scale multiplies x by 2^e.
+func scale(x []float64, e int) {
+	if f := math.Ldexp(1, e); f > 0 && !math.IsInf(f, 0) {
+		for i := range x {
+			x[i] *= f
+		}
+		return
+	}
+	for i := range x {
+		x[i] = math.Ldexp(x[i], e)
+	}
+}
+
+// chunks calls f for ranges of columns of a panel with a buffer of that size, column-major without padding.
+func chunks(p kernels.Panel, f func(a, b int, buf []float64) error) error {
+	if p.M == 0 || p.N == 0 {
+		return nil
+	}
+	width := max(1, min(p.N, chunkBytes/(p.M*kernels.WordBytes)))
+	buf := make([]float64, width*p.M)
+	for a := 0; a < p.N; a += width {
+		b := min(a+width, p.N)
+		if err := f(a, b, buf[:(b-a)*p.M]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

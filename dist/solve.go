@@ -1,0 +1,313 @@
+package dist
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/rs/zerolog"
+	"golang.org/x/sync/errgroup"
+
+	"jmpi/kernels"
+	"jmpi/node"
+	"jmpi/topology"
+)
+
+// ErrInterrupted is the cause of a context that ends a run early.
+var ErrInterrupted = errors.New("interrupted")
+
+// Config says what to solve and how. It must be the same on every rank, except Load's data and the callbacks.
+type Config struct {
+	M, N        int    // shape of the matrix, M ≥ N (the transpose of the user's where that is wide)
+	Vectors     bool   // accumulate V
+	Strategy    string // pivot strategy of all levels
+	Nested      bool   // the nested scheme of [Nov15, §5]; otherwise flat (docs/design.md §1)
+	Full        bool   // full block variant; otherwise block-oriented
+	Block       int    // preferred width of the narrow block-columns, 0: the back end's
+	InnerBlock  int    // preferred width inside the factors, 0: as few levels as possible
+	MaxSweeps   int    // limit of sweeps of the topmost level
+	PlanHorizon int    // sweeps that are planned together, 0: 12
+
+	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called from
+	// one goroutine, in increasing order within a macro block-column.
+	Load func(j0, j1 int, dst []float64) error
+
+	Log      zerolog.Logger
+	Progress func(p Progress)                 // after each sub-step of the rank's first device; may be nil
+	Swept    func(s SweepInfo)                // after each sweep, on every rank; may be nil
+	Trace    func(device, level, i, p, q int) // every executed pivot pair, see node.Config; may be nil
+}
+
+// Progress tells how far a sweep is.
+type Progress struct {
+	Sweep, Step, Steps int // 1-based sweep; sub-steps done, and in all
+}
+
+// SweepInfo is what one sweep of the topmost level did, over all ranks.
+type SweepInfo struct {
+	Sweep     int     `json:"-"`
+	Rotations int64   `json:"rotations"`
+	Proper    int64   `json:"proper"`
+	Seconds   float64 `json:"seconds"`
+	Flops     int64   `json:"flops"` // of Gram and postmultiply
+	BytesFast int64   `json:"bytes_fast"`
+	BytesSlow int64   `json:"bytes_slow"`
+}
+
+// DeviceInfo places one device.
+type DeviceInfo struct {
+	Rank int    `json:"rank"`
+	Host string `json:"host"`
+	kernels.Description
+}
+
+// Solution is the decomposition, its columns still on the devices.
+type Solution struct {
+	Sigma     []float64 // non-increasing, N of them, the same on every rank
+	Converged bool
+	Sweeps    []SweepInfo
+	Devices   []DeviceInfo
+	Layout    node.Layout
+	Phases    node.Phases // summed over this rank's devices
+
+	config  Config
+	comm    Comm
+	runners []*runner
+	norm    []float64 // of the columns of the scaled G·V
+	order   []int     // order[k]: column of G·V that holds Sigma[k]
+	place   []int     // its inverse
+}
+
+// Solve runs the one-sided Jacobi method on the devices of all ranks: distribute, sweep until a sweep has no proper
+// rotation, extract Σ ([Nov15, §5 and §4.5]). It is collective. Where one rank fails alone while the others compute, its error is
+// not a *Failure, and the caller must Abort.
+func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) (*Solution, error) {
+	s := &Solution{config: c, comm: comm}
+	if err := s.census(devices); err != nil {
+		return nil, err
+	}
+	plan, err := s.prepare(devices)
+	if err != nil {
+		return s, err
+	}
+	scale, err := s.load(plan)
+	if err != nil {
+		return s, err
+	}
+	if err := s.sweep(ctx, plan); err != nil {
+		return s, err
+	}
+	return s, s.extract(scale)
+}
+
+// Free gives the memory on the devices back.
+func (s *Solution) Free() {
+	for _, r := range s.runners {
+		r.dev.Free()
+	}
+}
+
+// census tells every rank of all devices.
+func (s *Solution) census(devices []kernels.Backend) error {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	var mine []DeviceInfo
+	for _, be := range devices {
+		mine = append(mine, DeviceInfo{Rank: s.comm.Rank(), Host: host, Description: be.Describe()})
+	}
+	b, err := json.Marshal(mine)
+	if err != nil {
+		return fmt.Errorf("dist: census: %w", err)
+	}
+	all, err := s.comm.Allgather(b)
+	if err != nil {
+		return fmt.Errorf("dist: census: %w", err)
+	}
+	for _, b := range all {
+		var theirs []DeviceInfo
+		if err := json.Unmarshal(b, &theirs); err != nil {
+			return fmt.Errorf("dist: census: %w", err)
+		}
+		s.Devices = append(s.Devices, theirs...)
+	}
+	return nil
+}
+
+// prepare makes the program and the first plan, and allocates the devices' memory.
+func (s *Solution) prepare(devices []kernels.Backend) (*planner, error) {
+	var p *planner
+	build := func() (Kind, error) {
+		limits := devices[0].Limits()
+		layout, widths := s.config.shape(len(s.Devices), limits)
+		s.Layout = layout
+		program, err := node.NewProgram(s.config.Strategy, layout)
+		if err != nil {
+			return BadUse, err
+		}
+		p, err = newPlanner(program, s.Devices, s.config)
+		if err != nil {
+			return BadUse, err
+		}
+		return BadResource, s.open(devices, program, widths)
+	}
+	kind, err := build()
+	if err := Agree(s.comm, kind, err); err != nil {
+		s.Free()
+		s.runners = nil
+		return nil, err
+	}
+	return p, nil
+}
+
+// shape chooses the partition into block-columns and the widths of the inner levels.
+func (c Config) shape(devices int, limits kernels.Limits) (node.Layout, []int) {
+	width := c.Block
+	if width == 0 {
+		width = limits.Width
+	}
+	layout := node.NewLayout(c.N, devices, width)
+	var widths []int
+	if c.Nested {
+		layout.Columns, layout.PerMacro = layout.Macros, 1
+		widths = append(widths, width)
+	} else {
+		width = layout.Width()
+	}
+	inner := c.InnerBlock
+	if inner == 0 && 2*width > limits.PointwiseOrder {
+		inner = limits.PointwiseOrder / 4
+	}
+	if inner > 0 && inner < width {
+		widths = append(widths, inner)
+	}
+	return layout, widths
+}
+
+// open makes the runners of this rank.
+func (s *Solution) open(devices []kernels.Backend, program *node.Program, widths []int) error {
+	ranks := make([]int, len(s.Devices))
+	first := -1
+	for i, d := range s.Devices {
+		ranks[i] = d.Rank
+		if d.Rank == s.comm.Rank() && first < 0 {
+			first = i
+		}
+	}
+	x := newExchange(s.comm, ranks)
+	for i, be := range devices {
+		id := first + i
+		nc := node.Config{
+			M: s.config.M, Layout: s.Layout, Vectors: s.config.Vectors, Strategy: s.config.Strategy,
+			Widths: widths, Sweeps: 1, Exchanges: len(s.Devices) > 1,
+		}
+		if s.config.Full {
+			nc.Sweeps = node.FullSweeps
+		}
+		if s.config.Trace != nil {
+			nc.Trace = func(level, problem, p, q int) { s.config.Trace(id, level, problem, p, q) }
+		}
+		dev, err := node.NewDevice(be, nc)
+		if err != nil {
+			return fmt.Errorf("device %d: %w", id, err)
+		}
+		s.runners = append(s.runners, &runner{id: id, dev: dev, program: program, exchange: x})
+	}
+	return nil
+}
+
+// sweep iterates until a sweep has no proper rotation, or the limit is reached.
+func (s *Solution) sweep(ctx context.Context, p *planner) error {
+	for n := 1; n <= s.config.MaxSweeps && !s.Converged; n++ {
+		start := time.Now()
+		steps, err := p.sweep(n - 1)
+		if err != nil {
+			return err
+		}
+		if err := s.devices(ctx, func(ctx context.Context, r *runner) error { return s.sweepDevice(ctx, r, n, steps) }); err != nil {
+			return err
+		}
+		info, err := s.count(n)
+		if err != nil {
+			return err
+		}
+		info.Seconds = time.Since(start).Seconds()
+		s.Sweeps = append(s.Sweeps, info)
+		s.Converged = info.Proper == 0
+		if s.config.Swept != nil {
+			s.config.Swept(info)
+		}
+	}
+	if err := s.devices(ctx, func(ctx context.Context, r *runner) error { return r.settle(ctx) }); err != nil {
+		return err
+	}
+	for _, r := range s.runners {
+		s.Phases.Add(r.dev.Phases)
+	}
+	return nil
+}
+
+// sweepDevice runs all macro steps of a sweep on one device.
+func (s *Solution) sweepDevice(ctx context.Context, r *runner, n int, steps []topology.Step) error {
+	at := Progress{Sweep: n, Steps: r.program.SubSteps()}
+	for _, step := range steps {
+		err := r.macroStep(ctx, step, func() {
+			at.Step++
+			if s.config.Progress != nil && r == s.runners[0] {
+				s.config.Progress(at)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// devices runs f for each device of the rank at the same time; the first error ends all.
+func (s *Solution) devices(ctx context.Context, f func(context.Context, *runner) error) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, r := range s.runners {
+		group.Go(func() (err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = fmt.Errorf("dist: device %d: internal error: %v", r.id, p)
+				}
+			}()
+			return f(ctx, r)
+		})
+	}
+	return group.Wait()
+}
+
+// count sums the counters of a sweep over all devices: the one collective operation of a sweep ([Nov15, §5]).
+func (s *Solution) count(n int) (SweepInfo, error) {
+	var x [5]int64
+	for _, r := range s.runners {
+		x[0] += r.dev.Tally.Rotations
+		x[1] += r.dev.Tally.Proper
+		x[2] += r.fast
+		x[3] += r.slow
+		x[4] += int64(r.dev.Phases.Flops)
+		r.dev.Tally = kernels.Tally{}
+		r.fast, r.slow = 0, 0
+	}
+	if err := s.comm.AllreduceSum(x[:]); err != nil {
+		return SweepInfo{}, fmt.Errorf("dist: counters of sweep %d: %w", n, err)
+	}
+	for _, before := range s.Sweeps {
+		x[4] -= before.Flops
+	}
+	return SweepInfo{Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4]}, nil
+}
+
+// PhaseSeconds returns the seconds of this rank's devices in each phase, summed over its devices.
+func (s *Solution) PhaseSeconds() map[string]float64 {
+	return map[string]float64{
+		"shorten": s.Phases.Shorten, "inner": s.Phases.Inner, "postmultiply": s.Phases.Postmultiply, "exchange": s.Phases.Exchange,
+	}
+}

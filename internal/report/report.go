@@ -1,0 +1,74 @@
+// Package report writes info.json, the machine-readable account of a run (docs/design.md §9).
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+)
+
+// Info is what info.json holds. The type parameters of a run that its caller owns (sweeps, devices) are
+// stored as given.
+type Info struct {
+	Shape            [2]int64           `json:"shape"`
+	Dtype            string             `json:"dtype"`
+	K                int64              `json:"k"`
+	Convention       string             `json:"convention"`
+	Converged        bool               `json:"converged"`
+	Sweeps           int                `json:"sweeps"`
+	Sweep            any                `json:"sweep"`
+	Strategy         string             `json:"strategy"`
+	Scheme           string             `json:"scheme"`
+	Variant          string             `json:"variant"`
+	Block            int                `json:"block"`
+	FineBlockColumns int                `json:"fine_block_columns"`
+	V                Choice             `json:"v"`
+	Ranks            int                `json:"ranks"`
+	Devices          any                `json:"devices"`
+	Versions         map[string]string  `json:"versions"`
+	Phases           map[string]float64 `json:"phases"`
+	PeakBytes        []int64            `json:"peak_bytes"`
+}
+
+// Choice is what was used, and why.
+type Choice struct {
+	Used string `json:"used"`
+	Why  string `json:"why"`
+}
+
+// Convention says what the files of a decomposition mean.
+const Convention = "A = U*diag(S)*V^T; V.npy holds V, not its transpose; S is non-increasing"
+
+// Write writes info.json.
+func (i Info) Write(path string) error {
+	b, err := json.MarshalIndent(i, "", "  ")
+	if err != nil {
+		return fmt.Errorf("report: %s: %w", path, err)
+	}
+	if err := os.WriteFile(path, append(b, '\n'), 0o644); err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	return nil
+}
+
+// PeakBytes returns the largest resident size that this process has had (VmHWM), 0 if the system does not tell.
+func PeakBytes() int64 {
+	f, err := os.Open("/proc/self/status")
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	for lines := bufio.NewScanner(f); lines.Scan(); {
+		if rest, ok := strings.CutPrefix(lines.Text(), "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(rest), " kB"), 10, 64)
+			if err != nil {
+				return 0
+			}
+			return kib << 10
+		}
+	}
+	return 0
+}

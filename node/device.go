@@ -1,0 +1,184 @@
+package node
+
+import (
+	"fmt"
+
+	"jmpi/kernels"
+	"jmpi/strategy"
+)
+
+// Slots is the number of macro block-columns that a device has room for: two to work on, one landing.
+const Slots = 3
+
+// Config says what a device of a solver computes.
+type Config struct {
+	M         int    // rows of G
+	Layout    Layout // of the columns
+	Vectors   bool   // V is carried
+	Strategy  string // of the inner orderings
+	Widths    []int  // preferred widths of the block-columns of the inner levels, outermost first
+	Sweeps    int    // inner sweeps: 1 (block-oriented) or FullSweeps (full block)
+	Exchanges bool   // more than one device: a landing slot is needed
+	// Trace, if not nil, is called with every pivot pair that is executed: level 0 and indices of narrow
+	// block-columns of the matrix, or an inner level, the number of the parent problem in its batch, and indices within it.
+	Trace func(level, problem, p, q int)
+}
+
+// Device holds macro block-columns of G, and of V, and runs the recursion on their pairs.
+type Device struct {
+	Backend kernels.Backend
+	Phases  Phases
+	Tally   kernels.Tally // of the sweep; reset by the caller
+
+	c       Config
+	ld, ldv int
+	slots   [Slots]slot
+	rec     recursion
+	blocks  []kernels.Address // everything that was allocated
+}
+
+// slot is the memory of one macro block-column.
+type slot struct {
+	column int // macro block-column that lies here, -1 for none
+	g, v   kernels.Panel
+}
+
+// NewDevice allocates the device's memory. Every slot starts empty.
+func NewDevice(be kernels.Backend, c Config) (*Device, error) {
+	limits := be.Limits()
+	d := &Device{Backend: be, c: c, ld: align(c.M, limits.Align), ldv: align(c.Layout.N, limits.Align)}
+	d.rec = recursion{be: be, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps, schedules: newSchedules(c.Strategy), trace: c.Trace, phases: &d.Phases}
+	d.rec.shape(2*c.Layout.Width(), max(1, c.Layout.PerMacro), limits.Align)
+	last := d.rec.levels[len(d.rec.levels)-1].order
+	if last > limits.PointwiseOrder {
+		return nil, fmt.Errorf("node: factors of order %d, this device takes at most %d: give a narrower block or inner block", last, limits.PointwiseOrder)
+	}
+	width := c.Layout.MacroWidth()
+	for i := range d.slots {
+		s := &d.slots[i]
+		s.column = -1
+		if i == Slots-1 && !c.Exchanges {
+			break
+		}
+		var err error
+		if s.g, err = d.panel(c.M, width, d.ld); err != nil {
+			return nil, d.abandon(err)
+		}
+		if c.Vectors {
+			if s.v, err = d.panel(c.Layout.N, width, d.ldv); err != nil {
+				return nil, d.abandon(err)
+			}
+		}
+	}
+	if err := d.rec.alloc(); err != nil {
+		return nil, d.abandon(err)
+	}
+	return d, nil
+}
+
+func align(n, to int) int { return max(1, (n+to-1)/to) * to }
+
+func (d *Device) panel(m, n, ld int) (kernels.Panel, error) {
+	p := kernels.Panel{M: m, N: n, Ld: ld}
+	a, err := d.Backend.Alloc(p.Bytes())
+	if err != nil {
+		return p, fmt.Errorf("node: %d×%d block-column: %w", m, n, err)
+	}
+	p.Data = a
+	d.blocks = append(d.blocks, a)
+	return p, nil
+}
+
+// abandon frees what was allocated and returns err.
+func (d *Device) abandon(err error) error {
+	d.Free()
+	return err
+}
+
+// Free gives the device's memory back.
+func (d *Device) Free() {
+	for _, a := range d.blocks {
+		d.Backend.Free(a)
+	}
+	d.blocks = nil
+	d.rec.free()
+}
+
+// Place says that macro block-column column now lies in slot s; column -1 empties it.
+func (d *Device) Place(s, column int) { d.slots[s].column = column }
+
+// Column returns the macro block-column that lies in slot s, -1 for none.
+func (d *Device) Column(s int) int { return d.slots[s].column }
+
+// Slot returns where a macro block-column lies, -1 if it is not here; Slot(-1) finds an empty slot.
+func (d *Device) Slot(column int) int {
+	for i, s := range d.slots {
+		if s.column == column && (i < Slots-1 || d.c.Exchanges) {
+			return i
+		}
+	}
+	return -1
+}
+
+// Panels returns the memory of narrow block-columns i0 ≤ i < i1 (counted within the macro block-column column) in slot s:
+// of G, and of V (zero panel if it is not carried). Memory of neighbours is contiguous.
+func (d *Device) Panels(s, column, i0, i1 int) (g, v kernels.Panel) {
+	l := d.c.Layout
+	base := column * l.PerMacro
+	j0, j1 := l.Start(base+i0)-l.Start(base), l.Start(base+i1)-l.Start(base)
+	g = d.slots[s].g.Columns(j0, j1)
+	if d.c.Vectors {
+		v = d.slots[s].v.Columns(j0, j1)
+	}
+	return g, v
+}
+
+// Run orthogonalizes pairs of narrow block-columns of the matrix, which must be disjoint and lie on this device.
+func (d *Device) Run(pairs []strategy.Pair) error {
+	l := d.c.Layout
+	var g, v []kernels.Pivot
+	for _, p := range pairs {
+		if l.Order(p) < 2 {
+			continue
+		}
+		gp, vp, err := d.narrow(p.P)
+		if err != nil {
+			return err
+		}
+		gq, vq, err := d.narrow(p.Q)
+		if err != nil {
+			return err
+		}
+		g = append(g, kernels.Pivot{P: gp, Q: gq})
+		if d.c.Vectors {
+			v = append(v, kernels.Pivot{P: vp, Q: vq})
+		}
+		if d.c.Trace != nil {
+			d.c.Trace(0, 0, p.P, p.Q)
+		}
+	}
+	b, err := d.rec.batch(0, g, v)
+	if err != nil {
+		return err
+	}
+	if err := d.rec.step(0, b); err != nil {
+		return fmt.Errorf("node: %s: %w", d.Backend.Describe().Name, err)
+	}
+	for _, t := range b.Tally {
+		d.Tally.Rotations += t.Rotations
+		d.Tally.Proper += t.Proper
+		d.Tally.Broken += t.Broken
+	}
+	return nil
+}
+
+// narrow returns the panels of narrow block-column j of the matrix.
+func (d *Device) narrow(j int) (g, v kernels.Panel, err error) {
+	column, i := j/d.c.Layout.PerMacro, j%d.c.Layout.PerMacro
+	s := d.Slot(column)
+	if s < 0 {
+		return g, v, fmt.Errorf("node: macro block-column %d is not on this device", column)
+	}
+	g, v = d.Panels(s, column, i, i+1)
+	return g, v, nil
+}

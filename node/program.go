@@ -1,0 +1,74 @@
+package node
+
+import (
+	"fmt"
+
+	"jmpi/strategy"
+)
+
+// Program is one sweep of the fine ordering, cut into macro steps.
+type Program struct {
+	Layout Layout
+	Outer  *strategy.Table // the pairs of macro block-columns, one p-step a macro step
+	Macro  []MacroStep     // as many as Outer has p-steps
+}
+
+// MacroStep holds the sub-steps that run between two exchanges: pairs of narrow block-columns that lie in the
+// macro block-columns of one device.
+type MacroStep struct {
+	Fine [][]strategy.Pair
+}
+
+// NewProgram makes the program of a strategy. With one device the fine ordering is the strategy of order l.Columns
+// itself; with more it is the expansion of the strategy of order l.Macros ([Nov15, Alg. 3.2]), the sub-steps
+// inside the macro block-columns belonging to the first macro step (or, for reversed strategies, to the last).
+// For the row- and column-cyclic strategies and their reverses the two are the same when l.Columns is a power of two.
+func NewProgram(name string, l Layout) (*Program, error) {
+	outer, err := strategy.New(name, l.Macros)
+	if err != nil {
+		return nil, fmt.Errorf("node: outer ordering: %w", err)
+	}
+	p := &Program{Layout: l, Outer: outer, Macro: make([]MacroStep, len(outer.Steps))}
+	if l.Macros == 2 {
+		fine, err := strategy.New(name, l.Columns)
+		if err != nil {
+			return nil, fmt.Errorf("node: fine ordering: %w", err)
+		}
+		p.Macro = []MacroStep{{Fine: fine.Steps}}
+		return p, nil
+	}
+	fine := outer
+	for fine.N < l.Columns {
+		if fine, err = fine.Expand(); err != nil {
+			return nil, fmt.Errorf("node: fine ordering: %w", err)
+		}
+	}
+	crossed := 0
+	for _, step := range fine.Steps {
+		s := min(crossed/l.PerMacro, len(p.Macro)-1)
+		p.Macro[s].Fine = append(p.Macro[s].Fine, step)
+		if l.crosses(step[0]) {
+			crossed++
+		}
+	}
+	if crossed != l.PerMacro*len(outer.Steps) {
+		return nil, fmt.Errorf("node: %s of order %d has %d sub-steps across macro block-columns, want %d", fine.Name, fine.N, crossed, l.PerMacro*len(outer.Steps))
+	}
+	return p, nil
+}
+
+// SubSteps returns the number of sub-steps of a sweep.
+func (p *Program) SubSteps() (n int) {
+	for _, m := range p.Macro {
+		n += len(m.Fine)
+	}
+	return n
+}
+
+// crosses says whether the pair lies in two macro block-columns.
+func (l Layout) crosses(p strategy.Pair) bool { return p.P/l.PerMacro != p.Q/l.PerMacro }
+
+// Order returns how many matrix columns the pivot problem of a pair has.
+func (l Layout) Order(p strategy.Pair) int {
+	return l.Start(p.P+1) - l.Start(p.P) + l.Start(p.Q+1) - l.Start(p.Q)
+}

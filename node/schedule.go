@@ -1,0 +1,72 @@
+package node
+
+import (
+	"fmt"
+	"sync"
+
+	"jmpi/kernels"
+	"jmpi/strategy"
+)
+
+// schedules makes the tables of the inner orderings, each once.
+type schedules struct {
+	name   string
+	mu     sync.Mutex
+	tables map[int]*strategy.Table
+	flat   map[int]*kernels.Schedule
+}
+
+func newSchedules(name string) *schedules {
+	return &schedules{name: name, tables: map[int]*strategy.Table{}, flat: map[int]*kernels.Schedule{}}
+}
+
+// table returns the strategy of an even order.
+func (s *schedules) table(order int) (*strategy.Table, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.tableLocked(order)
+}
+
+func (s *schedules) tableLocked(order int) (*strategy.Table, error) {
+	if t := s.tables[order]; t != nil {
+		return t, nil
+	}
+	t, err := strategy.New(s.name, order)
+	if err != nil {
+		return nil, fmt.Errorf("node: inner ordering: %w", err)
+	}
+	s.tables[order] = t
+	return t, nil
+}
+
+// pointwise returns the schedule for factors of order k. The order of its table is rounded up, so that
+// factors whose orders differ by one or two share a table, and so that the table is an expansion of a small one.
+func (s *schedules) pointwise(k int) (*kernels.Schedule, error) {
+	order := pointwiseOrder(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f := s.flat[order]; f != nil {
+		return f, nil
+	}
+	t, err := s.tableLocked(order)
+	if err != nil {
+		return nil, err
+	}
+	f := &kernels.Schedule{Order: order}
+	for _, step := range t.Steps {
+		for _, p := range step {
+			f.Pairs = append(f.Pairs, int32(p.P), int32(p.Q))
+		}
+	}
+	s.flat[order] = f
+	return f, nil
+}
+
+// pointwiseOrder rounds k up to a power of two.
+func pointwiseOrder(k int) int {
+	p := 2
+	for p < k {
+		p *= 2
+	}
+	return p
+}
