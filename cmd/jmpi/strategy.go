@@ -1,0 +1,50 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"jmpi/strategy"
+)
+
+func newStrategyCommand() *cobra.Command {
+	names := strings.Join(strategy.Names(), " ")
+	return &cobra.Command{
+		Use:   "strategy NAME N",
+		Short: "print the parallel steps of a pivot strategy of order N",
+		Long: `Print a sweep of the pivot strategy NAME for N block-columns: a parallel step a line, as pairs p-q of block-columns, 1-based,
+in the strategy's own order. For odd N one block-column rests in each step.
+
+  rowcyc, colcyc     closest to the row-cyclic and the column-cyclic strategy; from the diagonal outwards
+  …-expanded         of order 2·odd, then each index doubled until N is reached
+  rev-…              the reverse, from far pairs to the diagonal
+  br                 block-recursive on a hypercube; N must be a power of two
+  brentluk           Brent and Luk's ring
+  mmstep             modified modulus: N steps, for even N some pairs twice
+  roundrobin         the round-robin tournament
+
+NAME is one of ` + names,
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 2 {
+				return usagef("strategy takes NAME and N, not %d arguments; NAME is one of %s", len(args), names)
+			}
+			return nil
+		},
+		RunE: func(cmd *cobra.Command, args []string) error {
+			n, err := strconv.Atoi(args[1])
+			if err != nil {
+				return usagef("strategy: the order %q is not an integer from 1 to %d", args[1], strategy.MaxOrder)
+			}
+			table, err := strategy.New(args[0], n)
+			if err != nil {
+				return usagef("%w", err)
+			}
+			if !onRankZero() {
+				return nil
+			}
+			return exit(exitFailure, table.WriteText(cmd.OutOrStdout()))
+		},
+	}
+}
