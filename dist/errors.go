@@ -58,8 +58,8 @@ func checkMessage(bytes int64, peer, tag, size int) error {
 	switch {
 	case peer < 0 || peer >= size:
 		return fmt.Errorf("there are only the ranks 0 to %d", size-1)
-	case tag < 0:
-		return errors.New("a tag must not be negative")
+	case tag < 0 || tag > math.MaxInt32:
+		return fmt.Errorf("tags go from 0 to %d", math.MaxInt32)
 	case bytes < 0:
 		return fmt.Errorf("%d bytes is not a length", bytes)
 	}

@@ -121,7 +121,7 @@ func (c *mpiComm) Close() error {
 			return 0, err
 		}
 		mpi.Stop()
-		c.queue.close()
+		t.stopped = true
 		return 0, nil
 	}
 	c.queue.put(o)

@@ -195,8 +195,10 @@ func TestMPIRankWaits(t *testing.T) {
 		if err := waits[name](); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		if used := processorTime(t) - before; used > late/5 {
-			t.Errorf("%s: %v of processor time while waiting for %v", name, used, late)
+		used := processorTime(t) - before
+		t.Logf("%s: %v of processor time in %v", name, used, late)
+		if used > late/5 {
+			t.Errorf("%s: more than a fifth", name)
 		}
 	}
 }

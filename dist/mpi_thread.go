@@ -52,18 +52,23 @@ func (q *mpiQueue) put(o *operation) {
 	rawRing()
 }
 
-// take returns what has been put since the last take; open is false once the queue is closed and empty.
-func (q *mpiQueue) take() (operations []*operation, open bool) {
+// take returns what has been put since the last take.
+func (q *mpiQueue) take() []*operation {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	operations, q.operations = q.operations, nil
-	return operations, !q.closed || len(operations) > 0
+	taken := q.operations
+	q.operations = nil
+	return taken
 }
 
+// close fails what has been put too late.
 func (q *mpiQueue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.closed = true
+	for _, o := range q.operations {
+		o.finish(errClosed)
+	}
 }
 
 // mpiThread is what the thread that calls MPI knows of the operations under way.
@@ -71,18 +76,23 @@ type mpiThread struct {
 	running map[int64]*operation
 	lastID  int64
 	bytes   int64 // of the running messages
+	stopped bool  // MPI has ended
 }
 
-// serve runs the queue's operations until the queue is closed.
+// serve runs the queue's operations until one of them has stopped MPI.
 func serve(q *mpiQueue) {
 	t := &mpiThread{running: map[int64]*operation{}}
 	for {
-		operations, open := q.take()
-		if !open {
-			return
+		for _, o := range q.take() {
+			if t.stopped {
+				o.finish(errClosed)
+			} else {
+				t.begin(o)
+			}
 		}
-		for _, o := range operations {
-			t.begin(o)
+		if t.stopped {
+			q.close()
+			return
 		}
 		completions, err := rawWait(int64(float64(t.bytes) / worthPolling * 1e9))
 		for _, c := range completions {

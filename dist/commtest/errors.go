@@ -23,7 +23,7 @@ func wrongArguments(c dist.Comm) error {
 	arguments := []struct {
 		bytes     int64
 		peer, tag int
-	}{{16, c.Size(), 1}, {16, -1, 1}, {16, -2, 1}, {-1, c.Rank(), 1}, {16, c.Rank(), -1}}
+	}{{16, c.Size(), 1}, {16, -1, 1}, {16, -2, 1}, {-1, c.Rank(), 1}, {16, c.Rank(), -1}, {16, c.Rank(), 1 << 31}}
 	for _, call := range calls {
 		for _, a := range arguments {
 			err := call.start(block.Address(0), a.bytes, a.peer, a.tag).Wait()
