@@ -58,37 +58,39 @@ int raw_finish(void) { return MPI_Comm_free(&comm); }
 
 void raw_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
 
-// resize gives *p room for n entries of this size; it returns 0 and leaves *p if there is no memory.
-static int resize(void **p, int n, size_t size) {
-  void *q = realloc(*p, (size_t)n * size);
-  if (q == NULL) return 0;
-  *p = q;
-  return 1;
+// grown returns p with room for n entries of this size; without memory it returns p as it is and clears *ok.
+static void *grown(void *p, int n, size_t size, int *ok) {
+  void *q = realloc(p, (size_t)n * size);
+  if (q != NULL) return q;
+  *ok = 0;
+  return p;
 }
 
 // reserve makes room for one more request.
 static int reserve(void) {
   if (used < capacity) return MPI_SUCCESS;
-  int n = capacity ? 2 * capacity : 64;
-  if (resize((void **)&requests, n, sizeof *requests) && resize((void **)&ids, n, sizeof *ids) &&
-      resize((void **)&receives, n, sizeof *receives) && resize((void **)&indices, n, sizeof *indices) &&
-      resize((void **)&statuses, n, sizeof *statuses) && resize((void **)&completions, n, sizeof *completions)) {
-    capacity = n;
-    return MPI_SUCCESS;
-  }
-  return MPI_ERR_NO_MEM;
+  int n = capacity ? 2 * capacity : 64, ok = 1;
+  requests = grown(requests, n, sizeof *requests, &ok);
+  ids = grown(ids, n, sizeof *ids, &ok);
+  receives = grown(receives, n, sizeof *receives, &ok);
+  indices = grown(indices, n, sizeof *indices, &ok);
+  statuses = grown(statuses, n, sizeof *statuses, &ok);
+  completions = grown(completions, n, sizeof *completions, &ok);
+  if (!ok) return MPI_ERR_NO_MEM;
+  capacity = n;
+  return MPI_SUCCESS;
 }
 
 // POST starts a request by an MPI call that writes it to &requests[used].
-#define POST(call, id, receive)           \
-  do {                                    \
-    int code_ = reserve();                \
+#define POST(call, id, receive)               \
+  do {                                        \
+    int code_ = reserve();                    \
     if (code_ == MPI_SUCCESS) code_ = (call); \
-    if (code_ != MPI_SUCCESS) return code_; \
-    ids[used] = (id);                     \
-    receives[used] = (receive);           \
-    used++;                               \
-    return MPI_SUCCESS;                   \
+    if (code_ != MPI_SUCCESS) return code_;   \
+    ids[used] = (id);                         \
+    receives[used] = (receive);               \
+    used++;                                   \
+    return MPI_SUCCESS;                       \
   } while (0)
 
 int raw_isend(uintptr_t a, int bytes, int to, int tag, int64_t id) {
