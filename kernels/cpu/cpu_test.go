@@ -1,20 +1,181 @@
 package cpu
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
 	"testing"
 
+	"jmpi/kernels"
 	"jmpi/kernels/kerneltest"
 )
 
+// instructions are the sets of kernels; those that this processor cannot run are replaced by the next best.
+var instructions = []string{"avx512", "avx2", "generic"}
+
+func mustOpen(t testing.TB, threads int, instructions string) *device {
+	t.Helper()
+	b, err := open(threads, instructions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b.(*device)
+}
+
 func TestPrimitives(t *testing.T) {
-	for _, instructions := range []string{"avx512", "avx2", "generic"} {
-		t.Run(instructions, func(t *testing.T) {
-			b, err := open(2, instructions)
-			if err != nil {
-				t.Fatal(err)
+	for _, set := range instructions {
+		t.Run(set, func(t *testing.T) { kerneltest.All(t, mustOpen(t, 2, set)) })
+	}
+}
+
+// TestSameBits runs a step of pivots of several orders, some of them large, and compares all results bit by bit: for
+// 1, 2 and 3 threads, for every set of kernels, and for each problem alone instead of all in one batch.
+func TestSameBits(t *testing.T) {
+	small := []shape{{300, 16, 16}, {1500, 17, 16}, {40, 30, 31}, {700, 1, 0}}
+	large := []shape{{600, 150, 140}}
+	for _, set := range instructions {
+		for _, threads := range []int{1, 2, 3} {
+			d := mustOpen(t, threads, set)
+			same(t, "large", step(t, d, large), step(t, mustOpen(t, 1, "avx512"), large))
+			want := step(t, mustOpen(t, 1, "avx512"), small)
+			same(t, fmt.Sprint(set, threads), step(t, d, small), want)
+			for i := range small {
+				same(t, fmt.Sprint(set, threads, " alone"), step(t, d, small[i:i+1]), want[i:i+1])
 			}
-			defer b.Close()
-			kerneltest.All(t, b)
+		}
+	}
+}
+
+// TestFailures tests that Open refuses no threads, and that a panic and an error in a task come back as errors.
+func TestFailures(t *testing.T) {
+	if _, err := Open(0); err == nil {
+		t.Error("Open(0) succeeded")
+	}
+	for threads := 1; threads <= 3; threads++ {
+		d := mustOpen(t, threads, "avx512")
+		err := d.each(10, func(_ *workspace, i int) error {
+			if i == 4 {
+				panic("task 4")
+			}
+			return nil
 		})
+		if err == nil || !strings.Contains(err.Error(), "task 4") {
+			t.Errorf("%d threads: error %v, want a panic of task 4", threads, err)
+		}
+	}
+}
+
+// shape is the shape of a pivot: m×(p+q).
+type shape struct{ m, p, q int }
+
+// problem is a batch with carried V on a device.
+type problem struct {
+	d      *device
+	batch  kernels.Batch
+	option kernels.JacobiOptions
+}
+
+// newProblem fills pivots of the given shapes, of that order at most, with numbers that depend on the shape alone.
+func newProblem(t testing.TB, d *device, order int, shapes []shape) *problem {
+	t.Helper()
+	p := &problem{d: d}
+	for _, s := range shapes {
+		k := s.p + s.q
+		rnd := rand.New(rand.NewPCG(uint64(s.m), uint64(k)))
+		g, v := p.panel(t, s.m, k), p.panel(t, k, k)
+		for j := range k {
+			for i, c := 0, column(g, j); i < s.m; i++ {
+				c[i] = rnd.NormFloat64()
+			}
+		}
+		must(t, d.Identity(v, 0))
+		p.batch.G = append(p.batch.G, kernels.Pivot{P: g.Columns(0, s.p), Q: g.Columns(s.p, k)})
+		p.batch.V = append(p.batch.V, kernels.Pivot{P: v.Columns(0, s.p), Q: v.Columns(s.p, k)})
+		p.batch.R = append(p.batch.R, p.panel(t, k, k))
+		p.batch.T = append(p.batch.T, p.panel(t, k, k))
+	}
+	p.batch.Tally = make([]kernels.Tally, len(shapes))
+	p.option = kernels.JacobiOptions{Schedule: roundRobin(order + order%2), MaxSweeps: 1}
+	return p
+}
+
+// panel allocates a panel of columns aligned to vectors.
+func (p *problem) panel(t testing.TB, m, n int) kernels.Panel {
+	t.Helper()
+	a := kernels.Panel{M: m, N: n, Ld: (m + lanes - 1) / lanes * lanes}
+	data, err := p.d.Alloc(a.Bytes())
+	must(t, err)
+	a.Data = data
+	return a
+}
+
+// step does one step of the method and returns all that it has computed, one slice a problem. Factors
+// too large for pointwise Jacobi get another transformation, the factor itself.
+func step(t testing.TB, d *device, shapes []shape) [][]float64 {
+	t.Helper()
+	p := newProblem(t, d, maxOrder, shapes)
+	b := &p.batch
+	must(t, d.Gram(b))
+	must(t, d.Cholesky(b))
+	for i := range b.Tally {
+		b.Tally[i].Broken = int64(b.R[i].N % 2) // some factors from QR
+	}
+	must(t, d.QR(b))
+	if b.R[0].N <= maxOrder {
+		must(t, d.Jacobi(b, p.option))
+	} else {
+		must(t, d.Copy(b.T[0], b.R[0]))
+		b.Tally[0].Changed = 1
+	}
+	must(t, d.Multiply(b))
+	var out [][]float64
+	for i := range b.G {
+		tally := b.Tally[i]
+		x := []float64{float64(tally.Rotations), float64(tally.Proper), float64(tally.Changed)}
+		for _, a := range []kernels.Panel{b.G[i].P, b.G[i].Q, b.V[i].P, b.V[i].Q, b.R[i], b.T[i]} {
+			for j := range a.N {
+				x = append(x, column(a, j)...)
+			}
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func same(t *testing.T, what string, got, want [][]float64) {
+	t.Helper()
+	for i := range want {
+		for j := range want[i] {
+			if math.Float64bits(got[i][j]) != math.Float64bits(want[i][j]) {
+				t.Fatalf("%s: problem %d, number %d is %v, want %v", what, i, j, got[i][j], want[i][j])
+			}
+		}
+	}
+}
+
+func roundRobin(order int) *kernels.Schedule {
+	s := &kernels.Schedule{Order: order}
+	for step := range order - 1 {
+		for i := range order / 2 {
+			p, q := order-1, step
+			if i > 0 {
+				p, q = (step+i)%(order-1), (step-i+order-1)%(order-1)
+			}
+			s.Pairs = append(s.Pairs, int32(min(p, q)), int32(max(p, q)))
+		}
+	}
+	return s
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -2,8 +2,7 @@
 // sum over chunks of GRAM_ROWS rows, in order; a chunk is summed in LANES interleaved chains of fused
 // multiply-adds, whose sums are added pairwise. So the result does not depend on the tiles.
 
-#define GRAM_ROWS 256 // 24 columns of a chunk fit in a first-level cache of 48 KiB
-#define GRAM_BLOCK 12 // columns that stay in the first-level cache; a multiple of GRAM_I
+#define GRAM_ROWS 512 // GRAM_J columns of a chunk stay in the first-level cache
 #define GRAM_SUMS ((GRAM_I * GRAM_J + LANES - 1) / LANES * LANES)
 
 // gram_tile forms the products of GRAM_I columns x with GRAM_J columns y over rows r0 … r1−1.
@@ -32,6 +31,20 @@ INLINE void gram_tile(int64_t r0, int64_t r1, double *const *x, double *const *y
 		v8_store(sums + s, v8_sum8(acc + s));
 }
 
+// gram_add adds a tile to h: all of it, or where it reaches beyond the upper triangle or the last
+// column, the elements i ≤ j + offset of the first `columns` columns.
+INLINE void gram_add(double *h, int64_t ldh, const double *sums, int64_t offset, int64_t columns)
+{
+	if (offset >= GRAM_I - 1 && columns >= GRAM_J)
+		for (int j = 0; j < GRAM_J; j++)
+			for (int i = 0; i < GRAM_I; i++)
+				h[i + j * ldh] += sums[i + j * GRAM_I];
+	else
+		for (int j = 0; j < GRAM_J && j < columns; j++)
+			for (int i = 0; i < GRAM_I && i <= j + offset; i++)
+				h[i + j * ldh] += sums[i + j * GRAM_I];
+}
+
 static void gram(struct jmpi_pivot g, double *h, int64_t ldh, int64_t j0, int64_t j1)
 {
 	double *c[JMPI_MAX_ORDER + LANES];
@@ -43,15 +56,12 @@ static void gram(struct jmpi_pivot g, double *h, int64_t ldh, int64_t j0, int64_
 		memset(h + j * ldh, 0, (size_t)(j + 1) * sizeof *h);
 	for (int64_t r0 = 0; r0 < g.m; r0 += GRAM_ROWS) {
 		int64_t r1 = r0 + GRAM_ROWS < g.m ? r0 + GRAM_ROWS : g.m;
-		for (int64_t block = 0; block < j1; block += GRAM_BLOCK)
-			for (int64_t tj = j0; tj < j1; tj += GRAM_J)
-				for (int64_t ti = block; ti < block + GRAM_BLOCK && ti < tj + GRAM_J && ti < j1; ti += GRAM_I) {
-					double sums[GRAM_SUMS];
-					gram_tile(r0, r1, c + ti, c + tj, sums);
-					for (int64_t j = tj; j < tj + GRAM_J && j < j1; j++)
-						for (int64_t i = ti; i < ti + GRAM_I && i <= j; i++)
-							h[i + j * ldh] += sums[i - ti + (j - tj) * GRAM_I];
-				}
+		for (int64_t tj = j0; tj < j1; tj += GRAM_J)
+			for (int64_t ti = 0; ti < tj + GRAM_J && ti < j1; ti += GRAM_I) {
+				double sums[GRAM_SUMS];
+				gram_tile(r0, r1, c + ti, c + tj, sums);
+				gram_add(h + ti + tj * ldh, ldh, sums, tj - ti, j1 - tj);
+			}
 	}
 	for (int64_t j = j0; j < j1; j++)
 		for (int64_t i = 0; i < j; i++)

@@ -34,7 +34,7 @@ func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 
 func (d *device) jacobi(w *workspace, r, t kernels.Panel, o kernels.JacobiOptions, tally *kernels.Tally) error {
 	k := r.N
-	work, err := w.floats(2 * k * (k + lanes))
+	work, err := w.floats(int(C.jmpi_jacobi_work(C.int64_t(k))))
 	if err != nil {
 		return err
 	}

@@ -1,5 +1,8 @@
 // The pointwise Jacobi kernel ([Nov15, §4.3]), included once for every instruction set.
 
+#define T_ROWS JMPI_T_ROWS
+#define TURNS JMPI_TURNS
+
 // A set of up to eight pivot pairs of one p-step, one a lane.
 struct pairs {
 	int n;
@@ -75,39 +78,89 @@ INLINE void rotate(const double *x, const double *y, double *xd, double *yd, int
 	}
 }
 
-INLINE void apply(double *r, double *t, int64_t ld, struct pairs s, const struct rotations *rot)
+// A rotation that waits to be applied to T: columns at offsets p, q of a panel go, rotated, to offsets pd, qd.
+struct turn {
+	double tan, delta;
+	int32_t p, q, pd, qd;
+};
+
+// The state of one problem. R is worked on rotation by rotation. T is cut into panels of T_ROWS rows, one after the
+// other; the rotations for it are kept and then applied to panel after panel, each of which stays in the first-level cache.
+struct problem {
+	int64_t k, ld;     // order; leading dimension of r, a multiple of LANES
+	double *r, *t;     // t: element (i,j) at (i/T_ROWS)·k·T_ROWS + j·T_ROWS + i mod T_ROWS
+	struct turn *turns; // TURNS of them
+	int waiting;
+	v8 tol;
+	struct jmpi_tally tally;
+};
+
+// flush applies the waiting rotations to T.
+INLINE void flush(struct problem *a)
+{
+	for (int64_t i = 0; i < a->k; i += T_ROWS) {
+		double *t = a->t + i * a->k;
+		for (const struct turn *u = a->turns; u < a->turns + a->waiting; u++)
+			rotate(t + u->p, t + u->q, t + u->pd, t + u->qd, T_ROWS, v8_set1(u->tan), v8_set1(u->delta));
+	}
+	a->waiting = 0;
+}
+
+// apply rotates and swaps the pairs of columns of R, and notes the same for T.
+INLINE void apply(struct problem *a, const int64_t ld, struct pairs s, const struct rotations *rot)
 {
 	unsigned todo = rot->rotate | rot->swap;
+	if (a->waiting + LANES > TURNS)
+		flush(a);
 	for (int i = 0; i < s.n; i++) {
 		if (!(todo >> i & 1))
 			continue;
-		int64_t p = s.p[i] * ld, q = s.q[i] * ld;
-		int64_t pd = rot->swap >> i & 1 ? q : p, qd = p + q - pd;
-		v8 tan = v8_set1(rot->tan[i]), delta = v8_set1(rot->delta[i]);
-		rotate(r + p, r + q, r + pd, r + qd, ld, tan, delta);
-		rotate(t + p, t + q, t + pd, t + qd, ld, tan, delta);
+		int32_t p = s.p[i], q = s.q[i], pd = rot->swap >> i & 1 ? q : p, qd = p + q - pd;
+		double *r = a->r;
+		rotate(r + p * ld, r + q * ld, r + pd * ld, r + qd * ld, ld, v8_set1(rot->tan[i]), v8_set1(rot->delta[i]));
+		a->turns[a->waiting++] =
+			(struct turn){rot->tan[i], rot->delta[i], p * T_ROWS, q * T_ROWS, pd * T_ROWS, qd * T_ROWS};
 	}
 }
 
 // p_step does the p-step of the n pairs (p[i], q[i]). The dot products of a set of pairs
 // are formed while the divisions and square roots of the previous set are under way.
-INLINE void p_step(double *r, double *t, int64_t ld, int n, const int32_t *p, const int32_t *q, v8 tol, struct jmpi_tally *tally)
+INLINE void p_step(struct problem *a, const int64_t ld, int n, const int32_t *p, const int32_t *q)
 {
 	struct pairs s = {n < LANES ? n : LANES, p, q};
-	struct pivots h = pivot_matrices(r, ld, s);
+	struct pivots h = pivot_matrices(a->r, ld, s);
 	for (int i = 0; i < n; i += LANES) {
 		struct rotations rot;
 		struct pairs now = s;
-		rotations8(h, tol, &rot);
+		rotations8(h, a->tol, &rot);
 		int left = n - i - LANES;
 		if (left > 0) {
 			s = (struct pairs){left < LANES ? left : LANES, p + i + LANES, q + i + LANES};
-			h = pivot_matrices(r, ld, s);
+			h = pivot_matrices(a->r, ld, s);
 		}
-		tally->rotations += __builtin_popcount(rot.rotate);
-		tally->proper += __builtin_popcount(rot.proper);
-		tally->changed |= (rot.rotate | rot.swap) != 0;
-		apply(r, t, ld, now, &rot);
+		a->tally.rotations += __builtin_popcount(rot.rotate);
+		a->tally.proper += __builtin_popcount(rot.proper);
+		a->tally.changed |= (rot.rotate | rot.swap) != 0;
+		apply(a, ld, now, &rot);
+	}
+}
+
+// sweeps runs up to max_sweeps sweeps, the last one being the first without a rotation.
+INLINE void sweeps(struct problem *a, const int64_t ld, struct jmpi_schedule s, int64_t max_sweeps)
+{
+	for (int64_t sweep = 0; sweep < max_sweeps; sweep++) {
+		int64_t before = a->tally.rotations;
+		for (int64_t step = 0; step < s.steps; step++) {
+			int32_t p[JMPI_MAX_ORDER / 2], q[JMPI_MAX_ORDER / 2];
+			const int32_t *pair = s.pairs + 2 * s.half * step;
+			int n = 0;
+			for (int64_t i = 0; i < s.half; i++)
+				if (pair[2 * i + 1] < a->k)
+					p[n] = pair[2 * i], q[n++] = pair[2 * i + 1];
+			p_step(a, ld, n, p, q);
+		}
+		if (a->tally.rotations == before)
+			break;
 	}
 }
 
@@ -128,55 +181,53 @@ INLINE int exponent(int64_t k, const double *r, int64_t ld)
 	return e;
 }
 
-// scaled copies k rows and columns of src, times c, to dst; the rows of dst between k and ldd are not touched.
-INLINE void scaled(int64_t k, double *dst, int64_t ldd, const double *src, int64_t lds, double c)
+// scaled copies m rows and n columns of src, times c, to dst; the rows of dst between m and ldd are not touched.
+INLINE void scaled(int64_t m, int64_t n, double *dst, int64_t ldd, const double *src, int64_t lds, double c)
 {
 	v8 s = v8_set1(c);
-	for (int64_t j = 0; j < k; j++) {
+	for (int64_t j = 0; j < n; j++) {
 		double *d = dst + j * ldd;
 		const double *x = src + j * lds;
 		int64_t i = 0;
-		for (; i + LANES <= k; i += LANES)
+		for (; i + LANES <= m; i += LANES)
 			v8_store(d + i, v8_mul(s, v8_load(x + i)));
-		if (i < k)
-			v8_store_part(d + i, v8_mul(s, v8_load_part(x + i, (int)(k - i))), (int)(k - i));
+		if (i < m)
+			v8_store_part(d + i, v8_mul(s, v8_load_part(x + i, (int)(m - i))), (int)(m - i));
 	}
 }
 
 // TOP is the exponent that the largest element gets before the method runs: its square is far from overflow, and
 // columns down to 2⁻⁹⁹⁰ of the largest have squared norms in the normal range. The scaling is by a power of two.
 #define TOP 480
+
 static struct jmpi_tally jacobi(int64_t k, double *r, int64_t ldr, double *t, int64_t ldt, struct jmpi_schedule s,
-			       int64_t max_sweeps, double tol, double *work)
+				int64_t max_sweeps, double tol, double *work)
 {
-	int64_t ld = (k + LANES - 1) / LANES * LANES;
-	double *rw = work, *tw = work + k * ld;
-	struct jmpi_tally tally = {0};
+	struct problem a = {.k = k, .ld = (k + LANES - 1) / LANES * LANES, .tol = v8_set1(tol)};
+	int64_t rows = (k + T_ROWS - 1) / T_ROWS * T_ROWS; // of T
 	int shift = TOP - exponent(k, r, ldr);
 	if (shift > 1000)
 		shift = 1000;
 
-	memset(work, 0, (size_t)(2 * k * ld) * sizeof *work);
-	scaled(k, rw, ld, r, ldr, __builtin_ldexp(1, shift));
+	memset(work, 0, (size_t)(k * (a.ld + rows)) * sizeof *work);
+	a.r = work;
+	a.t = a.r + k * a.ld;
+	a.turns = (struct turn *)(a.t + k * rows);
+	scaled(k, k, a.r, a.ld, r, ldr, __builtin_ldexp(1, shift));
 	for (int64_t j = 0; j < k; j++)
-		tw[j + j * ld] = 1;
+		a.t[j / T_ROWS * k * T_ROWS + j * T_ROWS + j % T_ROWS] = 1;
 
-	for (int64_t sweep = 0; sweep < max_sweeps; sweep++) {
-		int64_t before = tally.rotations;
-		for (int64_t step = 0; step < s.steps; step++) {
-			int32_t p[JMPI_MAX_ORDER / 2], q[JMPI_MAX_ORDER / 2];
-			const int32_t *pair = s.pairs + 2 * s.half * step;
-			int n = 0;
-			for (int64_t i = 0; i < s.half; i++)
-				if (pair[2 * i + 1] < k)
-					p[n] = pair[2 * i], q[n++] = pair[2 * i + 1];
-			p_step(rw, tw, ld, n, p, q, v8_set1(tol), &tally);
-		}
-		if (tally.rotations == before)
-			break;
+	switch (a.ld) { // the usual orders have loops of constant length
+	case 32: sweeps(&a, 32, s, max_sweeps); break;
+	case 64: sweeps(&a, 64, s, max_sweeps); break;
+	case 96: sweeps(&a, 96, s, max_sweeps); break;
+	case 128: sweeps(&a, 128, s, max_sweeps); break;
+	default: sweeps(&a, a.ld, s, max_sweeps);
 	}
-	if (tally.changed)
-		scaled(k, r, ldr, rw, ld, __builtin_ldexp(1, -shift));
-	scaled(k, t, ldt, tw, ld, 1);
-	return tally;
+	flush(&a);
+	if (a.tally.changed)
+		scaled(k, k, r, ldr, a.r, a.ld, __builtin_ldexp(1, -shift));
+	for (int64_t i = 0; i < k; i += T_ROWS)
+		scaled(k - i < T_ROWS ? k - i : T_ROWS, k, t + i, ldt, a.t + i * k, T_ROWS, 1);
+	return a.tally;
 }

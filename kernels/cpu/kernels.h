@@ -11,6 +11,16 @@
 // The rows that the multiplication packs at a time.
 #define JMPI_MULTIPLY_ROWS 192
 
+// Rows of a panel of T, and rotations that are applied to it at once, in the Jacobi kernel.
+#define JMPI_T_ROWS 32
+#define JMPI_TURNS 512
+
+// jmpi_jacobi_work returns the number of elements of scratch memory for a factor of order k: R, T and 32 bytes a rotation.
+static inline int64_t jmpi_jacobi_work(int64_t k)
+{
+	return k * (k + JMPI_LANES) + k * (k + JMPI_T_ROWS) + 4 * JMPI_TURNS;
+}
+
 // A pivot block-pair [P Q], both of m rows; its order is k = np + nq ≤ JMPI_MAX_ORDER.
 struct jmpi_pivot {
 	int64_t m;
@@ -41,7 +51,7 @@ struct jmpi_kernels {
 
 	// jacobi runs the pointwise one-sided Jacobi method ([Nov15, §4.3]) on the k×k factor r: t ← the product of the
 	// rotations, r ← r·t. It stops after max_sweeps sweeps or one without a rotation. tol is c(ε).
-	// work has 2·k·⌈k/8⌉·8 elements, 64-byte aligned. changed is 0 if t = I, else 1.
+	// work has jmpi_jacobi_work(k) elements, 64-byte aligned. changed is 0 if t = I, else 1.
 	struct jmpi_tally (*jacobi)(int64_t k, double *r, int64_t ldr, double *t, int64_t ldt, struct jmpi_schedule s,
 				    int64_t max_sweeps, double tol, double *work);
 
