@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"context"
 	"fmt"
 	"time"
 
@@ -59,9 +58,9 @@ func (r *runner) route(s topology.Step) route {
 }
 
 // macroStep runs the sub-steps of one macro step, calling done after each, and starts the exchange after them.
-func (r *runner) macroStep(ctx context.Context, s topology.Step, done func()) error {
+func (r *runner) macroStep(s topology.Step, done func()) error {
 	t := r.route(s)
-	landing, err := r.openLanding(ctx, t.in)
+	landing, err := r.openLanding(t.in)
 	if err != nil {
 		return err
 	}
@@ -71,7 +70,7 @@ func (r *runner) macroStep(ctx context.Context, s topology.Step, done func()) er
 		if i == len(fine)-1 && t.out != nil {
 			leaving = t.out.Column
 		}
-		if err := r.subStep(ctx, pairs, t, leaving); err != nil {
+		if err := r.subStep(pairs, t, leaving); err != nil {
 			return err
 		}
 		done()
@@ -93,11 +92,11 @@ type landing struct {
 }
 
 // openLanding posts the receives of the next exchange as soon as the landing slot is free.
-func (r *runner) openLanding(ctx context.Context, in *topology.Move) (landing, error) {
+func (r *runner) openLanding(in *topology.Move) (landing, error) {
 	if in == nil {
 		return landing{}, nil
 	}
-	if err := r.await(ctx, "waiting for a block-column to leave", r.outgoing); err != nil {
+	if err := r.await("waiting for a block-column to leave", r.outgoing); err != nil {
 		return landing{}, err
 	}
 	r.outgoing = nil
@@ -110,7 +109,7 @@ func (r *runner) openLanding(ctx context.Context, in *topology.Move) (landing, e
 		g, v := r.dev.Panels(l.slot, in.Column, cut[0], cut[1])
 		for k, p := range []kernels.Panel{g, v} {
 			if p.Bytes() > 0 {
-				a.requests = append(a.requests, r.exchange.receive(ctx, r.dev.Backend, in.From, in.To, tag(in.Column, i, k), p))
+				a.requests = append(a.requests, r.exchange.receive(r.dev.Backend, in.From, in.To, part{in.Column, i, k}, p))
 				r.count(in.Slow, p)
 			}
 		}
@@ -129,7 +128,7 @@ func (r *runner) count(slow bool, p kernels.Panel) {
 
 // subStep orthogonalizes this device's pairs of one sub-step. If macro block-column leaving ≥ 0 goes to
 // another device afterwards, its pieces are finished one by one and each is sent while the next is computed.
-func (r *runner) subStep(ctx context.Context, pairs []strategy.Pair, t route, leaving int) error {
+func (r *runner) subStep(pairs []strategy.Pair, t route, leaving int) error {
 	c := r.program.Layout.PerMacro
 	var mine []strategy.Pair
 	crosses := true
@@ -145,7 +144,7 @@ func (r *runner) subStep(ctx context.Context, pairs []strategy.Pair, t route, le
 		lead = r.incoming[0].column
 	}
 	if lead < 0 || !crosses {
-		if err := r.arrive(ctx, mine); err != nil {
+		if err := r.arrive(mine); err != nil {
 			return err
 		}
 		if err := r.dev.Run(mine); err != nil {
@@ -154,11 +153,11 @@ func (r *runner) subStep(ctx context.Context, pairs []strategy.Pair, t route, le
 	}
 	for i, cut := range r.cuts() {
 		if lead >= 0 && crosses {
-			part := within(mine, lead*c+cut[0], lead*c+cut[1])
-			if err := r.arrive(ctx, part); err != nil {
+			some := within(mine, lead*c+cut[0], lead*c+cut[1])
+			if err := r.arrive(some); err != nil {
 				return err
 			}
-			if err := r.dev.Run(part); err != nil {
+			if err := r.dev.Run(some); err != nil {
 				return err
 			}
 		}
@@ -180,7 +179,7 @@ func within(pairs []strategy.Pair, j0, j1 int) (part []strategy.Pair) {
 }
 
 // arrive waits until the narrow block-columns of the pairs have landed.
-func (r *runner) arrive(ctx context.Context, pairs []strategy.Pair) error {
+func (r *runner) arrive(pairs []strategy.Pair) error {
 	c := r.program.Layout.PerMacro
 	var later []arrival
 	for _, a := range r.incoming {
@@ -188,7 +187,7 @@ func (r *runner) arrive(ctx context.Context, pairs []strategy.Pair) error {
 			later = append(later, a)
 			continue
 		}
-		if err := r.await(ctx, "waiting for a block-column to arrive", a.requests); err != nil {
+		if err := r.await("waiting for a block-column to arrive", a.requests); err != nil {
 			return err
 		}
 	}
@@ -201,28 +200,28 @@ func (r *runner) depart(out *topology.Move, piece int, cut [2]int) {
 	g, v := r.dev.Panels(r.dev.Slot(out.Column), out.Column, cut[0], cut[1])
 	for k, p := range []kernels.Panel{g, v} {
 		if p.Bytes() > 0 {
-			r.outgoing = append(r.outgoing, r.exchange.send(out.From, out.To, tag(out.Column, piece, k), p))
+			r.outgoing = append(r.outgoing, r.exchange.send(out.From, out.To, part{out.Column, piece, k}, p))
 		}
 	}
 }
 
 // settle waits for everything under way.
-func (r *runner) settle(ctx context.Context) error {
+func (r *runner) settle() error {
 	for _, a := range r.incoming {
-		if err := r.await(ctx, "waiting for a block-column to arrive", a.requests); err != nil {
+		if err := r.await("waiting for a block-column to arrive", a.requests); err != nil {
 			return err
 		}
 	}
 	r.incoming = nil
-	err := r.await(ctx, "waiting for a block-column to leave", r.outgoing)
+	err := r.await("waiting for a block-column to leave", r.outgoing)
 	r.outgoing = nil
 	return err
 }
 
-func (r *runner) await(ctx context.Context, what string, requests []*Request) error {
+func (r *runner) await(what string, requests []*Request) error {
 	start := time.Now()
 	defer func() { r.dev.Phases.Exchange += time.Since(start).Seconds() }()
-	return wait(ctx, what, requests)
+	return r.exchange.wait(what, requests)
 }
 
 // cuts returns the pieces of a macro block-column as ranges of its narrow block-columns. In a sub-step across two macro
@@ -236,6 +235,3 @@ func (r *runner) cuts() [][2]int {
 	}
 	return cuts
 }
-
-// tag numbers the messages of a macro block-column: its pieces, of G (0) and V (1).
-func tag(column, piece, kind int) int { return (column*pieces+piece)*2 + kind }

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/sync/errgroup"
 
 	"jmpi/kernels"
 	"jmpi/node"
@@ -73,6 +73,8 @@ type Solution struct {
 	Layout    node.Layout
 	Phases    node.Phases // summed over this rank's devices
 
+	ctx     context.Context // of the run, ended by the first error
+	cancel  context.CancelCauseFunc
 	config  Config
 	comm    Comm
 	runners []*runner
@@ -86,6 +88,7 @@ type Solution struct {
 // not a *Failure, and the caller must Abort.
 func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) (*Solution, error) {
 	s := &Solution{config: c, comm: comm}
+	s.ctx, s.cancel = context.WithCancelCause(ctx)
 	if err := s.census(devices); err != nil {
 		return nil, err
 	}
@@ -97,7 +100,7 @@ func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) 
 	if err != nil {
 		return s, err
 	}
-	if err := s.sweep(ctx, plan); err != nil {
+	if err := s.sweep(plan); err != nil {
 		return s, err
 	}
 	return s, s.extract(scale)
@@ -105,6 +108,7 @@ func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) 
 
 // Free gives the memory on the devices back.
 func (s *Solution) Free() {
+	s.cancel(nil)
 	for _, r := range s.runners {
 		r.dev.Free()
 	}
@@ -198,7 +202,7 @@ func (s *Solution) open(devices []kernels.Backend, program *node.Program, widths
 			first = i
 		}
 	}
-	x := newExchange(s.comm, ranks)
+	x := newExchange(s.ctx, s.comm, ranks)
 	for i, be := range devices {
 		id := first + i
 		nc := node.Config{
@@ -221,14 +225,14 @@ func (s *Solution) open(devices []kernels.Backend, program *node.Program, widths
 }
 
 // sweep iterates until a sweep has no proper rotation, or the limit is reached.
-func (s *Solution) sweep(ctx context.Context, p *planner) error {
+func (s *Solution) sweep(p *planner) error {
 	for n := 1; n <= s.config.MaxSweeps && !s.Converged; n++ {
 		start := time.Now()
 		steps, err := p.sweep(n - 1)
 		if err != nil {
 			return err
 		}
-		if err := s.devices(ctx, func(ctx context.Context, r *runner) error { return s.sweepDevice(ctx, r, n, steps) }); err != nil {
+		if err := s.devices(func(r *runner) error { return s.sweepDevice(r, n, steps) }); err != nil {
 			return err
 		}
 		info, err := s.count(n)
@@ -242,7 +246,7 @@ func (s *Solution) sweep(ctx context.Context, p *planner) error {
 			s.config.Swept(info)
 		}
 	}
-	if err := s.devices(ctx, func(ctx context.Context, r *runner) error { return r.settle(ctx) }); err != nil {
+	if err := s.devices((*runner).settle); err != nil {
 		return err
 	}
 	for _, r := range s.runners {
@@ -252,10 +256,10 @@ func (s *Solution) sweep(ctx context.Context, p *planner) error {
 }
 
 // sweepDevice runs all macro steps of a sweep on one device.
-func (s *Solution) sweepDevice(ctx context.Context, r *runner, n int, steps []topology.Step) error {
+func (s *Solution) sweepDevice(r *runner, n int, steps []topology.Step) error {
 	at := Progress{Sweep: n, Steps: r.program.SubSteps()}
 	for _, step := range steps {
-		err := r.macroStep(ctx, step, func() {
+		err := r.macroStep(step, func() {
 			at.Step++
 			if s.config.Progress != nil && r == s.runners[0] {
 				s.config.Progress(at)
@@ -268,20 +272,24 @@ func (s *Solution) sweepDevice(ctx context.Context, r *runner, n int, steps []to
 	return nil
 }
 
-// devices runs f for each device of the rank at the same time; the first error ends all.
-func (s *Solution) devices(ctx context.Context, f func(context.Context, *runner) error) error {
-	group, ctx := errgroup.WithContext(ctx)
+// devices runs f for each device of the rank at the same time. The first error ends the run on all of them: what is
+// under way between them outlives a sweep, so it is the run's context that ends, not one of the call.
+func (s *Solution) devices(f func(*runner) error) error {
+	var wg sync.WaitGroup
 	for _, r := range s.runners {
-		group.Go(func() (err error) {
+		wg.Go(func() {
 			defer func() {
 				if p := recover(); p != nil {
-					err = fmt.Errorf("dist: device %d: internal error: %v", r.id, p)
+					s.cancel(fmt.Errorf("dist: device %d: internal error: %v", r.id, p))
 				}
 			}()
-			return f(ctx, r)
+			if err := f(r); err != nil {
+				s.cancel(err)
+			}
 		})
 	}
-	return group.Wait()
+	wg.Wait()
+	return context.Cause(s.ctx)
 }
 
 // count sums the counters of a sweep over all devices: the one collective operation of a sweep ([Nov15, §5]).
