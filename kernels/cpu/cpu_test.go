@@ -85,10 +85,16 @@ type problem struct {
 func newProblem(t testing.TB, d *device, order int, shapes []shape) *problem {
 	t.Helper()
 	p := &problem{d: d}
+	rows, columns := 0, 0
+	for _, s := range shapes {
+		rows, columns = max(rows, s.m), columns+s.p+s.q
+	}
+	all := p.panel(t, rows, columns)
 	for _, s := range shapes {
 		k := s.p + s.q
 		rnd := rand.New(rand.NewPCG(uint64(s.m), uint64(k)))
-		g, v := p.panel(t, s.m, k), p.panel(t, k, k)
+		g, v := all.Columns(0, k).Rows(0, s.m), p.panel(t, k, k)
+		all = all.Columns(k, all.N)
 		for j := range k {
 			for i, c := 0, column(g, j); i < s.m; i++ {
 				c[i] = rnd.NormFloat64()

@@ -1,0 +1,33 @@
+// Package kernels defines what a device must be able to compute, the Backend, and holds in plain Go the two
+// formulas that everything else is tested against: the Jacobi rotation and the norm of a column.
+//
+// # One step of the method
+//
+// The one-sided Jacobi method makes the columns of G orthogonal, two block-columns [P Q] at a time ([Nov15, §4]):
+//
+//  1. Shorten: H = [P Q]ᵀ[P Q] = RᵀR by Gram and Cholesky; where that breaks down, R from QR of [P Q].
+//     R has the order k of the pivot instead of its m rows, and the same right singular vectors.
+//  2. Orthogonalize: R ← R·T by Jacobi, pairs of columns (p,q) after pairs, in one sweep or until nothing is left to do.
+//  3. Postmultiply: [P Q] ← [P Q]·T by Multiply, for G and, if wanted, for the accumulated V.
+//
+// The singular values are the ColumnNorms of the final G.
+//
+// # A rotation
+//
+// For two columns x, y with xᵀx = hpp, yᵀy = hqq, xᵀy = hpq:
+//
+//	symbol             here                    meaning
+//	c(ε) = ε·√k        Tolerance               rotate where |hpq| > c(ε)·√hpp·√hqq (NeedsRotation)
+//	tan φ              Rotation, tan           (4.3)–(4.5)
+//	cos φ = 1 − d      Rotation, delta         d = t²/(s(1+s)), s = √(1+t²), instead of (4.6)
+//	(4.1)              RotateDelta             x' = w − d·w with w = x − t·y; y' = w − d·w with w = y + t·x
+//	h'pp, h'qq         Diagonal                the pair is swapped if h'pp < h'qq
+//
+// [Nov15, §4.3] prints h'pp with + and h'qq with −; with (4.1) and (4.3) it must be the other way round, as here.
+// The cosine is carried as its distance d from 1 because near 1, where almost all of them are, the rounding error of
+// 1/√(1+t²) always has the same sign and spoils the orthogonality of T by more than chance would.
+//
+// Storage is column-major everywhere. Package kerneltest has a test for every primitive; packages cpu and cuda are
+// the devices. [Nov15] is V. Novaković, A hierarchically blocked Jacobi SVD algorithm for single and multiple graphics
+// processing units, SIAM J. Sci. Comput. 37 (2015).
+package kernels
