@@ -87,6 +87,7 @@ type Limits struct {
 // Backend is one device. Its methods may be called from one goroutine at a time, except
 // Copy, Read and Write, which may run beside the others on memory that those do not touch.
 // Methods may return before the work is done; work on one device is done in the order of the calls;
+// the slices of a Batch and the Schedule may be changed again after Sync.
 // Sync waits for all of it. Panels must not overlap unless it is said. Errors are wrapped, name the
 // primitive, and leave the device usable only for Free and Close.
 type Backend interface {
@@ -94,7 +95,8 @@ type Backend interface {
 	Limits() Limits
 
 	// Alloc returns bytes of zeroed memory, aligned to 256 bytes. It fails with
-	// ErrMemory if the device has not got them. 0 bytes are allowed.
+	// ErrMemory if the device has not got them. 0 bytes are allowed. One large allocation that
+	// is cut into panels is faster to work on than many small ones (large pages).
 	Alloc(bytes int64) (Address, error)
 	Free(a Address) error
 
@@ -106,6 +108,8 @@ type Backend interface {
 	Copy(dst, src Panel) error
 	// Identity sets dst to zero, except ones where row = column + row0.
 	Identity(dst Panel, row0 int) error
+
+	// Gram, Cholesky, QR and Multiply take pivots of any order; Jacobi those up to Limits.PointwiseOrder.
 
 	// Gram forms R ← [P Q]ᵀ[P Q], both triangles, for each problem ([Nov15, Alg. 4.1]).
 	Gram(b *Batch) error
@@ -119,7 +123,8 @@ type Backend interface {
 	QR(b *Batch) error
 	// Jacobi runs the pointwise one-sided Jacobi method on each factor: T ← product of the rotations, from the identity,
 	// R ← R·T, columns sorted by non-increasing norm as far as the sweeps sort them ([Nov15, §4.3]).
-	// It adds to Tally.Rotations and Tally.Proper and sets Tally.Changed.
+	// It adds to Tally.Rotations and Tally.Proper and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
+	// the largest in the factor may count as zero: they are sorted, but not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error
 	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems
 	// with Tally.Changed ≠ 0 ([Nov15, Alg. 4.2]).

@@ -20,55 +20,67 @@ func checkBatch(b *kernels.Batch, n needs) error {
 		needed bool
 		length int
 	}{
-		{"G", n.g, len(b.G)}, {"V", n.v && b.V != nil, len(b.V)}, {"R", n.r, len(b.R)}, {"T", n.t, len(b.T)},
-		{"Tally", n.tally, len(b.Tally)},
+		{"V", n.v, len(b.V)}, {"R", n.r, len(b.R)}, {"T", n.t, len(b.T)}, {"Tally", n.tally, len(b.Tally)},
 	} {
 		if s.needed && s.length != problems {
 			return fmt.Errorf("%w: %d problems, but %s has %d", kernels.ErrShape, problems, s.name, s.length)
 		}
 	}
 	for i := range problems {
-		k := -1
-		if n.g {
-			k = b.G[i].Order()
+		if err := checkProblem(b, i, n); err != nil {
+			return fmt.Errorf("problem %d: %w", i, err)
 		}
-		check := func(name string, p kernels.Panel, m, n int) error {
-			if p.M != m || p.N != n || p.Ld < p.M {
-				return fmt.Errorf("%w: problem %d: %s is %d×%d with Ld %d, must be %d×%d", kernels.ErrShape, i, name, p.M, p.N, p.Ld, m, n)
-			}
-			return nil
-		}
-		pivot := func(name string, p kernels.Pivot) error {
-			if err := check(name+".P", p.P, p.P.M, p.P.N); err != nil {
-				return err
-			}
-			if err := check(name+".Q", p.Q, p.P.M, p.Q.N); err != nil {
-				return err
-			}
-			if p.Order() != k {
-				return fmt.Errorf("%w: problem %d: %s has %d columns, G has %d", kernels.ErrShape, i, name, p.Order(), k)
-			}
-			return nil
-		}
-		var err error
-		if n.g {
-			err = pivot("G", b.G[i])
-		}
-		if err == nil && n.v && b.V != nil {
-			err = pivot("V", b.V[i])
-		}
-		if k < 0 && n.r {
-			k = b.R[i].N
-		}
-		if err == nil && n.r {
-			err = check("R", b.R[i], k, k)
-		}
-		if err == nil && n.t {
-			err = check("T", b.T[i], k, k)
-		}
-		if err != nil {
+	}
+	return nil
+}
+
+// checkProblem compares the shapes of problem i with the order of its pivot, or of its factor where there is no pivot.
+func checkProblem(b *kernels.Batch, i int, n needs) error {
+	var k int
+	if n.g {
+		k = b.G[i].Order()
+		if err := checkPivot("G", b.G[i], k); err != nil {
 			return err
 		}
+	} else {
+		k = b.R[i].N
+	}
+	if n.v {
+		if err := checkPivot("V", b.V[i], k); err != nil {
+			return err
+		}
+	}
+	if n.r {
+		if err := checkFactor("R", b.R[i], k); err != nil {
+			return err
+		}
+	}
+	if n.t {
+		return checkFactor("T", b.T[i], k)
+	}
+	return nil
+}
+
+func checkPivot(name string, g kernels.Pivot, k int) error {
+	if err := checkPanel(name+".P", g.P); err != nil {
+		return err
+	}
+	if err := checkPanel(name+".Q", g.Q); err != nil {
+		return err
+	}
+	if g.P.M != g.Q.M || g.Order() != k {
+		return fmt.Errorf("%w: %s is [%d×%d %d×%d], must have equal rows and %d columns",
+			kernels.ErrShape, name, g.P.M, g.P.N, g.Q.M, g.Q.N, k)
+	}
+	return nil
+}
+
+func checkFactor(name string, p kernels.Panel, k int) error {
+	if err := checkPanel(name, p); err != nil {
+		return err
+	}
+	if p.M != k || p.N != k {
+		return fmt.Errorf("%w: %s is %d×%d, must be %d×%d", kernels.ErrShape, name, p.M, p.N, k, k)
 	}
 	return nil
 }

@@ -4,8 +4,8 @@
 #define INSTRUCTIONS avx2
 #define MULTIPLY_VECTORS 1 // a tile of the product: rows in vectors of 8, columns
 #define MULTIPLY_COLUMNS 6
-#define GRAM_I 2 // a tile of the Gram matrix
-#define GRAM_J 3
+#define GRAM_I 1 // a tile of the Gram matrix
+#define GRAM_J 4
 #include "all_simd.h"
 
 #endif

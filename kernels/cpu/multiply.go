@@ -24,7 +24,7 @@ const (
 )
 
 func (d *device) Multiply(b *kernels.Batch) error {
-	err := checkBatch(b, needs{g: true, v: true, t: true, tally: true})
+	err := checkBatch(b, needs{g: true, v: b.V != nil, t: true, tally: true})
 	if err == nil {
 		tasks := d.multiplyTasks(b)
 		err = d.each(len(tasks), func(w *workspace, i int) error { return tasks[i](w) })
