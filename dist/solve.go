@@ -72,6 +72,7 @@ type Solution struct {
 	Devices   []DeviceInfo
 	Layout    node.Layout
 	Phases    node.Phases // summed over this rank's devices
+	Seconds   float64     // from the distributed matrix to Sigma
 
 	ctx     context.Context // of the run, ended by the first error
 	cancel  context.CancelCauseFunc
@@ -100,10 +101,13 @@ func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) 
 	if err != nil {
 		return s, err
 	}
+	start := time.Now()
 	if err := s.sweep(plan); err != nil {
 		return s, err
 	}
-	return s, s.extract(scale)
+	err = s.extract(scale)
+	s.Seconds = time.Since(start).Seconds()
+	return s, err
 }
 
 // Free gives the memory on the devices back.
@@ -300,7 +304,7 @@ func (s *Solution) count(n int) (SweepInfo, error) {
 		x[1] += r.dev.Tally.Proper
 		x[2] += r.fast
 		x[3] += r.slow
-		x[4] += int64(r.dev.Phases.Flops)
+		x[4] += int64(r.dev.Phases.ShortenFlops + r.dev.Phases.PostmultiplyFlops)
 		r.dev.Tally = kernels.Tally{}
 		r.fast, r.slow = 0, 0
 	}

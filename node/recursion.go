@@ -38,8 +38,8 @@ type recursion struct {
 
 // Phases are the seconds and floating-point operations of a device's phases at the outermost level of its recursion.
 type Phases struct {
-	Shorten, Inner, Postmultiply, Exchange float64 // seconds
-	Flops                                  float64 // of Gram and postmultiply, both triangles of a Gram matrix counted once
+	Shorten, Inner, Postmultiply, Exchange      float64 // seconds
+	ShortenFlops, InnerFlops, PostmultiplyFlops float64
 }
 
 // Add adds the figures of another device.
@@ -48,7 +48,9 @@ func (p *Phases) Add(q Phases) {
 	p.Inner += q.Inner
 	p.Postmultiply += q.Postmultiply
 	p.Exchange += q.Exchange
-	p.Flops += q.Flops
+	p.ShortenFlops += q.ShortenFlops
+	p.InnerFlops += q.InnerFlops
+	p.PostmultiplyFlops += q.PostmultiplyFlops
 }
 
 // shape prepares the levels below a batch of problems of order k ≤ order on block-columns of width widths[0].
@@ -154,7 +156,7 @@ func (r *recursion) step(lev int, b *kernels.Batch) error {
 		r.phases.Shorten += shortened.Sub(start).Seconds()
 		r.phases.Inner += orthogonalized.Sub(shortened).Seconds()
 		r.phases.Postmultiply += time.Since(orthogonalized).Seconds()
-		r.phases.Flops += flops(b)
+		r.phases.count(b)
 	}
 	return nil
 }
@@ -241,17 +243,18 @@ func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, pr
 	return nil
 }
 
-// flops counts the operations of Gram (symmetric) and postmultiply of a batch.
-func flops(b *kernels.Batch) (f float64) {
-	for i, p := range b.G {
-		k := float64(p.Order())
-		f += float64(p.P.M) * k * k
+// count adds the operations of a batch: a Gram matrix of order k is symmetric, m·k² operations; a rotation
+// takes three products of columns of the factor, 6·k, and changes two columns of R and of T, 16·k.
+func (p *Phases) count(b *kernels.Batch) {
+	for i, g := range b.G {
+		k := float64(g.Order())
+		p.ShortenFlops += float64(g.P.M) * k * k
+		p.InnerFlops += 22 * k * float64(b.Tally[i].Rotations)
 		if b.Tally[i].Changed != 0 {
-			f += 2 * float64(p.P.M) * k * k
+			p.PostmultiplyFlops += 2 * float64(g.P.M) * k * k
 			if b.V != nil {
-				f += 2 * float64(b.V[i].P.M) * k * k
+				p.PostmultiplyFlops += 2 * float64(b.V[i].P.M) * k * k
 			}
 		}
 	}
-	return f
 }

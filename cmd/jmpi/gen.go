@@ -4,11 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -85,17 +82,9 @@ func (f *genFlags) validate(changed func(string) bool) error {
 			return usagef("--%s 0: must be at least 1", name)
 		}
 	}
-	m, n, ok := strings.Cut(f.shape, "x")
-	rows, errRows := strconv.ParseUint(m, 10, 63)
-	cols, errCols := strconv.ParseUint(n, 10, 63)
-	if !ok || errRows != nil || errCols != nil {
-		return usagef("--shape %s: expected rows and columns, as 1000x500", f.shape)
-	}
-	if rows > 0 && cols > math.MaxInt64/8/rows {
-		return usagef("--shape %s: no file can hold it", f.shape)
-	}
-	f.options.Rows, f.options.Cols = int64(rows), int64(cols)
-	return nil
+	var err error
+	f.options.Rows, f.options.Cols, err = parseShape(f.shape)
+	return err
 }
 
 // sidecars are the vectors that gen may know, by the names of gen.Sidecar.

@@ -62,6 +62,9 @@ func (s *session) open(count int) error {
 	return nil
 }
 
+// quiet logs nothing but warnings from here on.
+func (s *session) quiet() { s.log = s.log.Level(zerolog.WarnLevel) }
+
 // threads returns the threads of all devices of this rank.
 func (s *session) threads() (n int) {
 	for _, d := range s.devices {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"jmpi/dist"
+	"jmpi/internal/gen"
 	"jmpi/internal/matio"
 	"jmpi/internal/residual"
 )
@@ -102,7 +103,7 @@ func (s *session) svd(input string, f svdFlags) error {
 		return err
 	}
 	if f.check {
-		if err := s.checkResult(file, f.output); err != nil {
+		if err := s.checkResult(file, input, f.output); err != nil {
 			return err
 		}
 	}
@@ -187,11 +188,11 @@ func (s *session) solveFailed(err error, folder matio.Folder) error {
 }
 
 // checkResult runs the check on rank 0; all ranks return its verdict.
-func (s *session) checkResult(file *matio.File, dir string) error {
+func (s *session) checkResult(file *matio.File, input, dir string) error {
 	var failed, err error
 	if s.comm.Rank() == 0 {
 		var report residual.Report
-		if report, err = residual.Check(file, dir, residual.Options{}); err == nil {
+		if report, err = residual.Check(file, dir, residual.Options{SigmaFile: gen.Sidecar(input, "sigma")}); err == nil {
 			report.WriteText(os.Stdout)
 			if !report.Passed() {
 				failed = fmt.Errorf("the check of %s failed", dir)

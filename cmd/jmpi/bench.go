@@ -1,0 +1,235 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"jmpi/dist"
+	"jmpi/internal/gen"
+	"jmpi/internal/matio"
+	"jmpi/internal/residual"
+)
+
+// benchFlags are the flags of bench.
+type benchFlags struct {
+	sessionFlags
+	methodFlags
+	kind   string
+	shape  string
+	seed   uint64
+	cond   float64
+	vs     []string
+	repeat int
+	folder string
+}
+
+func newBenchCommand() *cobra.Command {
+	var f benchFlags
+	cmd := &cobra.Command{
+		Use:   "bench",
+		Short: "time the decomposition of a test matrix, beside other libraries in the same run",
+		Long: `Time the decomposition of a test matrix, all singular vectors, and check every result as the command check does.
+
+Lines that begin with % tell the circumstances; the others are the rows
+  what m n ranks devices seconds gflops sweeps residual orthU orthV ratio
+seconds is the median of --repeat runs, from the distributed matrix to the singular values (jmpi), or of the driver's
+call (the others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
+--vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest, --vs scalapack
+pdgesvd on the same ranks. A library that is not there gives a row that says so.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			if err := f.validate(); err != nil {
+				return err
+			}
+			return runBench(f)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.kind, "kind", "gauss", "kind of the matrix: "+strings.Join(gen.Kinds(), " "))
+	flags.StringVar(&f.shape, "shape", "1024x1024", "rows and columns; at least as many rows")
+	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random numbers")
+	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
+	flags.StringSliceVar(&f.vs, "vs", nil, "rivals: lapack, scalapack, or single drivers (dgesdd, dgejsv, dgesvj, dgesvd)")
+	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
+	flags.StringVar(&f.folder, "folder", ".", "where the files of the run are made and deleted; the same on all nodes")
+	f.sessionFlags.register(flags)
+	f.methodFlags.register(flags)
+	return cmd
+}
+
+func (f *benchFlags) validate() error {
+	known := []string{"lapack", "scalapack", "dgesdd", "dgejsv", "dgesvj", "dgesvd"}
+	for _, name := range f.vs {
+		if !slices.Contains(known, name) {
+			return usagef("--vs %s: choose of %s", name, strings.Join(known, ","))
+		}
+	}
+	switch {
+	case f.repeat < 1:
+		return usagef("--repeat %d: must be at least 1", f.repeat)
+	case !slices.Contains(gen.Kinds(), f.kind):
+		return usagef("--kind %s: choose one of %s", f.kind, strings.Join(gen.Kinds(), " "))
+	}
+	if err := f.sessionFlags.check(); err != nil {
+		return err
+	}
+	return f.methodFlags.check()
+}
+
+// bench is one run of the command.
+type bench struct {
+	*session
+	f      benchFlags
+	folder string // holds a.npy and the results
+	file   *matio.File
+	m, n   int
+	ours   float64 // seconds of jmpi
+	out    io.Writer
+}
+
+func runBench(f benchFlags) error {
+	m, n, err := parseShape(f.shape)
+	if err != nil {
+		return err
+	}
+	if m < n || n < 1 {
+		return usagef("--shape %s: bench wants at least as many rows as columns, and one column", f.shape)
+	}
+	s, err := newSession(f.sessionFlags)
+	if err != nil {
+		return err
+	}
+	s.quiet()
+	b := &bench{session: s, f: f, m: int(m), n: int(n), out: io.Discard}
+	if s.comm.Rank() == 0 {
+		b.out = os.Stdout
+	}
+	return s.end(b.run())
+}
+
+func (b *bench) run() (err error) {
+	if err := b.prepare(); err != nil {
+		return err
+	}
+	defer func() {
+		b.file.Close()
+		if b.comm.Rank() == 0 {
+			err = errors.Join(err, os.RemoveAll(b.folder))
+		}
+	}()
+	fmt.Fprintf(b.out, "%% %s\n%% command: jmpi %s\n", version(), strings.Join(os.Args[1:], " "))
+	fmt.Fprintf(b.out, "%% %s %dx%d, seed %d; %d ranks, %d devices each; cores used: %d of each rank; threads: %d of each rank\n",
+		b.f.kind, b.m, b.n, b.f.seed, b.comm.Size(), len(b.devices), b.choice.Cores, b.threads())
+	d := b.devices[0].Describe()
+	fmt.Fprintf(b.out, "%% %s; %s; %s\n", d.Name, d.Library, b.comm.Library())
+	if err := b.jmpi(); err != nil {
+		return err
+	}
+	return b.rivals()
+}
+
+// prepare generates the matrix, on rank 0, in a folder that all ranks see.
+func (b *bench) prepare() error {
+	var err error
+	if b.comm.Rank() == 0 {
+		if b.folder, err = os.MkdirTemp(b.f.folder, ".jmpi-bench-*"); err == nil {
+			var a *gen.Matrix
+			a, err = gen.New(b.f.kind, gen.Options{Rows: int64(b.m), Cols: int64(b.n), Seed: b.f.seed, Cond: b.f.cond})
+			if err == nil {
+				err = writeMatrix(b.input(), a)
+			}
+		}
+	}
+	kind := dist.BadInput
+	if errors.Is(err, gen.ErrOptions) {
+		kind = dist.BadUse
+	}
+	if e := b.agree(kind, err); e != nil {
+		os.RemoveAll(b.folder) // what is left of a folder that could not be filled
+		return e
+	}
+	all, err := b.comm.Allgather([]byte(b.folder))
+	if err != nil {
+		return b.failed(err)
+	}
+	b.folder = string(all[0])
+	b.file, err = matio.Open(b.input())
+	return b.agree(dist.BadInput, err)
+}
+
+func (b *bench) input() string { return filepath.Join(b.folder, "a.npy") }
+
+// jmpi times our own solver and checks its last result.
+func (b *bench) jmpi() error {
+	p := problem{file: b.file, vectors: "both"}
+	config := b.configure(p, b.f.methodFlags)
+	var seconds []float64
+	for run := 1; ; run++ {
+		solution, err := dist.Solve(context.Background(), b.comm, b.devices, config)
+		if err != nil {
+			return b.failed(err)
+		}
+		seconds = append(seconds, solution.Seconds)
+		if run < b.f.repeat {
+			solution.Free()
+			continue
+		}
+		defer solution.Free()
+		return b.report(p, solution, median(seconds))
+	}
+}
+
+// report writes the result for the check, and prints the row and the phases.
+func (b *bench) report(p problem, solution *dist.Solution, seconds float64) error {
+	folder, err := b.target(svdFlags{output: filepath.Join(b.folder, "jmpi")})
+	if err != nil {
+		return err
+	}
+	if err := b.write(p, solution, folder, svdFlags{methodFlags: b.f.methodFlags}); err != nil {
+		return err
+	}
+	// The ranks agree on the slowest.
+	x := []int64{int64(seconds * 1e9)}
+	if err := b.comm.AllreduceMax(x); err != nil {
+		return b.failed(err)
+	}
+	b.ours = float64(x[0]) / 1e9
+	if err := b.row("jmpi", b.comm.Size(), len(solution.Devices), b.ours, fmt.Sprint(len(solution.Sweeps)), folder.Target); err != nil {
+		return err
+	}
+	return b.phases(solution)
+}
+
+// row checks the result in a folder and prints its row, on rank 0.
+func (b *bench) row(what string, ranks, devices int, seconds float64, sweeps, dir string) error {
+	var err error
+	if b.comm.Rank() == 0 {
+		var report residual.Report
+		if report, err = residual.Check(b.file, dir, residual.Options{}); err == nil {
+			value := map[string]float64{}
+			for _, r := range report.Rows {
+				value[r.Name] = r.Value
+			}
+			m, n := float64(b.m), float64(b.n)
+			fmt.Fprintf(b.out, "%-8s %d %d %d %d %.3f %.1f %s %.3g %.3g %.3g %.2f\n", what, b.m, b.n, ranks, devices, seconds,
+				(14*m*n*n+8*n*n*n)/seconds/1e9, sweeps, value["residual"], value["orthU"], value["orthV"], seconds/b.ours)
+		}
+	}
+	return b.agree(dist.BadResource, err)
+}
+
+func median(x []float64) float64 {
+	slices.Sort(x)
+	return x[len(x)/2]
+}

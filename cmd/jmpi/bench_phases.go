@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"jmpi/dist"
+	"jmpi/internal/rivals"
+	"jmpi/node"
+)
+
+// phases prints, on rank 0, what share of the last run each phase took over all devices, and at what fraction of the speed
+// of dgemm, measured here and now with the threads of each rank on all ranks at once.
+func (b *bench) phases(solution *dist.Solution) error {
+	type figures struct {
+		Phases node.Phases
+		Dgemm  float64 // GFLOP/s of this rank
+	}
+	mine := figures{Phases: solution.Phases}
+	if speed, err := rivals.Dgemm(2048, b.threads()); err == nil {
+		mine.Dgemm = speed
+	}
+	blob, err := json.Marshal(mine)
+	if err != nil {
+		return err
+	}
+	all, err := b.comm.Allgather(blob)
+	if err != nil {
+		return b.failed(err)
+	}
+	var sum node.Phases
+	dgemm := 0.0
+	for _, blob := range all {
+		var f figures
+		if err := json.Unmarshal(blob, &f); err != nil {
+			return err
+		}
+		sum.Add(f.Phases)
+		dgemm += f.Dgemm
+	}
+	total := sum.Shorten + sum.Inner + sum.Postmultiply + sum.Exchange
+	fmt.Fprintf(b.out, "%% dgemm 2048: %.1f GFLOP/s on all ranks\n%% phase share GFLOP/s fraction-of-dgemm\n", dgemm)
+	for _, p := range []struct {
+		name           string
+		seconds, flops float64
+	}{
+		{"shorten", sum.Shorten, sum.ShortenFlops}, {"inner", sum.Inner, sum.InnerFlops},
+		{"postmultiply", sum.Postmultiply, sum.PostmultiplyFlops}, {"exchange", sum.Exchange, 0},
+	} {
+		speed := 0.0
+		if p.seconds > 0 {
+			speed = p.flops / p.seconds / 1e9 * float64(len(solution.Devices))
+		}
+		fmt.Fprintf(b.out, "%% %-12s %5.1f%% %7.1f %5.2f\n", p.name, 100*p.seconds/total, speed, speed/dgemm)
+	}
+	return nil
+}
