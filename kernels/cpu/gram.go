@@ -42,7 +42,7 @@ func (d *device) gramTasks(b *kernels.Batch) []func() {
 			continue
 		}
 		columns := k
-		if len(b.G) < 2*d.threads {
+		if d.threads > 1 && len(b.G) < 2*d.threads {
 			columns = gramColumns
 		}
 		for j := 0; j < k; j += columns {

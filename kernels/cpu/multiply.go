@@ -44,7 +44,7 @@ func (d *device) multiplyTasks(b *kernels.Batch) []func(*workspace) error {
 				continue
 			}
 			rows, do := max(g.P.M, 1), d.multiply
-			if len(b.G) < 2*d.threads {
+			if d.threads > 1 && len(b.G) < 2*d.threads {
 				rows = multiplyRows
 			}
 			if g.Order() > maxOrder {
