@@ -19,13 +19,14 @@
 //	symbol             here                    meaning
 //	c(ε) = ε·√k        Tolerance               rotate where |hpq| > c(ε)·√hpp·√hqq (NeedsRotation)
 //	tan φ              Rotation, tan           (4.3)–(4.5)
-//	cos φ = 1 − d      Rotation, delta         d = t²/(s(1+s)), s = √(1+t²), instead of (4.6)
-//	(4.1)              RotateDelta             x' = w − d·w with w = x − t·y; y' = w − d·w with w = y + t·x
+//	sin φ, tan(φ/2)    Turn                    t/s and t/(1+s) with t = tan φ, s = √(1+t²), instead of (4.6)
+//	(4.1)              Turn.Rotate             x' = x − sin φ·(y + tan(φ/2)·x), y' = y + sin φ·(x − tan(φ/2)·y)
 //	h'pp, h'qq         Diagonal                the pair is swapped if h'pp < h'qq
 //
 // [Nov15, §4.3] prints h'pp with + and h'qq with −; with (4.1) and (4.3) it must be the other way round, as here.
-// The cosine is carried as its distance d from 1 because near 1, where almost all of them are, the rounding error of
-// 1/√(1+t²) always has the same sign and spoils the orthogonality of T by more than chance would.
+// There is no factor cos φ: near 1, where almost all cosines are, its rounding error, or its being lost beside x, always has the same
+// sign and spoils the norms of T by more than chance would. The correction of x is a small number of its own instead ([Rut66]).
+// Even so thousands of rotations lose some orthogonality; one Newton–Schulz step on T brings it back to ε.
 //
 // Storage is column-major everywhere. Package kerneltest has a test for every primitive; packages cpu and cuda are
 // the devices. [Nov15] is V. Novaković, A hierarchically blocked Jacobi SVD algorithm for single and multiple graphics

@@ -122,7 +122,8 @@ type Backend interface {
 	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.
 	QR(b *Batch) error
 	// Jacobi runs the pointwise one-sided Jacobi method on each factor: T ← product of the rotations, from the identity,
-	// R ← R·T, columns sorted by non-increasing norm as far as the sweeps sort them ([Nov15, §4.3]).
+	// R ← R·T, columns sorted by non-increasing norm as far as the sweeps sort them ([Nov15, §4.3]). T is then made orthogonal to
+	// working precision, by one Newton–Schulz step that keeps the graded structure it has for graded columns.
 	// It adds to Tally.Rotations and Tally.Proper and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
 	// the largest in the factor may count as zero: they are sorted, but not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error

@@ -23,10 +23,10 @@ func exactTan(hpp, hqq, hpq float64) *big.Float {
 	return t
 }
 
-// exactDelta returns 1 − 1/√(1+t²).
-func exactDelta(t *big.Float) *big.Float {
+// exactTurn returns sin φ and tan(φ/2) for tan φ = t.
+func exactTurn(t *big.Float) (sin, tau *big.Float) {
 	s := number(0).Sqrt(number(0).Add(number(0).Mul(t, t), number(1)))
-	return number(0).Sub(number(1), s.Quo(number(1), s))
+	return number(0).Quo(t, s), number(0).Quo(t, number(0).Add(s, number(1)))
 }
 
 func TestRotation(t *testing.T) {
@@ -41,16 +41,20 @@ func TestRotation(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			hpq = -hpq
 		}
-		tan, delta, proper := Rotation(hpp, hqq, hpq)
+		turn, tan, proper := Rotation(hpp, hqq, hpq)
 		want := exactTan(hpp, hqq, hpq)
 		if e := float(number(0).Quo(number(tan), want)) - 1; math.Abs(e) > 8*Epsilon {
 			t.Fatalf("Rotation(%g, %g, %g): tan = %g, relative error %g", hpp, hqq, hpq, tan, e)
 		}
-		if e := float(number(0).Quo(number(delta), exactDelta(number(tan)))) - 1; math.Abs(e) > 8*Epsilon {
-			t.Fatalf("tan = %g: delta = %g, relative error %g", tan, delta, e)
+		sin, tau := exactTurn(number(tan))
+		if e := float(number(0).Quo(number(turn.Sin), sin)) - 1; math.Abs(e) > 4*Epsilon {
+			t.Fatalf("tan = %g: sin = %g, relative error %g", tan, turn.Sin, e)
 		}
-		if proper != (1-delta != 1) {
-			t.Fatalf("delta = %g: proper = %t", delta, proper)
+		if e := float(number(0).Quo(number(turn.Tau), tau)) - 1; math.Abs(e) > 4*Epsilon {
+			t.Fatalf("tan = %g: tan(φ/2) = %g, relative error %g", tan, turn.Tau, e)
+		}
+		if proper != (math.FMA(-turn.Sin, turn.Tau, 1) != 1) {
+			t.Fatalf("%+v: proper = %t", turn, proper)
 		}
 		dpp, dqq := Diagonal(hpp, hqq, hpq, tan)
 		if math.Abs(dpp+dqq-hpp-hqq) > 8*Epsilon*(hpp+hqq) || dpp < -4*Epsilon*(hpp+hqq) || dqq < -4*Epsilon*(hpp+hqq) {
@@ -61,7 +65,7 @@ func TestRotation(t *testing.T) {
 
 // TestRotationExtremes tests |cot 2φ| at and beyond the point where its square overflows, and 0.
 func TestRotationExtremes(t *testing.T) {
-	for _, c := range []struct{ hpp, hqq, hpq, tan, delta float64 }{
+	for _, c := range []struct{ hpp, hqq, hpq, tan, delta float64 }{ // delta = 1 − cos φ
 		{1, 1, 0.5, 1, 1 - math.Sqrt(0.5)},
 		{1, 1, -0.5, -1, 1 - math.Sqrt(0.5)}, // sgn 0 is the sign of hpq
 		{1, 2, 0x1p-600, 0x1p-600, 0},
@@ -69,7 +73,8 @@ func TestRotationExtremes(t *testing.T) {
 		{0x1p-1000, 0x1p1000, 0x1p-30, 0, 0},                                             // cot 2φ = 2¹⁰²⁹ overflows: tan φ is 0, not NaN
 		{0x1p1020, 0x1p1022, 0x1p1021, (math.Sqrt(0.5625+1) - 0.75), 1 - 2/math.Sqrt(5)}, // 2·hpq would overflow with one more bit
 	} {
-		tan, delta, _ := Rotation(c.hpp, c.hqq, c.hpq)
+		turn, tan, _ := Rotation(c.hpp, c.hqq, c.hpq)
+		delta := turn.Sin * turn.Tau
 		if math.Abs(tan-c.tan) > 4*Epsilon*math.Abs(c.tan) || math.Abs(delta-c.delta) > 4*Epsilon {
 			t.Errorf("Rotation(%g, %g, %g) = %g, %g, want %g, %g", c.hpp, c.hqq, c.hpq, tan, delta, c.tan, c.delta)
 		}
@@ -92,56 +97,51 @@ func TestNeedsRotation(t *testing.T) {
 	}
 }
 
-// TestDeltaUnbiased measures the mean departure from orthogonality, cos²φ·(1+tan²φ) − 1, of a single rotation, for the
-// computed cosine cs₁ = 1/√(1+t²) and for 1 − delta, at small angles. The error of cs₁ has a sign, which adds
-// up over the rotations; that of 1 − delta, before the product is rounded, is far below ε.
-func TestDeltaUnbiased(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(2, 1))
-	const samples = 4000
-	var cs1, form float64
-	departure := func(cos, tan *big.Float) float64 {
-		u := number(0).Add(number(1), number(0).Mul(tan, tan))
-		u.Mul(u, number(0).Mul(cos, cos))
-		return float(u.Sub(u, number(1)))
-	}
-	for range samples {
-		// cot 2φ = hqq/2 nearly, hpq = 1, hpp tiny: angles between 2⁻¹² and 2⁻²⁴
-		tan, delta, _ := Rotation(0, math.Exp2(12+12*rnd.Float64()), 1)
-		cs1 += departure(number(1/math.Sqrt(math.FMA(tan, tan, 1))), number(tan))
-		form += departure(number(0).Sub(number(1), number(delta)), number(tan))
-	}
-	cs1, form = cs1/samples, form/samples
-	t.Logf("mean departure: cs1 %.2g, delta form %.2g", cs1, form)
-	if math.Abs(form) > 1e-20 {
-		t.Errorf("delta form: mean departure %g", form)
-	}
-	if cs1 < 0.5e-16 {
-		t.Errorf("cs1: mean departure %g, the bias that the delta form avoids is gone", cs1)
-	}
-}
-
-// TestRotateDelta rotates a pair of vectors many times by small angles and compares the drift of their norms.
-func TestRotateDelta(t *testing.T) {
-	rnd := rand.New(rand.NewPCG(3, 1))
+// drift rotates a pair of vectors many times and returns the relative growth of their joint norm, which is 0 in exact arithmetic.
+func drift(seed uint64, angle func(*rand.Rand) float64, rotate func(x, y, cot2 float64) (float64, float64)) float64 {
+	rnd := rand.New(rand.NewPCG(seed, 1))
 	const n, rotations = 50, 10000
-	var x, y, u, v [n]float64 // rotated by the delta form, and with cs₁
+	var x, y [n]float64
 	for i := range n {
 		x[i], y[i] = rnd.NormFloat64(), rnd.NormFloat64()
 	}
-	u, v = x, y
 	before := math.Hypot(Norm2(x[:]), Norm2(y[:]))
 	for range rotations {
-		tan, delta, _ := Rotation(0, math.Exp2(12+12*rnd.Float64()), 1)
-		cos := 1 / math.Sqrt(math.FMA(tan, tan, 1))
+		a := angle(rnd)
 		for i := range n {
-			x[i], y[i] = RotateDelta(x[i], y[i], tan, delta)
-			u[i], v[i] = cos*math.FMA(-tan, v[i], u[i]), cos*math.FMA(tan, u[i], v[i])
+			x[i], y[i] = rotate(x[i], y[i], a)
 		}
 	}
-	form := math.Abs(math.Hypot(Norm2(x[:]), Norm2(y[:]))/before - 1)
-	cs1 := math.Abs(math.Hypot(Norm2(u[:]), Norm2(v[:]))/before - 1)
-	t.Logf("drift after %d rotations: cs1 %.2g, delta form %.2g", rotations, cs1, form)
-	if form > 100*Epsilon || cs1 < 10*form {
-		t.Errorf("drift of the delta form %g, of cs1 %g", form, cs1)
+	return math.Hypot(Norm2(x[:]), Norm2(y[:]))/before - 1
+}
+
+// TestRotateUnbiased compares the drift of the norms under rotations by small angles: by the half-angle form, by a cosine
+// 1/√(1+t²), whose error always has the same sign, and by a cosine 1 − d, which is lost where d is below the spacing of numbers
+// near x. The angles are those around the smallest proper ones.
+func TestRotateUnbiased(t *testing.T) {
+	angle := func(rnd *rand.Rand) float64 { return math.Exp2(24 + 4*rnd.Float64()) } // 2·cot 2φ
+	tangent := func(a float64) float64 { _, tan, _ := Rotation(0, a, 1); return tan }
+	half := drift(3, angle, func(x, y, a float64) (float64, float64) {
+		turn, _, _ := Rotation(0, a, 1)
+		return turn.Rotate(x, y)
+	})
+	cosine := drift(3, angle, func(x, y, a float64) (float64, float64) {
+		tan := tangent(a)
+		cos := 1 / math.Sqrt(math.FMA(tan, tan, 1))
+		return cos * math.FMA(-tan, y, x), cos * math.FMA(tan, x, y)
+	})
+	distance := drift(3, angle, func(x, y, a float64) (float64, float64) {
+		tan := tangent(a)
+		s := math.Sqrt(math.FMA(tan, tan, 1))
+		d := tan * tan / (s * (1 + s))
+		u, v := math.FMA(-tan, y, x), math.FMA(tan, x, y)
+		return math.FMA(-d, u, u), math.FMA(-d, v, v)
+	})
+	t.Logf("drift: half angle %.2g, 1/√(1+t²) %.2g, 1−d %.2g", half, cosine, distance)
+	if math.Abs(half) > 50*Epsilon {
+		t.Errorf("the half-angle form drifts by %g", half)
+	}
+	if distance < 10*math.Abs(half) || math.Abs(cosine) < 10*math.Abs(half) {
+		t.Errorf("drift of the half-angle form %g is not far below that of the others, %g and %g", half, cosine, distance)
 	}
 }

@@ -14,9 +14,9 @@ struct pivots {
 	v8 pp, qq, pq;
 };
 
-// The rotations of a set of pairs; a pair without a rotation has tan = delta = 0. See kernels.Rotation.
+// The rotations of a set of pairs, as sin φ and tan(φ/2); a pair without a rotation has both 0. See kernels.Rotation.
 struct rotations {
-	double tan[LANES], delta[LANES];
+	double sin[LANES], tau[LANES];
 	unsigned rotate, proper, swap; // bit masks
 };
 
@@ -29,8 +29,8 @@ INLINE void rotations8(struct pivots h, v8 tol, struct rotations *r)
 	m8 rotate = m8_and(v8_gt(v8_abs(h.pq), bound), m8_and(v8_ge(h.pp, smallest), v8_ge(h.qq, smallest)));
 	r->rotate = m8_bits(rotate);
 	if (!r->rotate) {
-		v8_store(r->tan, zero);
-		v8_store(r->delta, zero);
+		v8_store(r->sin, zero);
+		v8_store(r->tau, zero);
 		r->proper = 0;
 		r->swap = m8_bits(v8_gt(h.qq, h.pp));
 		return;
@@ -40,10 +40,10 @@ INLINE void rotations8(struct pivots h, v8 tol, struct rotations *r)
 	v8 cot = v8_add(a, v8_select(v8_gt(big, a), v8_sqrt(v8_fma(a, a, one)), a));
 	v8 tan = v8_select(rotate, v8_copysign(v8_div(one, cot), cot2), zero);
 	v8 s = v8_sqrt(v8_fma(tan, tan, one));
-	v8 delta = v8_div(v8_mul(tan, tan), v8_mul(s, v8_add(one, s)));
-	v8_store(r->tan, tan);
-	v8_store(r->delta, delta);
-	r->proper = r->rotate & m8_bits(v8_ne(v8_sub(one, delta), one));
+	v8 sin = v8_div(tan, s), tau = v8_div(tan, v8_add(one, s));
+	v8_store(r->sin, sin);
+	v8_store(r->tau, tau);
+	r->proper = r->rotate & m8_bits(v8_ne(v8_fnma(sin, tau, one), one));
 	r->swap = m8_bits(v8_gt(v8_fma(tan, h.pq, h.qq), v8_fnma(tan, h.pq, h.pp)));
 }
 
@@ -68,19 +68,19 @@ INLINE struct pivots pivot_matrices(const double *r, int64_t ld, struct pairs s)
 }
 
 // rotate replaces columns x, y by the rotated ones, in the order (xd, yd), a permutation of (x, y).
-INLINE void rotate(const double *x, const double *y, double *xd, double *yd, int64_t ld, v8 tan, v8 delta)
+INLINE void rotate(const double *x, const double *y, double *xd, double *yd, int64_t ld, v8 sin, v8 tau)
 {
 	for (int64_t j = 0; j < ld; j += LANES) {
 		v8 u = v8_load(x + j), v = v8_load(y + j);
-		v8 a = v8_fnma(tan, v, u), b = v8_fma(tan, u, v);
-		v8_store(xd + j, v8_fnma(delta, a, a));
-		v8_store(yd + j, v8_fnma(delta, b, b));
+		v8 a = v8_fma(tau, u, v), b = v8_fnma(tau, v, u);
+		v8_store(xd + j, v8_fnma(sin, a, u));
+		v8_store(yd + j, v8_fma(sin, b, v));
 	}
 }
 
 // A rotation that waits to be applied to T: columns at offsets p, q of a panel go, rotated, to offsets pd, qd.
 struct turn {
-	double tan, delta;
+	double sin, tau;
 	int32_t p, q, pd, qd;
 };
 
@@ -101,7 +101,7 @@ INLINE void flush(struct problem *a)
 	for (int64_t i = 0; i < a->k; i += T_ROWS) {
 		double *t = a->t + i * a->k;
 		for (const struct turn *u = a->turns; u < a->turns + a->waiting; u++)
-			rotate(t + u->p, t + u->q, t + u->pd, t + u->qd, T_ROWS, v8_set1(u->tan), v8_set1(u->delta));
+			rotate(t + u->p, t + u->q, t + u->pd, t + u->qd, T_ROWS, v8_set1(u->sin), v8_set1(u->tau));
 	}
 	a->waiting = 0;
 }
@@ -117,9 +117,9 @@ INLINE void apply(struct problem *a, const int64_t ld, struct pairs s, const str
 			continue;
 		int32_t p = s.p[i], q = s.q[i], pd = rot->swap >> i & 1 ? q : p, qd = p + q - pd;
 		double *r = a->r;
-		rotate(r + p * ld, r + q * ld, r + pd * ld, r + qd * ld, ld, v8_set1(rot->tan[i]), v8_set1(rot->delta[i]));
+		rotate(r + p * ld, r + q * ld, r + pd * ld, r + qd * ld, ld, v8_set1(rot->sin[i]), v8_set1(rot->tau[i]));
 		a->turns[a->waiting++] =
-			(struct turn){rot->tan[i], rot->delta[i], p * T_ROWS, q * T_ROWS, pd * T_ROWS, qd * T_ROWS};
+			(struct turn){rot->sin[i], rot->tau[i], p * T_ROWS, q * T_ROWS, pd * T_ROWS, qd * T_ROWS};
 	}
 }
 

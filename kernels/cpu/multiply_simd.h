@@ -1,15 +1,21 @@
 // The postmultiplication kernel ([Nov15, Alg. 4.2]), included once for every instruction set.
-// Each element of the product is one chain of fused multiply-adds over l = 0 … k−1, whatever the tile.
+// Each element of the product is one chain of fused multiply-adds over l = 0 … k−1, whatever the tile. Where the diagonal
+// element of a column of t is at least 1/2, the product is formed as x + x·(t − I), with t − I exact there:
+// in the late sweeps, with t close to I, that is one rounding of the size of x instead of one a term.
 
 #define PANEL (LANES * MULTIPLY_VECTORS) // rows of a packed panel
 
-// pack_t packs the k×k matrix t in slices of MULTIPLY_COLUMNS columns, row by row, the last slice padded with zeros.
+// near tells whether the identity is taken out of column c of t.
+INLINE int near(const double *t, int64_t ldt, int64_t c) { return t[c + c * ldt] >= 0.5; }
+
+// pack_t packs the k×k matrix t, less the identity in the columns near it, in slices of MULTIPLY_COLUMNS columns, row by row,
+// the last slice padded with zeros.
 INLINE void pack_t(int64_t k, const double *t, int64_t ldt, double *out)
 {
 	for (int64_t j = 0; j < k; j += MULTIPLY_COLUMNS)
 		for (int64_t l = 0; l < k; l++)
 			for (int64_t c = j; c < j + MULTIPLY_COLUMNS; c++)
-				*out++ = c < k ? t[l + c * ldt] : 0;
+				*out++ = c < k ? t[l + c * ldt] - (l == c && near(t, ldt, c)) : 0;
 }
 
 // pack_panel copies rows of column c[j], j < k, to out: PANEL rows of column after column, the rows from `rows` on zero.
@@ -24,9 +30,11 @@ INLINE void pack_panel(int64_t rows, int64_t k, double *const *c, int64_t i0, do
 	}
 }
 
-// tile multiplies a packed panel by one packed slice of t into rows i0 … of the columns c[j], j < columns.
-INLINE void tile(int64_t rows, int64_t k, const double *a, const double *t, double *const *c, int64_t columns, int64_t i0)
+// tile multiplies a packed panel by one packed slice of t, the columns from j0 on, into rows i0 … of the columns c[j0+j].
+// self[j0+j] is not 0 where the identity has been taken out of t.
+INLINE void tile(int64_t rows, int64_t k, const double *a, const double *t, const char *self, double *const *c, int64_t j0, int64_t i0)
 {
+	const double *panel = a;
 	v8 acc[MULTIPLY_COLUMNS][MULTIPLY_VECTORS];
 	for (int j = 0; j < MULTIPLY_COLUMNS; j++)
 		for (int v = 0; v < MULTIPLY_VECTORS; v++)
@@ -44,9 +52,11 @@ INLINE void tile(int64_t rows, int64_t k, const double *a, const double *t, doub
 	for (int j = 0; j < MULTIPLY_COLUMNS; j++)
 		for (int v = 0; v < MULTIPLY_VECTORS; v++) {
 			int64_t left = rows - v * LANES;
-			if (j >= columns || left <= 0)
+			if (j0 + j >= k || left <= 0)
 				continue;
-			double *y = c[j] + i0 + v * LANES;
+			if (self[j0 + j])
+				acc[j][v] = v8_add(acc[j][v], v8_load(panel + (j0 + j) * PANEL + v * LANES));
+			double *y = c[j0 + j] + i0 + v * LANES;
 			if (left >= LANES)
 				v8_store(y, acc[j][v]);
 			else
@@ -58,8 +68,11 @@ static void multiply(struct jmpi_pivot g, const double *t, int64_t ldt, double *
 {
 	int64_t k = g.np + g.nq;
 	double *panels = work + k * (k + MULTIPLY_COLUMNS), *c[JMPI_MAX_ORDER];
+	char self[JMPI_MAX_ORDER];
 	columns_of(g, c);
 	pack_t(k, t, ldt, work);
+	for (int64_t j = 0; j < k; j++)
+		self[j] = (char)near(t, ldt, j);
 	for (int64_t chunk = 0; chunk < g.m; chunk += JMPI_MULTIPLY_ROWS) {
 		int64_t end = chunk + JMPI_MULTIPLY_ROWS < g.m ? chunk + JMPI_MULTIPLY_ROWS : g.m;
 		double *a = panels;
@@ -68,6 +81,6 @@ static void multiply(struct jmpi_pivot g, const double *t, int64_t ldt, double *
 		a = panels;
 		for (int64_t i = chunk; i < end; i += PANEL, a += PANEL * k)
 			for (int64_t j = 0; j < k; j += MULTIPLY_COLUMNS)
-				tile(end - i, k, a, work + j * k, c + j, k - j, i);
+				tile(end - i, k, a, work + j * k, self, c, j, i);
 	}
 }

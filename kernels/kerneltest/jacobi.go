@@ -36,7 +36,7 @@ func Rotations(t *testing.T, b kernels.Backend) {
 				case 0:
 					y = 0 // orthogonal columns
 				case 1:
-					z = math.Sqrt(x*x - y*y) // nearly equal norms: cot 2φ ≈ 0
+					z = math.Sqrt(math.Abs(x*x - y*y)) // nearly equal norms: cot 2φ ≈ 0
 				case 2:
 					z = math.Pow(2, 250*(rnd.Float64()-1)) // cot 2φ up to 2²⁹⁰
 				}
@@ -44,14 +44,19 @@ func Rotations(t *testing.T, b kernels.Backend) {
 				r.set(p, p+1, y)
 				r.set(p+1, p+1, z)
 			}
-			want := identity(k)
-			tally := oneSweep(r.clone(), want, s)
-			got, _, tr := jacobi(t, b, []matrix{r}, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1})
+			rotated, want := r.clone(), identity(k)
+			tally := oneSweep(rotated, want, s)
+			got, rt, tr := jacobi(t, b, []matrix{r}, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1})
 			if got[0] != tally {
 				t.Fatalf("%d blocks: tally %+v, want %+v", blocks, got[0], tally)
 			}
-			for i, v := range want.a {
-				if v != tr[0].a[i] { // equal, but for the sign of zeros
+			for i, v := range rotated.a {
+				if v != rt[0].a[i] { // equal, but for the sign of zeros
+					t.Fatalf("%d blocks: element %d of R·T is %v, want %v", blocks, i, rt[0].a[i], v)
+				}
+			}
+			for i, v := range want.a { // T is made orthogonal after the rotations
+				if math.Abs(v-tr[0].a[i]) > 4*kernels.Epsilon {
 					t.Fatalf("%d blocks: element %d of T is %v, want %v", blocks, i, tr[0].a[i], v)
 				}
 			}

@@ -33,10 +33,11 @@ func oneSweep(r, t matrix, s *kernels.Schedule) (tally kernels.Tally) {
 		}
 		x, y := r.column(p), r.column(q)
 		hpp, hqq, hpq := dot(x, x), dot(y, y), dot(x, y)
-		var tan, delta float64
+		var turn kernels.Turn
+		var tan float64
 		if kernels.NeedsRotation(hpp, hqq, hpq, tol) {
 			var proper bool
-			tan, delta, proper = kernels.Rotation(hpp, hqq, hpq)
+			turn, tan, proper = kernels.Rotation(hpp, hqq, hpq)
 			tally.Rotations++
 			if proper {
 				tally.Proper++
@@ -50,7 +51,7 @@ func oneSweep(r, t matrix, s *kernels.Schedule) (tally kernels.Tally) {
 		tally.Changed = 1
 		for _, c := range [][2][]float64{{x, y}, {t.column(p), t.column(q)}} {
 			for j := range c[0] {
-				c[0][j], c[1][j] = kernels.RotateDelta(c[0][j], c[1][j], tan, delta)
+				c[0][j], c[1][j] = turn.Rotate(c[0][j], c[1][j])
 				if swap {
 					c[0][j], c[1][j] = c[1][j], c[0][j]
 				}
