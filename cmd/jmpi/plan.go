@@ -1,0 +1,267 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"jmpi/kernels/cpu"
+	"jmpi/node"
+	"jmpi/strategy"
+	"jmpi/topology"
+)
+
+// planFlags are the flags of plan.
+type planFlags struct {
+	shape     string
+	vectors   string
+	devices   int
+	group     int
+	hostfile  string
+	network   string
+	strategy  string
+	scheme    string
+	block     int
+	sweeps    int
+	periodic  bool
+	objective string
+	gflops    float64
+	steps     bool
+	json      bool
+}
+
+func newPlanCommand() *cobra.Command {
+	var f planFlags
+	cmd := &cobra.Command{
+		Use:   "plan",
+		Short: "memory and exchange plan of a run; needs no MPI",
+		Long: `Plan which device works on which pair of macro block-columns, and what is exchanged in between: per sweep the
+phases (exchanges), how many of them are slow, and the block-columns that cross a group. With --shape also the memory of a device
+and the bytes that it sends.
+
+The network is one of
+  --devices G              one node
+  --devices G --group S    nodes of S devices
+  --hostfile FILE          as mpirun takes it, one device a slot
+  --network FILE           levels and costs, lines "level NAME COST", fastest first, then lines "group PATH DEVICES":
+                             level nvlink 1
+                             level infiniband 8
+                             group node1 4
+                             group node2 4
+A move is slow if it leaves the innermost group. With --devices, the first G devices of a file are used.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := fromEnvironment(cmd.Flags()); err != nil {
+				return err
+			}
+			p, err := f.plan()
+			if err != nil || !onRankZero() {
+				return err
+			}
+			return exit(exitFailure, p.write(cmd.OutOrStdout()))
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringVar(&f.shape, "shape", "", "rows and columns of the matrix, as 4096x4096: gives memory and bytes")
+	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
+	flags.IntVar(&f.devices, "devices", 0, "number of devices, 0: all that the hostfile or network file has")
+	flags.IntVar(&f.group, "group", 0, "devices in a node, 0: all in one")
+	flags.StringVar(&f.hostfile, "hostfile", "", "hosts and slots, as for mpirun")
+	flags.StringVar(&f.network, "network", "", "file with levels, costs and groups")
+	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc", "pivot strategy: "+strings.Join(strategy.Names(), " "))
+	flags.StringVar(&f.scheme, "scheme", "flat", "what a device does in a macro step: flat or nested; for memory and time")
+	flags.IntVar(&f.block, "block", 0, "preferred width of the narrow block-columns, 0: the CPU back end's; for memory")
+	flags.IntVar(&f.sweeps, "sweeps", 12, "sweeps to plan together")
+	flags.BoolVar(&f.periodic, "periodic", false, "the map from pairs to groups repeats every sweep")
+	flags.StringVar(&f.objective, "objective", "phases", "what to minimise: slow phases, slow block-columns (columns), or the cost of the slowest link of each phase (link)")
+	flags.Float64Var(&f.gflops, "gflops", 0, "GFLOP/s of a device: gives the time of a sweep's arithmetic, without --shape nothing")
+	flags.BoolVar(&f.steps, "steps", false, "print every step: pairs@device, and moves column:from>to, slow ones with !")
+	flags.BoolVar(&f.json, "json", false, "print JSON, with every step")
+	return cmd
+}
+
+// planned is a plan with what the output says of it.
+type planned struct {
+	flags   planFlags
+	plan    *topology.Plan
+	network *topology.Network
+	traffic topology.Traffic
+	figures *figures // nil without --shape
+}
+
+// figures follow from the shape of the matrix.
+type figures struct {
+	bytes   int64   // sent by the busiest device, a sweep
+	memory  int64   // of a device
+	seconds float64 // of a sweep's arithmetic, 0 if no rate is given
+}
+
+func (f planFlags) plan() (*planned, error) {
+	objective, err := f.check()
+	if err != nil {
+		return nil, err
+	}
+	network, err := f.readNetwork()
+	if err != nil {
+		return nil, err
+	}
+	table, err := strategy.New(f.strategy, 2*network.Devices())
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	plan, err := topology.New(table, network, topology.Options{Sweeps: f.sweeps, Periodic: f.periodic, Objective: objective})
+	if err != nil {
+		return nil, usagef("%w", err)
+	}
+	p := &planned{flags: f, plan: plan, network: network, traffic: plan.Traffic()}
+	if f.shape != "" {
+		if p.figures, err = f.figures(network.Devices(), p.traffic); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
+}
+
+func (f planFlags) check() (topology.Objective, error) {
+	networks := 0
+	for _, given := range []bool{f.group != 0, f.hostfile != "", f.network != ""} {
+		if given {
+			networks++
+		}
+	}
+	switch {
+	case f.devices < 0:
+		return 0, usagef("--devices %d: must be at least 1, or 0 for all of a file", f.devices)
+	case f.group < 0:
+		return 0, usagef("--group %d: must be at least 1, or 0 for one group", f.group)
+	case networks > 1:
+		return 0, usagef("--group, --hostfile and --network exclude each other: each describes the whole network")
+	case f.devices == 0 && f.hostfile == "" && f.network == "":
+		return 0, usagef("plan needs --devices G, --hostfile FILE or --network FILE")
+	case f.devices > strategy.MaxOrder/2:
+		return 0, usagef("--devices %d: must be at most %d", f.devices, strategy.MaxOrder/2)
+	case f.scheme != "flat" && f.scheme != "nested":
+		return 0, usagef("--scheme %s: choose flat or nested", f.scheme)
+	case f.vectors != "both" && f.vectors != "u" && f.vectors != "v" && f.vectors != "none":
+		return 0, usagef("--vectors %s: choose both, u, v or none", f.vectors)
+	case f.block < 0:
+		return 0, usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
+	case f.sweeps < 1:
+		return 0, usagef("--sweeps %d: must be at least 1", f.sweeps)
+	case !(f.gflops >= 0):
+		return 0, usagef("--gflops %g: must be positive", f.gflops)
+	case f.gflops > 0 && f.shape == "":
+		return 0, usagef("--gflops needs --shape: the time depends on both")
+	}
+	objective, err := topology.ParseObjective(f.objective)
+	if err != nil {
+		return 0, usagef("--objective: %w", err)
+	}
+	return objective, nil
+}
+
+// readNetwork builds the network that the flags describe.
+func (f planFlags) readNetwork() (*topology.Network, error) {
+	path, read := f.hostfile, topology.FromHostfile
+	if f.network != "" {
+		path, read = f.network, topology.FromFile
+	}
+	if path == "" {
+		size := f.group
+		if size == 0 {
+			size = f.devices
+		}
+		network, err := topology.FromGroups(f.devices, size)
+		return network, exit(exitUsage, err)
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, exit(exitInput, err)
+	}
+	defer file.Close()
+	network, err := read(file)
+	if err != nil {
+		return nil, exit(exitInput, fmt.Errorf("%s: %w", path, err))
+	}
+	if f.devices > 0 {
+		network, err = network.First(f.devices)
+	}
+	return network, exit(exitUsage, err)
+}
+
+// figures needs a shape.
+func (f planFlags) figures(devices int, traffic topology.Traffic) (*figures, error) {
+	rows, cols, err := parseShape(f.shape)
+	if err != nil {
+		return nil, err
+	}
+	if float64(rows)*float64(cols) > 1<<56 {
+		return nil, usagef("--shape %s: no machine can hold it", f.shape)
+	}
+	m, n := max(rows, cols), min(rows, cols) // a wide matrix is solved transposed
+	vectors := problem{wide: rows < cols, vectors: f.vectors}.accumulates()
+	c := 1
+	if f.scheme == "flat" {
+		width := f.block
+		if width == 0 {
+			if width, err = preferredWidth(); err != nil {
+				return nil, err
+			}
+		}
+		c = node.NewLayout(int(n), devices, width).PerMacro
+	}
+	r := &figures{
+		bytes:  int64(float64(traffic.Busiest)/float64(traffic.Sweeps)*float64(topology.ColumnBytes(m, n, devices, vectors)) + 0.5),
+		memory: topology.MemoryPerDevice(m, n, devices, vectors, c),
+	}
+	if f.gflops > 0 {
+		r.seconds = topology.SweepFlops(m, n, devices, vectors, f.scheme == "nested") / (f.gflops * 1e9 * float64(devices))
+	}
+	return r, nil
+}
+
+// preferredWidth asks the CPU back end for the width of its narrow block-columns.
+func preferredWidth() (int, error) {
+	be, err := cpu.Open(1)
+	if err != nil {
+		return 0, exit(exitFailure, err)
+	}
+	return be.Limits().Width, exit(exitFailure, be.Close())
+}
+
+func (p *planned) write(w io.Writer) error {
+	if p.flags.json {
+		return p.writeJSON(w)
+	}
+	b := &strings.Builder{}
+	sweeps := float64(p.traffic.Sweeps)
+	repeats := ""
+	if p.flags.periodic {
+		repeats = ", map repeats every sweep"
+	}
+	fmt.Fprintf(b, "%s of order %d on %d devices in %d groups, %d sweeps, objective %s%s\n",
+		p.flags.strategy, p.plan.Columns, p.plan.Devices, p.network.Groups(), p.traffic.Sweeps, p.flags.objective, repeats)
+	fmt.Fprintf(b, "phases a sweep         %.2f, of these slow %.2f\n", float64(p.traffic.Phases)/sweeps, float64(p.traffic.SlowPhases)/sweeps)
+	fmt.Fprintf(b, "block-columns a sweep  %.2f, of these slow %.2f\n", float64(p.traffic.Columns)/sweeps, float64(p.traffic.SlowColumns)/sweeps)
+	if g := p.figures; g != nil {
+		fmt.Fprintf(b, "sent a device, sweep   %s\n", byteText(g.bytes))
+		fmt.Fprintf(b, "memory of a device     %s\n", byteText(g.memory))
+		if g.seconds > 0 {
+			fmt.Fprintf(b, "arithmetic of a sweep  %.3g s at %g GFLOP/s a device\n", g.seconds, p.flags.gflops)
+		}
+	}
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	if p.flags.steps {
+		return p.plan.WriteText(w)
+	}
+	return nil
+}
+
+func byteText(n int64) string {
+	return fmt.Sprintf("%d bytes (%.1f MiB)", n, float64(n)/(1<<20))
+}

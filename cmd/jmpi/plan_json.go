@@ -1,0 +1,57 @@
+package main
+
+import (
+	"encoding/json"
+	"io"
+)
+
+// planJSON is the output of plan --json. Sweeps, steps and columns are 1-based, devices 0-based.
+type planJSON struct {
+	PhasesPerSweep      float64    `json:"phases_per_sweep"`
+	SlowPhasesPerSweep  float64    `json:"slow_phases_per_sweep"`
+	SlowColumnsPerSweep float64    `json:"slow_columns_per_sweep"`
+	BytesPerDevice      *int64     `json:"bytes_per_device,omitempty"` // sent in a sweep; these three need --shape
+	MemoryPerDevice     *int64     `json:"memory_per_device,omitempty"`
+	SecondsPerSweep     *float64   `json:"seconds_per_sweep,omitempty"` // of arithmetic; needs --gflops
+	Steps               []stepJSON `json:"steps"`
+}
+
+type stepJSON struct {
+	Sweep int        `json:"sweep"`
+	Step  int        `json:"step"`
+	Pairs [][3]int   `json:"pairs"` // p, q, device
+	Moves []moveJSON `json:"moves"` // what leads to the next step
+}
+
+type moveJSON struct {
+	Column int  `json:"column"`
+	From   int  `json:"from"`
+	To     int  `json:"to"`
+	Slow   bool `json:"slow"`
+}
+
+func (p *planned) writeJSON(w io.Writer) error {
+	sweeps := float64(p.traffic.Sweeps)
+	out := planJSON{
+		PhasesPerSweep:      float64(p.traffic.Phases) / sweeps,
+		SlowPhasesPerSweep:  float64(p.traffic.SlowPhases) / sweeps,
+		SlowColumnsPerSweep: float64(p.traffic.SlowColumns) / sweeps,
+	}
+	if g := p.figures; g != nil {
+		out.BytesPerDevice, out.MemoryPerDevice = &g.bytes, &g.memory
+		if g.seconds > 0 {
+			out.SecondsPerSweep = &g.seconds
+		}
+	}
+	for _, step := range p.plan.Steps {
+		s := stepJSON{Sweep: step.Sweep + 1, Step: step.Step + 1, Moves: []moveJSON{}}
+		for i, pair := range step.Pairs {
+			s.Pairs = append(s.Pairs, [3]int{pair[0] + 1, pair[1] + 1, step.Device[i]})
+		}
+		for _, m := range step.Moves {
+			s.Moves = append(s.Moves, moveJSON{m.Column + 1, m.From, m.To, m.Slow})
+		}
+		out.Steps = append(out.Steps, s)
+	}
+	return json.NewEncoder(w).Encode(out)
+}
