@@ -43,12 +43,8 @@ link=$(ask --showme:link -link_info -show)
 	link=$(keep '^(-L|-l|-Wl,|-pthread$|-Xlinker$|.*\.(so|a)$)' $link)
 }
 
-if pkg-config --exists openblas 2>/dev/null; then
-	compile+=" $(pkg-config --cflags openblas)"
-	link+=" $(pkg-config --libs openblas)"
-else
-	link+=" -lopenblas"
-fi
+# OpenBLAS: where it lies. Its headers are not used, and must not hide the cblas.h of gonum/netlib.
+link+=" $(pkg-config --libs openblas 2>/dev/null || echo -lopenblas)"
 
 # cgo's own default, -O2 -g, holds only while CGO_CFLAGS is unset.
 export CGO_CFLAGS="-O2 -g ${CGO_CFLAGS:+$CGO_CFLAGS }$compile"

@@ -53,9 +53,8 @@ missing() {
 	builds '#include <stdlib.h>\nint main(void) { return 0; }' "$cc" || echo cc
 	builds '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }' "$mpicc" || echo mpicc
 	has mpirun || echo mpirun
-	read -ra libs <<<"${CGO_CFLAGS-} ${CGO_LDFLAGS-} $(pkg-config --cflags --libs openblas 2>/dev/null || echo -lopenblas)"
-	builds '#include <cblas.h>\nvoid dpotrf_(void);\nint main(void) { dpotrf_(); return cblas_ddot(0, 0, 1, 0, 1); }' \
-		"$cc" || echo blas
+	read -ra libs <<<"${CGO_LDFLAGS-} $(pkg-config --libs openblas 2>/dev/null || echo -lopenblas)"
+	builds 'void cblas_dgemm(void), dpotrf_(void);\nint main(void) { cblas_dgemm(); dpotrf_(); return 0; }' "$cc" || echo blas
 	[[ ${1-} != bench ]] || ldconfig -p | grep -q scalapack || echo scalapack
 }
 
