@@ -5,126 +5,160 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"sort"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 )
 
-// completionPasses is how often the new columns are orthogonalized against the others: twice is enough
-// for a random start unless the complement is tiny, the third makes that case safe too.
-const completionPasses = 3
+// completionPasses is how often the new columns are orthogonalized against all others: twice is enough.
+const completionPasses = 2
+
+// group is a set of new columns that are handled together: those of one narrow block-column, so that the shapes of all
+// products, and with them the bits of the results, do not depend on the number of ranks.
+type group struct {
+	block   int   // narrow block-column
+	columns []int // of G·V, ascending
+	w       []float64
+}
 
 // complete returns orthonormal columns, orthogonal to all others, for those columns of G·V on this rank that are exactly
-// zero, by index. It runs block Gram–Schmidt on random columns: the other block-columns pass by in one order on every rank, so
-// the result does not depend on the number of ranks. It is collective.
+// zero, by index. It runs block Gram–Schmidt on random columns: the other block-columns pass by in one order on every rank. It
+// is collective.
 func (s *Solution) complete() (map[int][]float64, error) {
-	var zeros []int
-	for j, x := range s.norm {
-		if x == 0 {
-			zeros = append(zeros, j)
-		}
-	}
-	if len(zeros) == 0 || s.config.M == 0 {
+	groups, zeros := s.zeroGroups()
+	if zeros == 0 {
 		return nil, nil
 	}
-	mine := s.local(zeros)
 	m := s.config.M
-	w := make([]float64, len(mine)*m) // column-major m×len(mine)
-	if len(zeros) == len(s.norm) {    // nothing to be orthogonal to
-		for i, j := range mine {
-			w[i*m+j] = 1
-		}
-		return split(mine, w, m), nil
-	}
-	for i, j := range mine {
-		random := rand.New(rand.NewPCG(uint64(j), 0))
-		for l := range m {
-			w[i*m+l] = random.NormFloat64()
-		}
-	}
-	for range completionPasses {
-		if err := s.project(w); err != nil {
-			return nil, err
-		}
-		if err := s.gramSchmidt(zeros, mine, w); err != nil {
-			return nil, err
-		}
-	}
-	return split(mine, w, m), nil
-}
-
-// local returns those of the columns, sorted, that lie on this rank.
-func (s *Solution) local(columns []int) (mine []int) {
-	s.each(func(_ *runner, _, column int) error {
-		j0, j1 := s.Layout.Macro(column)
-		for _, j := range columns {
-			if j0 <= j && j < j1 {
-				mine = append(mine, j)
-			}
-		}
-		return nil
-	})
-	sort.Ints(mine)
-	return mine
-}
-
-func split(columns []int, w []float64, m int) map[int][]float64 {
-	out := map[int][]float64{}
-	for i, j := range columns {
-		out[j] = w[i*m : (i+1)*m]
-	}
-	return out
-}
-
-// project makes w orthogonal to the normalized columns of G·V, block-column by block-column.
-func (s *Solution) project(w []float64) error {
-	m := s.config.M
-	count := len(w) / m
-	for column := range s.Layout.Macros {
-		j0, j1 := s.Layout.Macro(column)
-		width := max(1, chunkBytes/(m*8))
-		for a := j0; a < j1; a += width {
-			u, err := s.broadcast(column, a, min(a+width, j1))
-			if err != nil {
-				return err
-			}
-			k := len(u) / m
-			if count == 0 || k == 0 {
+	for i := range groups {
+		g := &groups[i]
+		g.w = make([]float64, len(g.columns)*m)
+		for k, j := range g.columns {
+			if zeros == len(s.norm) { // nothing to be orthogonal to
+				g.w[k*m+j] = 1
 				continue
 			}
-			// w_i ← w_i − u·(uᵀ·w_i), column by column; row-major, u is k×m.
-			c := make([]float64, k)
-			for i := range count {
-				x := w[i*m : (i+1)*m]
-				gonum.Implementation{}.Dgemv(blas.NoTrans, k, m, 1, u, m, x, 1, 0, c, 1)
-				gonum.Implementation{}.Dgemv(blas.Trans, k, m, -1, u, m, c, 1, 1, x, 1)
+			random := rand.New(rand.NewPCG(uint64(j), 0))
+			for l := range m {
+				g.w[k*m+l] = random.NormFloat64()
+			}
+		}
+	}
+	if zeros < len(s.norm) {
+		for range completionPasses {
+			if err := s.completionPass(groups); err != nil {
+				return nil, err
+			}
+		}
+	}
+	completed := map[int][]float64{}
+	for _, g := range groups {
+		for k, j := range g.columns {
+			completed[j] = g.w[k*m : (k+1)*m]
+		}
+	}
+	return completed, nil
+}
+
+// zeroGroups returns the groups of this rank, by block, and the number of zero columns on all ranks.
+func (s *Solution) zeroGroups() (groups []group, zeros int) {
+	here := map[int]bool{}
+	s.each(func(_ *runner, _, column int) error { here[column] = true; return nil })
+	for block := range s.Layout.Columns {
+		g := group{block: block}
+		for j := s.Layout.Start(block); j < s.Layout.Start(block+1); j++ {
+			if s.norm[j] == 0 {
+				g.columns = append(g.columns, j)
+			}
+		}
+		zeros += len(g.columns)
+		if len(g.columns) > 0 && here[block/s.Layout.PerMacro] {
+			groups = append(groups, g)
+		}
+	}
+	return groups, zeros
+}
+
+// completionPass orthogonalizes the new columns against the normalized columns of G·V, and among themselves.
+func (s *Solution) completionPass(groups []group) error {
+	for block := range s.Layout.Columns {
+		u, err := s.present(block)
+		if err != nil {
+			return err
+		}
+		for i := range groups {
+			subtract(u, groups[i].w, s.config.M)
+		}
+	}
+	for block := range s.Layout.Columns {
+		var own []float64
+		for i := range groups {
+			if groups[i].block == block {
+				own = groups[i].w
+				orthonormalize(own, s.config.M)
+			}
+		}
+		q, err := s.share(own)
+		if err != nil {
+			return err
+		}
+		for i := range groups {
+			if groups[i].block > block {
+				subtract(q, groups[i].w, s.config.M)
 			}
 		}
 	}
 	return nil
 }
 
-// broadcast gives every rank the normalized non-zero columns j0 ≤ j < j1 of a macro block-column.
-func (s *Solution) broadcast(column, j0, j1 int) ([]float64, error) {
+// subtract does w ← w − q·(qᵀ·w) for orthonormal q, both column-major with m rows.
+func subtract(q, w []float64, m int) {
+	k, count := len(q)/m, len(w)/m
+	if k == 0 || count == 0 {
+		return
+	}
+	// Row-major, q is k×m and w is count×m.
+	c := make([]float64, count*k)
+	gonum.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, count, k, m, 1, w, m, q, m, 0, c, k)
+	gonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, count, m, k, -1, c, k, q, m, 1, w, m)
+}
+
+// orthonormalize runs the modified Gram–Schmidt method on the columns of w, twice.
+func orthonormalize(w []float64, m int) {
+	impl := gonum.Implementation{}
+	for range 2 {
+		for k := range len(w) / m {
+			x := w[k*m : (k+1)*m]
+			for i := range k {
+				y := w[i*m : (i+1)*m]
+				impl.Daxpy(m, -impl.Ddot(m, y, 1, x, 1), y, 1, x, 1)
+			}
+			impl.Dscal(m, 1/impl.Dnrm2(m, x, 1), x, 1)
+		}
+	}
+}
+
+// present gives every rank the normalized non-zero columns of a narrow block-column of G·V.
+func (s *Solution) present(block int) ([]float64, error) {
 	m := s.config.M
 	var mine []float64
-	err := s.each(func(r *runner, slot, here int) error {
-		if here != column {
+	err := s.each(func(r *runner, slot, column int) error {
+		first := column * s.Layout.PerMacro
+		if block < first || block >= first+s.Layout.PerMacro {
 			return nil
 		}
-		first, _ := s.Layout.Macro(column)
-		g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
-		buf := make([]float64, m*(j1-j0))
-		if err := r.dev.Backend.Read(buf, m, g.Columns(j0-first, j1-first)); err != nil {
+		g, _ := r.dev.Panels(slot, column, block-first, block-first+1)
+		buf := make([]float64, m*g.N)
+		if err := r.dev.Backend.Read(buf, m, g); err != nil {
 			return err
 		}
-		for j := j0; j < j1; j++ {
-			if s.norm[j] == 0 {
+		for i := range g.N {
+			norm := s.norm[s.Layout.Start(block)+i]
+			if norm == 0 {
 				continue
 			}
-			for _, x := range buf[(j-j0)*m : (j-j0+1)*m] {
-				mine = append(mine, x/s.norm[j])
+			for _, x := range buf[i*m : (i+1)*m] {
+				mine = append(mine, x/norm)
 			}
 		}
 		return nil
@@ -152,28 +186,4 @@ func (s *Solution) share(mine []float64) ([]float64, error) {
 		}
 	}
 	return out, nil
-}
-
-// gramSchmidt orthonormalizes the new columns among themselves, in the order of their indices.
-func (s *Solution) gramSchmidt(zeros, mine []int, w []float64) error {
-	m := s.config.M
-	impl := gonum.Implementation{}
-	next := 0 // of mine
-	for _, j := range zeros {
-		var own []float64
-		if next < len(mine) && mine[next] == j {
-			own = w[next*m : (next+1)*m]
-			impl.Dscal(m, 1/impl.Dnrm2(m, own, 1), own, 1)
-			next++
-		}
-		u, err := s.share(own)
-		if err != nil {
-			return err
-		}
-		for i := next; i < len(mine); i++ {
-			x := w[i*m : (i+1)*m]
-			impl.Daxpy(m, -impl.Ddot(m, u, 1, x, 1), u, 1, x, 1)
-		}
-	}
-	return nil
 }

@@ -9,11 +9,20 @@ import (
 	"jmpi/node"
 )
 
+// negligible is the norm below which a column of G·V, whose largest entry was below 1 at the start, counts as zero: the pointwise
+// method does not rotate such columns (kernels.Backend, Jacobi).
+const negligible = 0x1p-900
+
 // extract forms the singular values, the norms of the columns of G·V ([Nov15, (2.5)]), unscaled by 2^e, and their order.
 func (s *Solution) extract(e int) error {
 	sigma, err := s.norms()
 	if err := Agree(s.comm, BadResource, err); err != nil {
 		return err
+	}
+	for j, x := range sigma {
+		if x < negligible {
+			sigma[j] = 0
+		}
 	}
 	s.norm = append([]float64(nil), sigma...)
 	scale(sigma, e)

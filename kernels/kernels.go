@@ -38,7 +38,7 @@ func (p Pivot) Order() int { return p.P.N + p.Q.N }
 // Tally counts what was done to one pivot problem.
 type Tally struct {
 	Rotations int64 // rotations applied
-	Proper    int64 // of these, those with computed cosine ≠ 1 ([Nov15, §4.3])
+	Proper    int64 // of these, the proper ones (see Rotation)
 	Changed   int64 // 0: T = I, neither rotated nor sorted
 	Broken    int64 // 1: the Cholesky factorization broke down, the factor came from QR
 }
@@ -124,11 +124,12 @@ type Backend interface {
 	// Jacobi runs the pointwise one-sided Jacobi method on each factor: T ← product of the rotations, from the identity,
 	// R ← R·T, columns sorted by non-increasing norm as far as the sweeps sort them ([Nov15, §4.3]). T is then made orthogonal to
 	// working precision, by one Newton–Schulz step that keeps the graded structure it has for graded columns.
-	// It adds to Tally.Rotations and Tally.Proper and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
+	// A column of R·T whose norm is at most c(ε)·Σᵢ|T_ij|·‖R_i‖ is nothing but rounding errors of columns that are dependent: it is
+	// set to zero. It adds to Tally.Rotations and Tally.Proper and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
 	// the largest in the factor may count as zero: they are sorted, but not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error
 	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems
-	// with Tally.Changed ≠ 0 ([Nov15, Alg. 4.2]).
+	// with Tally.Changed ≠ 0 ([Nov15, Alg. 4.2]). Columns of G whose column of R (that is, of R·T) is zero become zero.
 	Multiply(b *Batch) error
 
 	// ColumnNorms returns the 2-norms of p's columns, free of overflow and underflow where the

@@ -9,6 +9,9 @@ const Epsilon = 0x1p-53
 // it rounds to |cot 2φ| itself, and cot²2φ cannot overflow where it is not used ([Nov15, §4.3.1]).
 const bigCot = 0x1p27
 
+// properCosine bounds the cosine of the angle between two columns whose rotation is not proper, about √ε.
+const properCosine = 0x1p-26
+
 // Tolerance returns c(ε) = ε·√k, the bound on the cosine of the angle between two columns of a factor of
 // order k that pass for orthogonal ([Nov15, §4.3, subphase 2]).
 func Tolerance(k int) float64 { return Epsilon * math.Sqrt(float64(k)) }
@@ -33,7 +36,10 @@ type Turn struct {
 //	cot 2φ = (hqq − hpp)/(2·hpq),  |cot φ| = |cot 2φ| + √(cot²2φ + 1),  tan φ = sgn(cot 2φ)/|cot φ|,
 //	sin φ = t/s,  tan(φ/2) = t/(1+s)  with t = tan φ, s = √(1+t²).
 //
-// A rotation is proper if its computed cosine, fl(1 − sin φ·tan(φ/2)), is not 1.
+// A rotation is proper if its computed cosine, fl(1 − sin φ·tan(φ/2)), is not 1 ([Nov15, §4.3]), or if the cosine of the angle
+// between the columns exceeds 2⁻²⁶ ≈ √ε. For columns of about the same norm the two say the same. Where the norms
+// differ by more than 1/√ε, as in graded matrices, φ is tiny however far the columns are from orthogonal, and only the second
+// tells that a sweep has left something to do.
 func Rotation(hpp, hqq, hpq float64) (turn Turn, tan float64, proper bool) {
 	cot2 := 0.5 * ((hqq - hpp) / hpq)
 	a := math.Abs(cot2)
@@ -44,7 +50,8 @@ func Rotation(hpp, hqq, hpq float64) (turn Turn, tan float64, proper bool) {
 	tan = math.Copysign(1/cot, cot2)
 	s := math.Sqrt(math.FMA(tan, tan, 1))
 	turn = Turn{Sin: tan / s, Tau: tan / (1 + s)}
-	return turn, tan, math.FMA(-turn.Sin, turn.Tau, 1) != 1
+	proper = math.FMA(-turn.Sin, turn.Tau, 1) != 1 || math.Abs(hpq) > properCosine*math.Sqrt(hpp)*math.Sqrt(hqq)
+	return turn, tan, proper
 }
 
 // Rotate returns cos φ·x − sin φ·y and sin φ·x + cos φ·y, as

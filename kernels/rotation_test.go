@@ -53,8 +53,12 @@ func TestRotation(t *testing.T) {
 		if e := float(number(0).Quo(number(turn.Tau), tau)) - 1; math.Abs(e) > 4*Epsilon {
 			t.Fatalf("tan = %g: tan(φ/2) = %g, relative error %g", tan, turn.Tau, e)
 		}
-		if proper != (math.FMA(-turn.Sin, turn.Tau, 1) != 1) {
-			t.Fatalf("%+v: proper = %t", turn, proper)
+		cosine := math.Abs(hpq) / (math.Sqrt(hpp) * math.Sqrt(hqq))
+		if small := turn.Sin*turn.Tau < 0x1p-56 && cosine < 0x1p-27; small && proper {
+			t.Fatalf("%+v, cosine %g: proper", turn, cosine)
+		}
+		if large := turn.Sin*turn.Tau > 0x1p-52 || cosine > 0x1p-25; large && !proper {
+			t.Fatalf("%+v, cosine %g: not proper", turn, cosine)
 		}
 		dpp, dqq := Diagonal(hpp, hqq, hpq, tan)
 		if math.Abs(dpp+dqq-hpp-hqq) > 8*Epsilon*(hpp+hqq) || dpp < -4*Epsilon*(hpp+hqq) || dqq < -4*Epsilon*(hpp+hqq) {

@@ -45,9 +45,6 @@ func (d *device) jacobi(w *workspace, r, t kernels.Panel, o kernels.JacobiOption
 	tally.Rotations += int64(done.rotations)
 	tally.Proper += int64(done.proper)
 	tally.Changed = int64(done.changed)
-	if done.changed != 0 {
-		return reorthogonalize(w, t)
-	}
 	return nil
 }
 

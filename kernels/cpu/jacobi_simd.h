@@ -25,7 +25,7 @@ INLINE void rotations8(struct pivots h, v8 tol, struct rotations *r)
 	const v8 zero = v8_set1(0), one = v8_set1(1), half = v8_set1(0.5), big = v8_set1(0x1p27);
 	const v8 smallest = v8_set1(0x1p-1022);
 
-	v8 bound = v8_mul(v8_mul(tol, v8_sqrt(h.pp)), v8_sqrt(h.qq));
+	v8 np = v8_sqrt(h.pp), nq = v8_sqrt(h.qq), bound = v8_mul(v8_mul(tol, np), nq);
 	m8 rotate = m8_and(v8_gt(v8_abs(h.pq), bound), m8_and(v8_ge(h.pp, smallest), v8_ge(h.qq, smallest)));
 	r->rotate = m8_bits(rotate);
 	if (!r->rotate) {
@@ -43,7 +43,8 @@ INLINE void rotations8(struct pivots h, v8 tol, struct rotations *r)
 	v8 sin = v8_div(tan, s), tau = v8_div(tan, v8_add(one, s));
 	v8_store(r->sin, sin);
 	v8_store(r->tau, tau);
-	r->proper = r->rotate & m8_bits(v8_ne(v8_fnma(sin, tau, one), one));
+	unsigned wide = m8_bits(v8_gt(v8_abs(h.pq), v8_mul(v8_mul(v8_set1(0x1p-26), np), nq)));
+	r->proper = r->rotate & (wide | m8_bits(v8_ne(v8_fnma(sin, tau, one), one)));
 	r->swap = m8_bits(v8_gt(v8_fma(tan, h.pq, h.qq), v8_fnma(tan, h.pq, h.pp)));
 }
 
@@ -181,18 +182,33 @@ INLINE int exponent(int64_t k, const double *r, int64_t ld)
 	return e;
 }
 
-// scaled copies m rows and n columns of src, times c, to dst; the rows of dst between m and ldd are not touched.
-INLINE void scaled(int64_t m, int64_t n, double *dst, int64_t ldd, const double *src, int64_t lds, double c)
+// norms puts the norms of the k columns of r into out.
+INLINE void norms(int64_t k, const double *r, int64_t ld, double *out)
 {
-	v8 s = v8_set1(c);
-	for (int64_t j = 0; j < n; j++) {
-		double *d = dst + j * ldd;
-		const double *x = src + j * lds;
-		int64_t i = 0;
-		for (; i + LANES <= m; i += LANES)
-			v8_store(d + i, v8_mul(s, v8_load(x + i)));
-		if (i < m)
-			v8_store_part(d + i, v8_mul(s, v8_load_part(x + i, (int)(m - i))), (int)(m - i));
+	for (int64_t j = 0; j < k; j++) {
+		v8 sum[LANES] = {v8_set1(0)};
+		for (int64_t i = 0; i < ld; i += LANES) {
+			v8 x = v8_load(r + j * ld + i);
+			sum[0] = v8_fma(x, x, sum[0]);
+		}
+		double lane[LANES];
+		v8_store(lane, v8_sum8(sum));
+		out[j] = __builtin_sqrt(lane[0]);
+	}
+}
+
+// cancel sets the columns of r to zero that are nothing but rounding errors: column j of r·t, whose norm is at most
+// tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of.
+INLINE void cancel(struct problem *a, const double *before, double tol)
+{
+	double after[JMPI_MAX_ORDER];
+	norms(a->k, a->r, a->ld, after);
+	for (int64_t j = 0; j < a->k; j++) {
+		double sum = 0;
+		for (int64_t i = 0; i < a->k; i++)
+			sum += __builtin_fabs(a->t[i / T_ROWS * a->k * T_ROWS + j * T_ROWS + i % T_ROWS]) * before[i];
+		if (after[j] <= tol * sum)
+			memset(a->r + j * a->ld, 0, (size_t)a->ld * sizeof *a->r);
 	}
 }
 
@@ -217,6 +233,8 @@ static struct jmpi_tally jacobi(int64_t k, double *r, int64_t ldr, double *t, in
 	for (int64_t j = 0; j < k; j++)
 		a.t[j / T_ROWS * k * T_ROWS + j * T_ROWS + j % T_ROWS] = 1;
 
+	double before[JMPI_MAX_ORDER];
+	norms(k, a.r, a.ld, before);
 	switch (a.ld) { // the usual orders have loops of constant length
 	case 32: sweeps(&a, 32, s, max_sweeps); break;
 	case 64: sweeps(&a, 64, s, max_sweeps); break;
@@ -225,9 +243,13 @@ static struct jmpi_tally jacobi(int64_t k, double *r, int64_t ldr, double *t, in
 	default: sweeps(&a, a.ld, s, max_sweeps);
 	}
 	flush(&a);
-	if (a.tally.changed)
+	if (a.tally.changed) {
+		cancel(&a, before, tol);
 		scaled(k, k, r, ldr, a.r, a.ld, __builtin_ldexp(1, -shift));
+	}
 	for (int64_t i = 0; i < k; i += T_ROWS)
 		scaled(k - i < T_ROWS ? k - i : T_ROWS, k, t + i, ldt, a.t + i * k, T_ROWS, 1);
+	if (a.tally.changed)
+		newton_schulz(k, t, ldt, work);
 	return a.tally;
 }

@@ -15,10 +15,13 @@
 #define JMPI_T_ROWS 32
 #define JMPI_TURNS 512
 
-// jmpi_jacobi_work returns the number of elements of scratch memory for a factor of order k: R, T and 32 bytes a rotation.
+// jmpi_jacobi_work returns the number of elements of scratch memory for a factor of order k: R, T and 32 bytes a rotation; afterwards
+// T, the departure from orthogonality and what multiply needs.
 static inline int64_t jmpi_jacobi_work(int64_t k)
 {
-	return k * (k + JMPI_LANES) + k * (k + JMPI_T_ROWS) + 4 * JMPI_TURNS;
+	int64_t rotations = k * (k + JMPI_LANES) + k * (k + JMPI_T_ROWS) + 4 * JMPI_TURNS;
+	int64_t newton = 2 * k * (k + JMPI_LANES) + k * (k + JMPI_LANES + JMPI_MULTIPLY_ROWS);
+	return rotations > newton ? rotations : newton;
 }
 
 // A pivot block-pair [P Q], both of m rows; its order is k = np + nq ≤ JMPI_MAX_ORDER.
@@ -50,7 +53,7 @@ struct jmpi_kernels {
 	void (*gram)(struct jmpi_pivot g, double *h, int64_t ldh, int64_t j0, int64_t j1);
 
 	// jacobi runs the pointwise one-sided Jacobi method ([Nov15, §4.3]) on the k×k factor r: t ← the product of the
-	// rotations, r ← r·t. It stops after max_sweeps sweeps or one without a rotation. tol is c(ε).
+	// rotations, made orthogonal, r ← r·t, with columns that cancel set to zero (kernels.Backend). It stops after max_sweeps sweeps or one without a rotation. tol is c(ε).
 	// work has jmpi_jacobi_work(k) elements, 64-byte aligned. changed is 0 if t = I, else 1.
 	struct jmpi_tally (*jacobi)(int64_t k, double *r, int64_t ldr, double *t, int64_t ldt, struct jmpi_schedule s,
 				    int64_t max_sweeps, double tol, double *work);

@@ -10,6 +10,7 @@ import "C"
 
 import (
 	"fmt"
+	"slices"
 
 	"gonum.org/v1/gonum/blas"
 
@@ -24,7 +25,7 @@ const (
 )
 
 func (d *device) Multiply(b *kernels.Batch) error {
-	err := checkBatch(b, needs{g: true, v: b.V != nil, t: true, tally: true})
+	err := checkBatch(b, needs{g: true, v: b.V != nil, r: true, t: true, tally: true})
 	if err == nil {
 		tasks := d.multiplyTasks(b)
 		err = d.each(len(tasks), func(w *workspace, i int) error { return tasks[i](w) })
@@ -38,10 +39,14 @@ func (d *device) Multiply(b *kernels.Batch) error {
 // multiplyTasks cuts the products of a batch into independent pieces: rows of one pivot.
 func (d *device) multiplyTasks(b *kernels.Batch) []func(*workspace) error {
 	var tasks []func(*workspace) error
-	for _, pivots := range [][]kernels.Pivot{b.G, b.V} {
+	for kind, pivots := range [][]kernels.Pivot{b.G, b.V} {
 		for i, g := range pivots {
 			if b.Tally[i].Changed == 0 {
 				continue
+			}
+			var null []int
+			if kind == 0 {
+				null = zeroColumns(b.R[i])
 			}
 			rows, do := max(g.P.M, 1), d.multiply
 			if d.threads > 1 && len(b.G) < 2*d.threads {
@@ -53,11 +58,27 @@ func (d *device) multiplyTasks(b *kernels.Batch) []func(*workspace) error {
 			for row := 0; row < g.P.M; row += rows {
 				last := min(row+rows, g.P.M)
 				piece := kernels.Pivot{P: g.P.Rows(row, last), Q: g.Q.Rows(row, last)}
-				tasks = append(tasks, func(w *workspace) error { return do(w, piece, b.T[i]) })
+				tasks = append(tasks, func(w *workspace) error {
+					err := do(w, piece, b.T[i])
+					for _, j := range null {
+						clear(pivotColumn(piece, j))
+					}
+					return err
+				})
 			}
 		}
 	}
 	return tasks
+}
+
+// zeroColumns returns the indices of the columns of r that are zero.
+func zeroColumns(r kernels.Panel) (zero []int) {
+	for j := range r.N {
+		if !slices.ContainsFunc(column(r, j), func(x float64) bool { return x != 0 }) {
+			zero = append(zero, j)
+		}
+	}
+	return zero
 }
 
 func (d *device) multiply(w *workspace, g kernels.Pivot, t kernels.Panel) error {

@@ -46,6 +46,7 @@ func Rotations(t *testing.T, b kernels.Backend) {
 			}
 			rotated, want := r.clone(), identity(k)
 			tally := oneSweep(rotated, want, s)
+			cancel(r, want, rotated)
 			got, rt, tr := jacobi(t, b, []matrix{r}, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1})
 			if got[0] != tally {
 				t.Fatalf("%d blocks: tally %+v, want %+v", blocks, got[0], tally)

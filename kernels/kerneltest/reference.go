@@ -61,6 +61,19 @@ func oneSweep(r, t matrix, s *kernels.Schedule) (tally kernels.Tally) {
 	return tally
 }
 
+// cancel sets those columns of rt = r·t to zero that are nothing but rounding errors (kernels.Backend, Jacobi).
+func cancel(r, t, rt matrix) {
+	for j := range rt.n {
+		sum := 0.0
+		for i, x := range t.column(j) {
+			sum += math.Abs(x) * kernels.Norm2(r.column(i))
+		}
+		if kernels.Norm2(rt.column(j)) <= kernels.Tolerance(r.n)*sum {
+			clear(rt.column(j))
+		}
+	}
+}
+
 // singularValues returns the singular values of a, largest first, by one-sided
 // Jacobi in numbers of 256 bits, correct to far more than double precision.
 func singularValues(a matrix) []float64 {
