@@ -40,6 +40,9 @@ func New(table *strategy.Table, net *Network, o Options) (*Plan, error) {
 	if o.Sweeps < 1 {
 		return nil, fmt.Errorf("topology: a plan of %d sweeps: plan at least 1", o.Sweeps)
 	}
+	if o.Objective < Phases || o.Objective > Link {
+		return nil, fmt.Errorf("topology: unknown objective %d", int(o.Objective))
+	}
 	used := pick(net, pairs)
 	if o.Start != nil {
 		var err error

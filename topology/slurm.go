@@ -67,6 +67,9 @@ func expandItem(item string, limit int) ([]string, error) {
 		if item == "" || strings.ContainsAny(item, "] \t") {
 			return nil, fmt.Errorf("%q is no node name", item)
 		}
+		if limit < 1 {
+			return nil, fmt.Errorf("it has more than %d names", maxDevices)
+		}
 		return []string{item}, nil
 	}
 	ranges, tail, ok := strings.Cut(rest, "]")
@@ -92,7 +95,7 @@ func expandItem(item string, limit int) ([]string, error) {
 			return nil, fmt.Errorf("%q is no range of numbers in %q", part, item)
 		}
 		if to-from >= uint64(limit) || int(to-from+1)*len(tails)+len(names) > limit {
-			return nil, fmt.Errorf("%q has more than %d names", item, maxDevices)
+			return nil, fmt.Errorf("it has more than %d names", maxDevices)
 		}
 		for n := from; n <= to; n++ {
 			for _, t := range tails {

@@ -19,14 +19,11 @@ func (p *Plan) Validate(table *strategy.Table) error {
 		return fmt.Errorf("%w: %d steps on %d columns for %s of order %d with %d p-steps",
 			ErrPlan, len(p.Steps), p.Columns, table.Name, table.N, len(table.Steps))
 	}
-	for i := range p.Steps {
-		step := &p.Steps[i]
-		err := p.validateStep(i, table)
-		if err == nil {
-			err = p.validateMoves(i, table)
-		}
-		if err != nil {
-			return fmt.Errorf("%w: sweep %d, p-step %d: %w", ErrPlan, step.Sweep+1, step.Step+1, err)
+	for _, validate := range []func(int, *strategy.Table) error{p.validateStep, p.validateMoves} {
+		for i, step := range p.Steps {
+			if err := validate(i, table); err != nil {
+				return fmt.Errorf("%w: sweep %d, p-step %d: %w", ErrPlan, step.Sweep+1, step.Step+1, err)
+			}
 		}
 	}
 	return nil
@@ -55,7 +52,7 @@ func (p *Plan) validateStep(i int, table *strategy.Table) error {
 	return nil
 }
 
-// validateMoves checks the moves after step i, whose pairs and devices are right.
+// validateMoves checks the moves after step i, if the pairs and devices of all steps are right.
 func (p *Plan) validateMoves(i int, table *strategy.Table) error {
 	step := p.Steps[i]
 	at := step.columns(p.Columns)

@@ -192,7 +192,7 @@ func (b *bench) jmpi() error {
 
 // report writes the result for the check, and prints the row and the phases.
 func (b *bench) report(p problem, solution *dist.Solution, seconds float64) error {
-	folder, err := b.target(svdFlags{output: filepath.Join(b.folder, "jmpi")})
+	folder, err := b.target(b.input(), svdFlags{output: filepath.Join(b.folder, "jmpi")})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func newSession(f sessionFlags) (*session, error) {
 	}
 	s := &session{comm: comm, choice: choice}
 	if err := dist.CheckLaunch(comm.Size(), os.Environ()); err != nil {
-		return nil, s.end(usagef("%w", err))
+		return nil, s.end(s.verdict(exitUsage, err))
 	}
 	s.log = newLog(f, comm.Rank())
 	if err := s.agree(dist.BadResource, s.open(f.devicesPerRank)); err != nil {
@@ -104,11 +104,16 @@ func (s *session) failed(err error) error {
 		s.comm.Abort(exitFailure)
 		return exit(exitFailure, errElsewhere)
 	}
-	code := map[dist.Kind]int{dist.BadUse: exitUsage, dist.BadInput: exitInput, dist.BadResource: exitFailure}[known.Kind]
-	if s.comm.Rank() != 0 {
-		return exit(code, errElsewhere)
+	return s.verdict(map[dist.Kind]int{dist.BadUse: exitUsage, dist.BadInput: exitInput, dist.BadResource: exitFailure}[known.Kind], err)
+}
+
+// verdict marks an error that all ranks know with its exit code. Rank 0 prints it at once: when one rank has exited with
+// an error, mpirun may kill the others before they have printed theirs.
+func (s *session) verdict(code int, err error) error {
+	if s.comm.Rank() == 0 {
+		fmt.Fprintf(os.Stderr, "jmpi: %v\n", err)
 	}
-	return exit(code, err)
+	return exit(code, errElsewhere)
 }
 
 // end closes the devices and MPI, and returns err, or what went wrong in closing.

@@ -91,7 +91,7 @@ func (s *session) svd(input string, f svdFlags) error {
 		return err
 	}
 	defer file.Close()
-	folder, err := s.target(f)
+	folder, err := s.target(input, f)
 	if err != nil {
 		return err
 	}
@@ -108,19 +108,18 @@ func (s *session) svd(input string, f svdFlags) error {
 		}
 	}
 	if code == exitNotConverged {
-		if s.comm.Rank() != 0 {
-			return exit(code, errElsewhere)
-		}
-		return exit(code, fmt.Errorf("not converged in %d sweeps; the results in %s are marked so: raise --max-sweeps", f.maxSweeps, f.output))
+		return s.verdict(code, fmt.Errorf("not converged in %d sweeps; the results in %s are marked so: raise --max-sweeps", f.maxSweeps, f.output))
 	}
 	return nil
 }
 
 // target makes, on rank 0, the folder in which the results are written before they take DIR's place.
-func (s *session) target(f svdFlags) (matio.Folder, error) {
+func (s *session) target(input string, f svdFlags) (matio.Folder, error) {
 	var err error
 	if s.comm.Rank() == 0 {
-		err = matio.CheckTarget(f.output, f.force)
+		if err = matio.CheckTarget(f.output, f.force); err == nil {
+			err = checkInputOutside(input, f.output)
+		}
 	}
 	if err := s.agree(dist.BadInput, err); err != nil {
 		return matio.Folder{}, err
@@ -134,6 +133,28 @@ func (s *session) target(f svdFlags) (matio.Folder, error) {
 		err = folder.Create()
 	}
 	return folder, s.agree(dist.BadInput, err)
+}
+
+// checkInputOutside refuses a target that holds the input, which --force would delete.
+func checkInputOutside(input, target string) error {
+	from, err := filepath.EvalSymlinks(input)
+	if err != nil {
+		return err
+	}
+	to, err := filepath.EvalSymlinks(target)
+	if err != nil { // not there yet
+		return nil
+	}
+	if from, err = filepath.Abs(from); err != nil {
+		return err
+	}
+	if to, err = filepath.Abs(to); err != nil {
+		return err
+	}
+	if strings.HasPrefix(from, to+string(filepath.Separator)) {
+		return fmt.Errorf("%s holds the input %s, which would be deleted with it; choose another folder", target, input)
+	}
+	return nil
 }
 
 // decompose solves and writes the results into the folder, and publishes it. It returns the exit code.
@@ -203,10 +224,7 @@ func (s *session) checkResult(file *matio.File, input, dir string) error {
 		return err
 	}
 	if err := dist.Agree(s.comm, dist.BadInput, failed); err != nil {
-		if s.comm.Rank() != 0 {
-			err = errElsewhere
-		}
-		return exit(exitCheckFailed, err)
+		return s.verdict(exitCheckFailed, err)
 	}
 	return nil
 }
