@@ -67,14 +67,6 @@ func (r *recursion) shape(order, problems, align int) {
 	}
 }
 
-// bytes is the size of the workspace of all levels.
-func (r *recursion) bytes() (total int64) {
-	for _, l := range r.levels {
-		total += 2 * l.bytes()
-	}
-	return total
-}
-
 func (l *level) bytes() int64 {
 	return int64(l.problems) * int64(l.ld) * int64(l.order) * kernels.WordBytes
 }

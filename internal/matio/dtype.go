@@ -44,7 +44,7 @@ func parseDtype(descr string) (dtype, error) {
 	case strings.HasPrefix(code, "c"):
 		return d, fmt.Errorf("complex numbers (dtype %.30q); only real matrices are decomposed", descr)
 	case strings.HasPrefix(code, "O"):
-		return d, fmt.Errorf("Python objects (dtype %.30q); save a.astype('float64')", descr)
+		return d, fmt.Errorf("objects of Python (dtype %.30q); save a.astype('float64')", descr)
 	case !ok || len(order) > 1:
 		return d, fmt.Errorf("dtype %.30q is not supported; save a.astype('float64')", descr)
 	case d.size > 1 && order != "<" && order != ">":
