@@ -98,12 +98,11 @@ func (n *Network) Levels() []Level { return slices.Clone(n.levels) }
 
 // Level returns the level that an exchange between devices a and b crosses; 0 if a = b.
 func (n *Network) Level(a, b int) int {
-	for l, group := range n.group {
-		if group[a] == group[b] {
-			return l
-		}
+	l := 0
+	for n.group[l][a] != n.group[l][b] {
+		l++
 	}
-	return len(n.group) - 1
+	return l
 }
 
 // First returns the network of the first devices, 1 ≤ devices ≤ n.Devices(), as a launcher
