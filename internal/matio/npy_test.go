@@ -102,7 +102,7 @@ func TestNpyErrors(t *testing.T) {
 		{"overflow of the bytes", shape("(1152921504606846976, 1)"), "a 1152921504606846976×1 matrix is too large"},
 		{"huge shape", shape("(1000000, 1000000)"), "expected 8000000000082 bytes"},
 		{"complex", descr("<c16"), "complex numbers (dtype \"<c16\"); only real matrices are decomposed"},
-		{"object", descr("|O"), "Python objects (dtype \"|O\"); save a.astype('float64')"},
+		{"object", descr("|O"), "objects of Python (dtype \"|O\"); save a.astype('float64')"},
 		{"text", descr("<U8"), "dtype \"<U8\" is not supported"},
 		{"long double", descr("<f16"), "dtype \"<f16\" is not supported"},
 		{"no byte order", descr("f8"), "has no byte order"},
