@@ -11,13 +11,11 @@ STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # Where sudo and login shells forget it.
 export PATH := $(PATH):/usr/local/go/bin
-# Open MPI 4 and 5: run as root, start more ranks than there are cores, bind no rank to one core.
+# Open MPI 4 and 5: run as root, start more ranks than there are cores.
 export OMPI_ALLOW_RUN_AS_ROOT := 1
 export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
-export OMPI_MCA_hwloc_base_binding_policy := none
 export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
-export PRTE_MCA_hwloc_default_binding_policy := none
 
 .PHONY: run build test test-mpi bench golden vet lint setup install clean help
 

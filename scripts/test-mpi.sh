@@ -18,20 +18,20 @@ run() {
 
 # solve RANKS INPUT DIR FLAG...
 solve() {
-	run "$1" 60 svd "$2" -o "$3" "${@:4}" || { why="svd exits $?" && return 1; }
+	run "$1" 60 svd "$2" -o "$3" "${@:4}" || { why="svd exits $?"; return 1; }
 }
 
 # verdict CODE LINE INPUT DIR: `jmpi check` must exit so and end so.
 verdict() {
 	run 1 60 check "$3" "$4"
 	local code=$?
-	((code == $1)) && [[ $(tail -n 1 out) == "$2" ]] || { why="check exits $code: $(tail -n 1 out)" && return 1; }
+	((code == $1)) && [[ $(tail -n 1 out) == "$2" ]] || { why="check exits $code: $(tail -n 1 out)"; return 1; }
 }
 
 # equal DIR DIR FILE...: the same bits.
 equal() {
 	local file
-	for file in "${@:3}"; do cmp -s "$1/$file" "$2/$file" || { why="$file differs from that of $1" && return 1; }; done
+	for file in "${@:3}"; do cmp -s "$1/$file" "$2/$file" || { why="$file differs from that of $1"; return 1; }; done
 }
 
 # refused CODE RANKS ARG...: within 10 s this exit code, one line of ours on stderr, and no new or changed file.
@@ -40,9 +40,9 @@ refused() {
 	before=$(find . -type f ! -name out ! -name err -exec cksum {} + | sort)
 	run "$2" 10 "${@:3}"
 	code=$?
-	((code == $1)) || { why="exits $code instead of $1" && return 1; }
-	[[ $(grep -c '^jmpi: ' err) == 1 ]] || { why="$(grep -c '^jmpi: ' err) lines beginning 'jmpi: '" && return 1; }
-	[[ $before == "$(find . -type f ! -name out ! -name err -exec cksum {} + | sort)" ]] || { why="left files behind" && return 1; }
+	((code == $1)) || { why="exits $code instead of $1"; return 1; }
+	[[ $(grep -c '^jmpi: ' err) == 1 ]] || { why="$(grep -c '^jmpi: ' err) lines beginning 'jmpi: '"; return 1; }
+	[[ $before == "$(find . -type f ! -name out ! -name err -exec cksum {} + | sort)" ]] || { why="left files behind"; return 1; }
 }
 
 # test_that NAME COMMAND...: counts the outcome; after a failure shows what jmpi printed last.
@@ -99,7 +99,7 @@ done
 # The same S whatever vectors are asked for, and no file that was not asked for.
 vectors() { # VALUE FILES
 	solve 2 square.npy v.svd --force --vectors "$1" && equal a.svd v.svd S.npy || return 1
-	[[ $(cd v.svd && echo *.npy) == "$2" ]] || { why="files: $(ls v.svd)" && return 1; }
+	[[ $(cd v.svd && echo *.npy) == "$2" ]] || { why="files: $(ls v.svd)"; return 1; }
 }
 test_that "square.npy on 2 ranks" solve 2 square.npy a.svd --force
 test_that "vectors u" vectors u "S.npy U.npy"
@@ -108,7 +108,7 @@ test_that "vectors none" vectors none "S.npy"
 
 # The short form, --force, and a check that can fail.
 short() { run 4 60 square.npy && equal a.svd square.svd S.npy; }
-swapped() { touch b.svd/old && solve 2 square.npy b.svd --force && [[ ! -e b.svd/old ]] || { why="an old file is left" && return 1; }; }
+swapped() { touch b.svd/old && solve 2 square.npy b.svd --force && [[ ! -e b.svd/old ]] || { why="an old file is left"; return 1; }; }
 test_that "mpirun jmpi INPUT" short
 test_that "--force swaps the whole folder" swapped
 run 1 60 gen gauss -o other.npy --shape 256x256 --seed 4
@@ -124,7 +124,7 @@ head -c 5000 square.npy >truncated.npy
 : >blank.npy
 echo "no matrix" >text.npy
 mkdir there && echo mine >there/file
-placed() { refused "$@" && { grep -q "row 3, column 17" err || { why="does not say where the NaN is" && return 1; }; }; }
+placed() { refused "$@" && { grep -q "row 3, column 17" err || { why="does not say where the NaN is"; return 1; }; }; }
 for ranks in 1 4; do
 	test_that "missing input on $ranks" refused 3 "$ranks" svd missing.npy -o x.svd
 	test_that "input is a folder on $ranks" refused 3 "$ranks" svd there -o x.svd

@@ -113,3 +113,75 @@ func TestRelabel(t *testing.T) {
 		}
 	})
 }
+
+// Symmetric options respect the symmetry: with one c for the whole transition, i → i⊕u either maps what every
+// device keeps to what the device of the shifted pair keeps, or to what it sends.
+func TestOptionsAreSymmetric(t *testing.T) {
+	fixed := mustTable(t, "rev-rowcyc-expanded", 24)
+	rapid.Check(t, func(t *rapid.T) {
+		table := rapid.OneOf(rapid.Just(fixed), rapid.Custom(drawDoubled)).Draw(t, "table")
+		net, err := FromGroups(table.N/2, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		tree := newTree(net, pick(net, table.N/2))
+		s := newSearch(table, tree, newTariff(tree, net.levels, Phases))
+		k := symmetry(table)
+		if k == 0 {
+			t.Fatal("the table should have a symmetry")
+		}
+		if !s.decide(k) {
+			t.Skip("no choice has this symmetry")
+		}
+		for i, tr := range s.transitions {
+			old, next := table.Steps[i], table.Steps[(i+1)%len(table.Steps)]
+			from := make([]int, s.slots) // old slot of each new one
+			for e := range from {
+				from[e] = e
+			}
+			mode := uint16(0)
+			for l, layer := range tr.layers {
+				o := rapid.SampledFrom(layer.options[mode]).Draw(t, "option")
+				after := make([]int, s.slots)
+				apply(tr, l, o.turn, after, from)
+				from, mode = after, o.mode
+			}
+			kept := map[int]int{} // by old slot, where the pair changes
+			for f, e := range from {
+				if next[f] == old[e] {
+					continue
+				}
+				kept[e] = old[e].P
+				if next[f].P == old[e].Q || next[f].Q == old[e].Q {
+					kept[e] = old[e].Q
+				}
+			}
+			slot := slotOf(old, table.N)
+			for u := range 1 << k {
+				same := map[bool]bool{}
+				for e, column := range kept {
+					same[kept[slot[old[e].P^u]] == column^u] = true
+				}
+				if len(same) > 1 {
+					t.Fatalf("transition %d, u = %d: kept columns %v", i, u, kept)
+				}
+			}
+		}
+	})
+}
+
+// drawDoubled draws a table with the symmetry i → i⊕1: each pair p-q of a random table becomes two pairs of
+// 2p, 2p+1 with 2q, 2q+1.
+func drawDoubled(t *rapid.T) *strategy.Table {
+	half := drawTable(t, 8)
+	table := &strategy.Table{Name: "doubled", N: 2 * half.N}
+	for _, step := range half.Steps {
+		var pairs []strategy.Pair
+		for _, p := range step {
+			x := rapid.IntRange(0, 1).Draw(t, "crossed")
+			pairs = append(pairs, strategy.Pair{P: 2 * p.P, Q: 2*p.Q + x}, strategy.Pair{P: 2*p.P + 1, Q: 2*p.Q + 1 - x})
+		}
+		table.Steps = append(table.Steps, rapid.Permutation(pairs).Draw(t, "order"))
+	}
+	return table
+}
