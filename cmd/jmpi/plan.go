@@ -242,7 +242,7 @@ func (p *planned) write(w io.Writer) error {
 	if p.flags.periodic {
 		repeats = ", map repeats every sweep"
 	}
-	fmt.Fprintf(b, "%s of order %d on %d devices in %d groups, %d sweeps, objective %s%s\n",
+	fmt.Fprintf(b, "%s of order %d, devices %d, groups %d, sweeps %d, objective %s%s\n",
 		p.flags.strategy, p.plan.Columns, p.plan.Devices, p.network.Groups(), p.traffic.Sweeps, p.flags.objective, repeats)
 	fmt.Fprintf(b, "phases a sweep         %.2f, of these slow %.2f\n", float64(p.traffic.Phases)/sweeps, float64(p.traffic.SlowPhases)/sweeps)
 	fmt.Fprintf(b, "block-columns a sweep  %.2f, of these slow %.2f\n", float64(p.traffic.Columns)/sweeps, float64(p.traffic.SlowColumns)/sweeps)
@@ -263,5 +263,5 @@ func (p *planned) write(w io.Writer) error {
 }
 
 func byteText(n int64) string {
-	return fmt.Sprintf("%d bytes (%.1f MiB)", n, float64(n)/(1<<20))
+	return fmt.Sprintf("%d bytes (%.4g MiB)", n, float64(n)/(1<<20))
 }
