@@ -79,9 +79,10 @@ type Description struct {
 
 // Limits are what a plan of levels and widths is chosen from.
 type Limits struct {
-	PointwiseOrder int // largest order of a factor that Jacobi takes
-	Width          int // preferred width of the narrow block-columns
-	Align          int // preferred alignment of Ld, in elements
+	PointwiseOrder int  // largest order of a factor that Jacobi takes
+	Width          int  // preferred width of the narrow block-columns
+	Align          int  // preferred alignment of Ld, in elements
+	HostMemory     bool // Alloc returns host memory, which any library may read and write
 }
 
 // Backend is one device. Its methods may be called from one goroutine at a time, except
@@ -104,8 +105,21 @@ type Backend interface {
 	// Both return when the host memory may be reused.
 	Write(dst Panel, src []float64, ld int) error
 	Read(dst []float64, ld int, src Panel) error
-	// Copy copies src to dst of the same shape on the same device.
+	// Copy copies src, on this device or on another of the same kind in this process, to dst on this device. The shapes are the
+	// same. It returns when the copy is done.
 	Copy(dst, src Panel) error
+
+	// AllocHost returns bytes of host memory that this device copies to and from at full speed (pinned, for a GPU),
+	// outside the Go heap; FreeHost gives it back. Fetch copies bytes from device memory to it, Store the reverse; both return when
+	// the copy is done, and any number may run at once, beside everything else.
+	AllocHost(bytes int64) (Address, error)
+	FreeHost(a Address) error
+	Fetch(host, device Address, bytes int64) error
+	Store(device, host Address, bytes int64) error
+	// Attach makes the device current for libraries that the calling thread calls with its addresses (MPI); it
+	// does nothing where the device's memory is host memory.
+	Attach() error
+
 	// Identity sets dst to zero, except ones where row = column + row0.
 	Identity(dst Panel, row0 int) error
 

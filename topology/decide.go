@@ -29,11 +29,14 @@ type option struct {
 	mode uint16
 }
 
-// symmetry returns the largest k such that i → i⊕u maps every p-step to itself for all u < 2^k.
+// mostSymmetry bounds the number of options, which grows with the square of 2^k in a sweep.
+const mostSymmetry = 8
+
+// symmetry returns the largest k ≤ mostSymmetry such that i → i⊕u maps every p-step to itself for all u < 2^k.
 func symmetry(table *strategy.Table) int {
 	for k := 0; ; k++ {
 		u := 1 << k
-		if table.N%(2*u) != 0 {
+		if k == mostSymmetry || table.N%(2*u) != 0 {
 			return k
 		}
 		for _, step := range table.Steps {
@@ -52,7 +55,8 @@ func symmetry(table *strategy.Table) int {
 func (s *search) decide(k int) bool {
 	for i, t := range s.transitions {
 		next := s.transitions[(i+1)%len(s.transitions)]
-		orbits := t.sortOrbits(t.orbits(s.table.Steps[i], s.table.N, k), next)
+		orbits, conditions := t.orbits(s.table.Steps[i], s.table.N, k)
+		orbits = t.sortOrbits(orbits, next)
 		t.layers = make([]layer, max(1, len(orbits)))
 		t.reveal(orbits, next)
 		if len(orbits) == 0 {
@@ -61,7 +65,7 @@ func (s *search) decide(k int) bool {
 		}
 		var functions []int
 		for c := range 1 << k {
-			if valid(orbits, c) {
+			if holds(conditions, c) {
 				functions = append(functions, c)
 			}
 		}
@@ -91,20 +95,28 @@ func (s *search) decide(k int) bool {
 	return true
 }
 
-// orbit holds the images of one cycle under the shifts 0 … 2^k-1.
+// orbit holds the images of one cycle under the shifts 0 … 2^k-1, each cycle once.
 type orbit []image
 
-// image is a cycle, and whether it is turned if the first cycle of the orbit is not.
+// image is a cycle, the first shift that leads to it, and whether it is turned if the first cycle is not.
 type image struct {
-	cycle  int
-	turned bool
+	cycle, shift int
+	turned       bool
 }
 
-// orbits sorts the cycles by orbits; step is the old p-step.
-func (t *transition) orbits(step []strategy.Pair, order, k int) []orbit {
+// condition says that c·shift must be odd, or even. It comes from two shifts that lead to the same cycle.
+type condition struct {
+	shift int
+	odd   bool
+}
+
+// orbits sorts the cycles by orbits, and finds the conditions on c; step is the old p-step.
+func (t *transition) orbits(step []strategy.Pair, order, k int) ([]orbit, map[condition]bool) {
 	owner := t.owners()
 	slot := slotOf(step, order)
 	seen := make([]bool, len(t.cycles))
+	known := make([]image, len(t.cycles))
+	conditions := map[condition]bool{}
 	var all []orbit
 	for first, c := range t.cycles {
 		if seen[first] {
@@ -114,13 +126,42 @@ func (t *transition) orbits(step []strategy.Pair, order, k int) []orbit {
 		for u := range 1 << k {
 			kept := t.keep[c[0]] ^ u
 			e := slot[kept]
-			seen[owner[e]] = true
-			o = append(o, image{owner[e], t.keep[e] != kept})
+			im := image{owner[e], u, t.keep[e] != kept}
+			if seen[im.cycle] {
+				before := known[im.cycle]
+				conditions[condition{u ^ before.shift, im.turned != before.turned}] = true
+				continue
+			}
+			seen[im.cycle], known[im.cycle] = true, im
+			o = append(o, im)
 		}
 		all = append(all, o)
 	}
-	return all
+	return all, conditions
 }
+
+// holds reports whether c meets all conditions.
+func holds(conditions map[condition]bool, c int) bool {
+	for q := range conditions {
+		if odd(c&q.shift) != q.odd {
+			return false
+		}
+	}
+	return true
+}
+
+// turns returns the cycles of the orbit that turn by c·u ⊕ d.
+func (o orbit) turns(c, d int) []uint16 {
+	var turn []uint16
+	for _, im := range o {
+		if (im.turned != odd(c&im.shift)) != (d == 1) {
+			turn = append(turn, uint16(im.cycle))
+		}
+	}
+	return turn
+}
+
+func odd(x int) bool { return bits.OnesCount(uint(x))%2 == 1 }
 
 // owners returns the cycle of each old slot, -1 for none.
 func (t *transition) owners() []int {
@@ -135,36 +176,6 @@ func (t *transition) owners() []int {
 	}
 	return owner
 }
-
-// valid reports whether c·u gives each cycle one turn, by whatever u it is reached.
-func valid(orbits []orbit, c int) bool {
-	for _, o := range orbits {
-		turned := map[int]bool{}
-		for u, im := range o {
-			turn := im.turned != odd(c&u)
-			if before, ok := turned[im.cycle]; ok && before != turn {
-				return false
-			}
-			turned[im.cycle] = turn
-		}
-	}
-	return true
-}
-
-// turns returns the cycles of the orbit that turn by c·u ⊕ d.
-func (o orbit) turns(c, d int) []uint16 {
-	var turn []uint16
-	seen := map[int]bool{}
-	for u, im := range o {
-		if !seen[im.cycle] && (im.turned != odd(c&u)) != (d == 1) {
-			turn = append(turn, uint16(im.cycle))
-		}
-		seen[im.cycle] = true
-	}
-	return turn
-}
-
-func odd(x int) bool { return bits.OnesCount(uint(x))%2 == 1 }
 
 // sortOrbits orders the orbits so that each shares, where possible, a link of the next transition
 // with an earlier one.

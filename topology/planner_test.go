@@ -13,7 +13,7 @@ import (
 	"jmpi/strategy"
 )
 
-// The exact optima for reverse R that an independent program has found (numerics: slow phases and slow
+// The exact optima for reverse R that an independent program has found (slow phases and slow
 // block-columns a sweep, free start, all wraps counted), and its upper bounds for 16 devices.
 func TestReverseRowCyclic(t *testing.T) {
 	for _, c := range []struct {
@@ -67,7 +67,7 @@ func TestReverseRowCyclic(t *testing.T) {
 	}
 }
 
-// The ring of Brent and Luk moves few columns, in every phase (numerics).
+// The ring of Brent and Luk moves few columns, in every phase: figures of the same program.
 func TestRing(t *testing.T) {
 	for _, c := range []struct{ nodes, size, columns, phases int }{{2, 2, 14, 7}, {3, 2, 33, 11}, {4, 2, 60, 15}, {2, 4, 30, 15}, {2, 8, 62, 31}} {
 		g := c.nodes * c.size

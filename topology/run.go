@@ -30,8 +30,8 @@ func (s *search) run(g goal) (best path, found bool) {
 	s.decide(0)
 	_, options := s.size()
 	if seeds, all := s.starts(exactWork / (options * s.unit())); all {
-		if best, found, visited := s.visitAll(g, seeds, exactWork); visited {
-			return best, found
+		if best, found, _ := s.visitAll(g, seeds, exactWork); found {
+			return best, true
 		}
 	}
 	for k := symmetry(s.table); k > 0; k-- {
