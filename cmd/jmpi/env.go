@@ -63,7 +63,7 @@ func environment(launcher cores.Launcher) (string, error) {
 	row("cores", coresText(available))
 	row("threads", threadsText(available))
 	row("memory", memoryText(readMemory()))
-	row("gpus", gpus())
+	row("gpus", gpuText())
 	return b.String(), nil
 }
 

@@ -46,40 +46,6 @@ func cudaAwareness() string {
 	return "says that it takes no CUDA memory"
 }
 
-// gpus returns the number and the names of the NVIDIA GPUs, or why there are none.
-func gpus() string {
-	const library = "libcuda.so.1"
-	cuda, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_LOCAL)
-	if err != nil {
-		return "none (" + library + " not found)"
-	}
-	var start func(flags uint32) int32
-	var count func(n *int32) int32
-	var device func(device *int32, ordinal int32) int32
-	var name func(text []byte, size, device int32) int32
-	if !find(cuda, "cuInit", &start) || !find(cuda, "cuDeviceGetCount", &count) ||
-		!find(cuda, "cuDeviceGet", &device) || !find(cuda, "cuDeviceGetName", &name) {
-		return "none (" + library + " lacks routines of the driver interface)"
-	}
-	if code := start(0); code != 0 {
-		return fmt.Sprintf("none (cuInit: error %d)", code)
-	}
-	var n int32
-	if code := count(&n); code != 0 {
-		return fmt.Sprintf("none (cuDeviceGetCount: error %d)", code)
-	}
-	lines := []string{fmt.Sprint(n)}
-	for i := range n {
-		var d int32
-		text := make([]byte, 256)
-		if device(&d, i) == 0 && name(text, int32(len(text)), d) == 0 {
-			title, _, _ := strings.Cut(string(text), "\x00")
-			lines = append(lines, fmt.Sprintf("%d: %s", i, title))
-		}
-	}
-	return strings.Join(lines, "\n")
-}
-
 // readMemory returns the kernel's figures of the memory in bytes, by name.
 func readMemory() map[string]int64 {
 	f, err := os.Open("/proc/meminfo")
