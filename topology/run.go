@@ -7,9 +7,11 @@ import "slices"
 const (
 	exactWork     = 250e6 // to visit all states
 	symmetricWork = 100e6 // to visit all states of the symmetric choice
-	beamWork      = 5e6   // in a beam, for each slot
+	beamWork      = 5e6   // in a beam, for each slot, but not below and above these:
 	leastBeamWork = 150e6
+	mostBeamWork  = 640e6
 	loopWork      = 400e6 // to close a periodic path
+	startWork     = 100e6 // to list starts
 	loopSeeds     = 2     // number of starts among which loopWork is divided
 	freeSlots     = 24    // beyond, a beam of free choices finds nothing better than a symmetric one
 )
@@ -22,10 +24,11 @@ type goal struct {
 }
 
 // run returns the best path that was found, with the layers of s as the path needs them: the optimum if all
-// states can be visited, otherwise the better of what the symmetric and the free choice give.
+// states can be visited, otherwise the better of what the symmetric and the free choice give. Where
+// even a beam of width 1 would take too long (hundreds of devices), no cycle turns.
 func (s *search) run(g goal) (best path, found bool) {
 	if len(s.tree.devices) == 1 {
-		return s.uniform(g), true
+		return s.still(g), true
 	}
 	s.decide(0)
 	_, options := s.size()
@@ -46,24 +49,31 @@ func (s *search) run(g goal) (best path, found bool) {
 		best.k = k
 		break
 	}
-	if found && s.slots > freeSlots {
-		return best, found
+	if !found || s.slots <= freeSlots {
+		s.decide(0)
+		seeds, _ := s.starts(s.width(g))
+		if free, ok := s.beams(g, seeds); ok && (!found || free.cost.less(best.cost)) {
+			best, found = free, true
+		}
 	}
-	s.decide(0)
-	seeds, _ := s.starts(s.width(g))
-	if free, ok := s.beams(g, seeds); ok && (!found || free.cost.less(best.cost)) {
-		return free, true
+	if !found && !g.periodic {
+		return s.still(g), true
 	}
 	s.decide(best.k)
 	return best, found
 }
 
-// uniform is the path where nothing is slow: no cycle turns.
-func (s *search) uniform(g goal) path {
+// still is the path on which no cycle turns, from pairs that fill the leaves in order.
+func (s *search) still(g goal) path {
 	for _, t := range s.transitions {
 		t.layers = []layer{{options: [][]option{{{}}}}}
 	}
-	p := path{start: make([]uint16, s.slots), options: make([]uint16, g.sweeps*len(s.transitions))}
+	p := path{options: make([]uint16, g.sweeps*len(s.transitions))}
+	for leaf, devices := range s.tree.devices {
+		for range devices {
+			p.start = append(p.start, uint16(leaf))
+		}
+	}
 	if g.periodic {
 		p.options = p.options[:len(s.transitions)]
 	}
@@ -94,42 +104,48 @@ func (s *search) visitAll(g goal, seeds *frontier, work int) (p path, found, vis
 // beams runs a beam from the seeds, or from the start if there is one; for a periodic path, one
 // from each of the cheapest seeds.
 func (s *search) beams(g goal, seeds *frontier) (best path, found bool) {
+	width := s.width(g)
+	if width == 0 {
+		return path{}, false
+	}
 	if g.start != nil {
 		seeds = newFrontier(s.slots + 1)
 		seeds.add(g.start, s.priced(g.start))
 	}
 	if !g.periodic {
-		return s.beam(seeds, g.sweeps, s.width(g), nil)
+		return s.beam(seeds, g.sweeps, width, nil)
 	}
 	seeds = seeds.prune(loopSeeds)
 	for id := range seeds.way {
 		target := seeds.states.state(id)
 		one := newFrontier(s.slots + 1)
 		one.add(target, seeds.way[id])
-		if p, ok := s.beam(one, 1, s.width(g), target); ok && (!found || p.cost.less(best.cost)) {
+		if p, ok := s.beam(one, 1, width, target); ok && (!found || p.cost.less(best.cost)) {
 			best, found = p, true
 		}
 	}
 	return best, found
 }
 
-// width returns the width of a beam.
+// width returns the width of a beam, 0 if one of width 1 would take too long.
 func (s *search) width(g goal) int {
-	options := 0 // followed in a sweep by a beam of width 1
+	units := 0 // for one sweep by a beam of width 1
 	for _, t := range s.transitions {
+		units += 2 * horizon * s.slots
 		for l, layer := range t.layers {
 			n := len(layer.options[0])
 			if l > 0 {
 				n *= t.bulge()
 			}
-			options += n
+			units += n * s.unit()
 		}
 	}
 	runs := g.sweeps
 	if g.periodic {
 		runs = loopSeeds
 	}
-	return max(1, max(beamWork*s.slots, leastBeamWork)/(options*s.unit()*runs))
+	work := min(max(beamWork*s.slots, leastBeamWork), mostBeamWork)
+	return work / (units * runs)
 }
 
 func (s *search) renamed(state []uint16) []uint16 {

@@ -1,8 +1,10 @@
 package topology
 
 // starts returns the states of the first p-step, one of each class under renaming, priced by the
-// first phase. At most width partial states are kept, the cheapest; all says that none was dropped.
+// first phase. At most width partial states are kept, the cheapest, and fewer if that is too much
+// work; all says that none was dropped.
 func (s *search) starts(width int) (f *frontier, all bool) {
+	width = min(width, startWork/(len(s.tree.devices)*s.slots*s.unit()))
 	all = true
 	links := make([][]link, s.slots) // of the first phase, by the later slot
 	for _, l := range s.transitions[0].links {
