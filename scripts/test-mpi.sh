@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# End-to-end tests of bin/jmpi under mpirun, against docs/design.md §7 to §9. `make test-mpi` builds the
-# program, sets the environment that lets Open MPI start many ranks here, and runs this.
+# End-to-end tests of bin/jmpi under mpirun, against docs/design.md §7 to §9. It is run by `make test-mpi`, which
+# builds the program and sets the environment in which Open MPI starts many ranks here.
 set -uo pipefail
 cd "$(dirname "$0")/.."
+[[ -n ${OMPI_MCA_rmaps_base_oversubscribe-} ]] || exec make test-mpi
 jmpi=$PWD/bin/jmpi
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
