@@ -17,18 +17,7 @@ func CheckLaunch(size int, env []string) error {
 	if size > 1 {
 		return nil
 	}
-	value := map[string]string{}
-	for _, line := range env {
-		name, text, _ := strings.Cut(line, "=")
-		value[name] = text
-	}
-	number := func(name string) int {
-		n, err := strconv.Atoi(value[name])
-		if err != nil {
-			return 0
-		}
-		return n
-	}
+	value, number := environment(env)
 	if ranks := number("OMPI_COMM_WORLD_SIZE"); ranks > 0 {
 		return lonely(ranks, "mpirun", mpirunLine)
 	}
@@ -40,6 +29,35 @@ func CheckLaunch(size int, env []string) error {
 		return lonely(ranks, "mpirun", mpirunLine)
 	}
 	return lonely(tasks, "srun", srunLine)
+}
+
+// CheckStart recognises, before MPI is started, a process that srun has started as one of several without telling MPI
+// anything (srun --mpi=none, the default of many clusters): there MPI_Init itself ends the process, with a text about how
+// Open MPI was built.
+func CheckStart(env []string) error {
+	value, number := environment(env)
+	for _, told := range []string{"PMIX_RANK", "PMI_RANK", "PMI_FD", "OMPI_COMM_WORLD_RANK"} {
+		if value[told] != "" {
+			return nil
+		}
+	}
+	return lonely(slurmTasks(value, number), "srun", srunLine)
+}
+
+// environment returns the variables of env, as texts and as numbers (0 for what is none).
+func environment(env []string) (value map[string]string, number func(name string) int) {
+	value = map[string]string{}
+	for _, line := range env {
+		name, text, _ := strings.Cut(line, "=")
+		value[name] = text
+	}
+	return value, func(name string) int {
+		n, err := strconv.Atoi(value[name])
+		if err != nil {
+			return 0
+		}
+		return n
+	}
 }
 
 const (

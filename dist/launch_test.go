@@ -48,3 +48,23 @@ func TestCheckLaunch(t *testing.T) {
 		})
 	}
 }
+
+func TestCheckStart(t *testing.T) {
+	for env, want := range map[string]string{
+		"HOME=/root": "",
+		"SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4":                        "srun --mpi=pmix -n 4 jmpi …",
+		"SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4 PMIX_RANK=1":            "",
+		"SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4 PMI_FD=11":              "",
+		"SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 OMPI_COMM_WORLD_RANK=1": "",
+		"SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=1":                        "",
+		"SLURM_STEP_ID=4294967291 SLURM_PROCID=0 SLURM_NTASKS=4":                       "",
+	} {
+		err := CheckStart(strings.Fields(env))
+		switch {
+		case err == nil && want != "":
+			t.Errorf("%s: no error, want one that names %q", env, want)
+		case err != nil && (want == "" || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: error %q, want %q", env, err, want)
+		}
+	}
+}

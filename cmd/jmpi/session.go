@@ -27,6 +27,9 @@ var errElsewhere = errors.New("")
 
 // newSession widens the affinity where that is due, starts MPI and opens this rank's devices. It is collective.
 func newSession(f sessionFlags) (*session, error) {
+	if err := dist.CheckStart(os.Environ()); err != nil {
+		return nil, usagef("%w", err)
+	}
 	choice, err := cores.Plan(cores.Available(), f.threads)
 	if err != nil {
 		return nil, usagef("%w", err)
