@@ -33,8 +33,14 @@ func gauss(m, n int) []float64 {
 	return a
 }
 
-// checkSVD tests shapes, order, ‖A − UΣVᵀ‖_F ≤ tol·‖A‖_F and ‖UᵀU − I‖_F, ‖VᵀV − I‖_F ≤ tol, tol = 10·max(m,n)·ε.
+// checkSVD is checkWithin for tol = 10·max(m,n)·ε.
 func checkSVD(t *testing.T, m, n int, a []float64, r Result) {
+	t.Helper()
+	checkWithin(t, 10*float64(max(m, n))*eps, m, n, a, r)
+}
+
+// checkWithin tests shapes, order, ‖A − UΣVᵀ‖_F ≤ tol·‖A‖_F and ‖UᵀU − I‖_F, ‖VᵀV − I‖_F ≤ tol.
+func checkWithin(t *testing.T, tol float64, m, n int, a []float64, r Result) {
 	t.Helper()
 	k := min(m, n)
 	if len(r.Sigma) != k || len(r.U) != m*k || len(r.V) != n*k {
@@ -54,7 +60,6 @@ func checkSVD(t *testing.T, m, n int, a []float64, r Result) {
 			residual += x * x
 		}
 	}
-	tol := 10 * float64(max(m, n)) * eps
 	if residual, norm = math.Sqrt(residual), math.Sqrt(norm); !(residual <= tol*norm) {
 		t.Errorf("‖A − UΣVᵀ‖ = %g, want ≤ %g", residual, tol*norm)
 	}

@@ -1,9 +1,9 @@
 package rivals
 
 import (
-	"errors"
 	"fmt"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"github.com/ebitengine/purego"
@@ -18,15 +18,15 @@ type library struct {
 // open opens the first of the libraries that is there. Its symbols become visible to the
 // libraries that are opened after it.
 func open(names ...string) (library, error) {
-	var causes []error
+	var causes []string
 	for _, name := range names {
 		handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
 		if err == nil {
 			return library{name, handle}, nil
 		}
-		causes = append(causes, err)
+		causes = append(causes, err.Error())
 	}
-	return library{}, fmt.Errorf("library %s %w: %w", names[0], ErrMissing, errors.Join(causes...))
+	return library{}, fmt.Errorf("library %s %w: %s", names[0], ErrMissing, strings.Join(causes, "; "))
 }
 
 // symbol returns the address of a routine of the library or of the libraries that it depends on.

@@ -1,0 +1,90 @@
+package rivals
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func openGPUOrSkip(t *testing.T) *CUSOLVER {
+	t.Helper()
+	c, err := OpenCUSOLVER(0)
+	if errors.Is(err, ErrMissing) {
+		t.Skipf("skipped: %v", err)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := c.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+func TestCUSOLVERDrivers(t *testing.T) {
+	c := openGPUOrSkip(t)
+	for _, driver := range CUSOLVERDrivers() {
+		for _, shape := range [][2]int{{1, 1}, {1, 5}, {5, 1}, {40, 40}, {41, 23}, {23, 41}, {100, 65}} {
+			m, n := shape[0], shape[1]
+			t.Run(fmt.Sprintf("%s %d×%d", driver, m, n), func(t *testing.T) {
+				a := gauss(m, n)
+				given := slices.Clone(a)
+				r, err := c.SVD(driver, m, n, a)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !slices.Equal(a, given) {
+					t.Error("the input was changed")
+				}
+				if r.Seconds <= 0 {
+					t.Errorf("%g seconds", r.Seconds)
+				}
+				checkWithin(t, 1e-11, m, n, a, r) // gesvdj is not accurate to the last digits
+			})
+		}
+	}
+}
+
+func TestCUSOLVERErrors(t *testing.T) {
+	c := openGPUOrSkip(t)
+	if _, err := c.SVD("gesvd", 2, 2, make([]float64, 3)); err == nil {
+		t.Error("3 numbers for a 2×2 matrix: no error")
+	}
+	if _, err := c.SVD("none", 1, 1, make([]float64, 1)); err == nil || !strings.Contains(err.Error(), "none") {
+		t.Errorf("unknown driver: error %v", err)
+	}
+	if r, err := c.SVD("gesvdp", 0, 3, nil); err != nil || len(r.Sigma) != 0 {
+		t.Errorf("0×3: %v, %v", r, err)
+	}
+}
+
+func TestDeviceDgemm(t *testing.T) {
+	gflops, err := DeviceDgemm(256, 0)
+	if errors.Is(err, ErrMissing) {
+		t.Skipf("skipped: %v", err)
+	}
+	if err != nil || !(gflops > 0) {
+		t.Errorf("%g GFLOP/s, %v", gflops, err)
+	}
+}
+
+// A GPU that is not there is reported as missing, with or without a driver.
+func TestMissingGPU(t *testing.T) {
+	if _, err := OpenCUSOLVER(1 << 20); !errors.Is(err, ErrMissing) {
+		t.Errorf("GPU 1048576: %v", err)
+	}
+}
+
+func TestToolkitLooksInCUDAHome(t *testing.T) {
+	t.Setenv("CUDA_HOME", "/opt/cuda")
+	t.Setenv("CUDA_PATH", "")
+	want := []string{"libx.so.2", "libx.so.1", "/opt/cuda/lib64/libx.so.2", "/opt/cuda/lib64/libx.so.1",
+		"/usr/local/cuda/lib64/libx.so.2", "/usr/local/cuda/lib64/libx.so.1"}
+	if got := toolkit("libx.so.2", "libx.so.1"); !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
