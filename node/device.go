@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"time"
 
 	"jmpi/kernels"
 	"jmpi/strategy"
@@ -19,6 +20,7 @@ type Config struct {
 	Widths    []int  // preferred widths of the block-columns of the inner levels, outermost first
 	Sweeps    int    // inner sweeps: 1 (block-oriented) or FullSweeps (full block)
 	Exchanges bool   // more than one device: a landing slot is needed
+	Profile   bool   // the phases are timed one by one, with a Sync after each
 	// Trace, if not nil, is called with every pivot pair that is executed: level 0 and indices of narrow
 	// block-columns of the matrix, or an inner level, the number of the parent problem in its batch, and indices within it.
 	Trace func(level, problem, p, q int)
@@ -30,78 +32,38 @@ type Device struct {
 	Phases  Phases
 	Tally   kernels.Tally // of the sweep; reset by the caller
 
-	c       Config
-	ld, ldv int
-	slots   [Slots]slot
-	rec     recursion
-	blocks  []kernels.Address // everything that was allocated
+	c      Config
+	memory kernels.Address // one block, cut into slots and the workspace of rec
+	slots  [Slots]slot
+	rec    recursion
 }
 
-// slot is the memory of one macro block-column.
-type slot struct {
-	column int // macro block-column that lies here, -1 for none
-	g, v   kernels.Panel
-}
-
-// NewDevice allocates the device's memory. Every slot starts empty.
+// NewDevice allocates the device's memory, Demand(c, be.Limits()) bytes. Every slot starts empty.
 func NewDevice(be kernels.Backend, c Config) (*Device, error) {
 	limits := be.Limits()
-	d := &Device{Backend: be, c: c, ld: align(c.M, limits.Align), ldv: align(c.Layout.N, limits.Align)}
-	d.rec = recursion{be: be, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps, schedules: newSchedules(c.Strategy), trace: c.Trace, phases: &d.Phases}
-	d.rec.shape(2*c.Layout.Width(), max(1, c.Layout.PerMacro), limits.Align)
-	last := d.rec.levels[len(d.rec.levels)-1].order
-	if last > limits.PointwiseOrder {
+	a := arrange(c, limits)
+	if last := a.levels[len(a.levels)-1].order; last > limits.PointwiseOrder {
 		return nil, fmt.Errorf("node: factors of order %d, this device takes at most %d: give a narrower block or inner block", last, limits.PointwiseOrder)
 	}
-	width := c.Layout.MacroWidth()
-	for i := range d.slots {
-		s := &d.slots[i]
-		s.column = -1
-		if i == Slots-1 && !c.Exchanges {
-			break
-		}
-		var err error
-		if s.g, err = d.panel(c.M, width, d.ld); err != nil {
-			return nil, d.abandon(err)
-		}
-		if c.Vectors {
-			if s.v, err = d.panel(c.Layout.N, width, d.ldv); err != nil {
-				return nil, d.abandon(err)
-			}
-		}
+	base, err := be.Alloc(a.bytes)
+	if err != nil {
+		return nil, fmt.Errorf("node: block-columns of %d rows and %d columns, and their factors: %w", c.M, c.Layout.MacroWidth(), err)
 	}
-	if err := d.rec.alloc(); err != nil {
-		return nil, d.abandon(err)
+	a.move(base)
+	d := &Device{Backend: be, c: c, memory: base, slots: a.slots}
+	d.rec = recursion{
+		be: be, levels: a.levels, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps, schedules: newSchedules(c.Strategy),
+		profile: c.Profile, trace: c.Trace, phases: &d.Phases,
 	}
 	return d, nil
 }
 
-func align(n, to int) int { return max(1, (n+to-1)/to) * to }
-
-func (d *Device) panel(m, n, ld int) (kernels.Panel, error) {
-	p := kernels.Panel{M: m, N: n, Ld: ld}
-	a, err := d.Backend.Alloc(p.Bytes())
-	if err != nil {
-		return p, fmt.Errorf("node: %d×%d block-column: %w", m, n, err)
-	}
-	p.Data = a
-	d.blocks = append(d.blocks, a)
-	return p, nil
-}
-
-// abandon frees what was allocated and returns err.
-func (d *Device) abandon(err error) error {
-	d.Free()
-	return err
-}
-
 // Free gives the device's memory back.
 func (d *Device) Free() {
-	for _, a := range d.blocks {
-		d.Backend.Free(a)
+	if d.memory != 0 {
+		d.Backend.Free(d.memory)
 	}
-	d.blocks = nil
-	d.rec.free()
+	d.memory = 0
 }
 
 // Place says that macro block-column column now lies in slot s; column -1 empties it.
@@ -136,7 +98,11 @@ func (d *Device) Panels(s, column, i0, i1 int) (g, v kernels.Panel) {
 // Run orthogonalizes pairs of narrow block-columns of the matrix, which must be disjoint and lie on this device.
 func (d *Device) Run(pairs []strategy.Pair) error {
 	l := d.c.Layout
-	var g, v []kernels.Pivot
+	g := make([]kernels.Pivot, 0, len(pairs))
+	var v []kernels.Pivot
+	if d.c.Vectors {
+		v = make([]kernels.Pivot, 0, len(pairs))
+	}
 	for _, p := range pairs {
 		if l.Order(p) < 2 {
 			continue
@@ -161,9 +127,15 @@ func (d *Device) Run(pairs []strategy.Pair) error {
 	if err != nil {
 		return err
 	}
+	start := time.Now()
 	if err := d.rec.step(0, b); err != nil {
 		return fmt.Errorf("node: %s: %w", d.Backend.Describe().Name, err)
 	}
+	if err := d.Backend.Sync(); err != nil {
+		return fmt.Errorf("node: %s: %w", d.Backend.Describe().Name, err)
+	}
+	d.Phases.Compute += time.Since(start).Seconds()
+	d.Phases.count(b)
 	for _, t := range b.Tally {
 		d.Tally.Rotations += t.Rotations
 		d.Tally.Proper += t.Proper

@@ -2,28 +2,13 @@ package node
 
 import (
 	"fmt"
-	"time"
 
 	"jmpi/kernels"
+	"jmpi/strategy"
 )
 
 // FullSweeps is the limit of inner sweeps in the full block variant ([Nov15, §4.3]).
 const FullSweeps = 30
-
-// level is one level of the recursion: pivot problems on block-columns of one width.
-type level struct {
-	order    int // largest order of a factor
-	problems int // largest batch
-	r, t     kernels.Address
-	ld       int
-}
-
-// factor returns the k×k workspace of problem i for R and T.
-func (l *level) factor(i, k int) (r, t kernels.Panel) {
-	offset := kernels.Address(int64(i) * int64(l.ld) * int64(l.order) * kernels.WordBytes)
-	return kernels.Panel{M: k, N: k, Ld: l.ld, Data: l.r + offset},
-		kernels.Panel{M: k, N: k, Ld: l.ld, Data: l.t + offset}
-}
 
 // recursion orthogonalizes batches of pivot problems on one device.
 type recursion struct {
@@ -32,89 +17,25 @@ type recursion struct {
 	widths    []int // widths[l]: preferred width of the block-columns of level l, l ≥ 1
 	sweeps    int   // inner sweeps: 1 or FullSweeps
 	schedules *schedules
+	profile   bool
 	trace     func(level, problem, p, q int)
 	phases    *Phases
 }
 
-// Phases are the seconds and floating-point operations of a device's phases at the outermost level of its recursion.
-type Phases struct {
-	Shorten, Inner, Postmultiply, Exchange      float64 // seconds
-	ShortenFlops, InnerFlops, PostmultiplyFlops float64
-}
-
-// Add adds the figures of another device.
-func (p *Phases) Add(q Phases) {
-	p.Shorten += q.Shorten
-	p.Inner += q.Inner
-	p.Postmultiply += q.Postmultiply
-	p.Exchange += q.Exchange
-	p.ShortenFlops += q.ShortenFlops
-	p.InnerFlops += q.InnerFlops
-	p.PostmultiplyFlops += q.PostmultiplyFlops
-}
-
-// shape prepares the levels below a batch of problems of order k ≤ order on block-columns of width widths[0].
-func (r *recursion) shape(order, problems, align int) {
-	for l := 0; ; l++ {
-		ld := (order + align - 1) / align * align
-		r.levels = append(r.levels, level{order: order, problems: problems, ld: ld})
-		if l+1 >= len(r.widths) {
-			return
-		}
-		inner := NewLayout(order, 1, r.widths[l+1])
-		problems *= inner.Columns / 2
-		order = 2 * inner.Width()
-	}
-}
-
-func (l *level) bytes() int64 {
-	return int64(l.problems) * int64(l.ld) * int64(l.order) * kernels.WordBytes
-}
-
-func (r *recursion) alloc() (err error) {
-	for i := range r.levels {
-		l := &r.levels[i]
-		if l.r, err = r.be.Alloc(l.bytes()); err != nil {
-			return err
-		}
-		if l.t, err = r.be.Alloc(l.bytes()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (r *recursion) free() {
-	for _, l := range r.levels {
-		for _, a := range []kernels.Address{l.r, l.t} {
-			if a != 0 {
-				r.be.Free(a)
-			}
-		}
-	}
-}
-
-// batch gives pivot problems of a level their workspace. Problems of order < 2 have nothing to do and are dropped.
+// batch gives pivot problems of a level, each of order 2 at least, their workspace.
 func (r *recursion) batch(lev int, g, v []kernels.Pivot) (*kernels.Batch, error) {
 	l := &r.levels[lev]
-	b := &kernels.Batch{}
+	if len(g) > l.problems {
+		return nil, fmt.Errorf("node: level %d: %d problems exceed the workspace of %d", lev, len(g), l.problems)
+	}
+	b := &kernels.Batch{G: g, V: v, R: make([]kernels.Panel, len(g)), T: make([]kernels.Panel, len(g)), Tally: make([]kernels.Tally, len(g))}
 	for i, p := range g {
 		k := p.Order()
-		if k < 2 {
-			continue
+		if k > l.order {
+			return nil, fmt.Errorf("node: level %d: problem %d of order %d exceeds the workspace of order %d", lev, i, k, l.order)
 		}
-		if len(b.G) == l.problems || k > l.order {
-			return nil, fmt.Errorf("node: level %d: problem %d of order %d exceeds the workspace of %d problems of order %d", lev, i, k, l.problems, l.order)
-		}
-		pr, pt := l.factor(len(b.G), k)
-		b.G = append(b.G, p)
-		b.R = append(b.R, pr)
-		b.T = append(b.T, pt)
-		if v != nil {
-			b.V = append(b.V, v[i])
-		}
+		b.R[i], b.T[i] = l.factor(i, k)
 	}
-	b.Tally = make([]kernels.Tally, len(b.G))
 	return b, nil
 }
 
@@ -123,7 +44,7 @@ func (r *recursion) step(lev int, b *kernels.Batch) error {
 	if len(b.G) == 0 {
 		return nil
 	}
-	start := time.Now()
+	clock := r.clock(lev)
 	if err := r.be.Gram(b); err != nil {
 		return err
 	}
@@ -133,24 +54,19 @@ func (r *recursion) step(lev int, b *kernels.Batch) error {
 	if err := r.be.QR(b); err != nil {
 		return err
 	}
-	shortened := time.Now()
+	if err := clock.stop(&r.phases.Shorten); err != nil {
+		return err
+	}
 	if err := r.orthogonalize(lev, b); err != nil {
 		return err
 	}
-	orthogonalized := time.Now()
+	if err := clock.stop(&r.phases.Inner); err != nil {
+		return err
+	}
 	if err := r.be.Multiply(b); err != nil {
 		return err
 	}
-	if lev == 0 {
-		if err := r.be.Sync(); err != nil {
-			return err
-		}
-		r.phases.Shorten += shortened.Sub(start).Seconds()
-		r.phases.Inner += orthogonalized.Sub(shortened).Seconds()
-		r.phases.Postmultiply += time.Since(orthogonalized).Seconds()
-		r.phases.count(b)
-	}
-	return nil
+	return clock.stop(&r.phases.Postmultiply)
 }
 
 // orthogonalize computes T for the factors R of a batch: by the pointwise method on the last level,
@@ -188,43 +104,29 @@ func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 	return nil
 }
 
-// blockSweep runs one block-sweep over the factors of the active parents, and adds to their tallies.
+// blockSweep runs one block-sweep over the factors of the active parents, and adds to their tallies. No batch of it depends on what
+// the host learns from another, so the host prepares the next ones while the device works.
 func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, proper []int64) error {
 	columns := NewLayout(r.levels[lev-1].order, 1, r.widths[lev]).Columns
 	table, err := r.schedules.table(columns)
 	if err != nil {
 		return err
 	}
-	for _, pairs := range table.Steps {
-		var g, v []kernels.Pivot
-		var parent []int
-		for _, i := range active {
-			l := Layout{N: parents.R[i].N, Columns: columns}
-			for _, pair := range pairs {
-				p0, p1 := l.Start(pair.P), l.Start(pair.P+1)
-				q0, q1 := l.Start(pair.Q), l.Start(pair.Q+1)
-				if p1-p0+q1-q0 < 2 {
-					continue
-				}
-				g = append(g, kernels.Pivot{P: parents.R[i].Columns(p0, p1), Q: parents.R[i].Columns(q0, q1)})
-				v = append(v, kernels.Pivot{P: parents.T[i].Columns(p0, p1), Q: parents.T[i].Columns(q0, q1)})
-				parent = append(parent, i)
-				if r.trace != nil {
-					r.trace(lev, i, pair.P, pair.Q)
-				}
-			}
-		}
-		b, err := r.batch(lev, g, v)
-		if err != nil {
+	batches := make([]*kernels.Batch, len(table.Steps))
+	parent := make([][]int, len(table.Steps)) // of each problem in each batch
+	for s, pairs := range table.Steps {
+		if batches[s], parent[s], err = r.inner(lev, parents, active, columns, pairs); err != nil {
 			return err
 		}
-		if err := r.step(lev, b); err != nil {
+		if err := r.step(lev, batches[s]); err != nil {
 			return err
 		}
-		if err := r.be.Sync(); err != nil {
-			return err
-		}
-		for j, i := range parent {
+	}
+	if err := r.be.Sync(); err != nil {
+		return err
+	}
+	for s, b := range batches {
+		for j, i := range parent[s] {
 			t := &parents.Tally[i]
 			t.Rotations += b.Tally[j].Rotations
 			t.Proper += b.Tally[j].Proper
@@ -235,18 +137,28 @@ func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, pr
 	return nil
 }
 
-// count adds the operations of a batch: a Gram matrix of order k is symmetric, m·k² operations; a rotation
-// takes three products of columns of the factor, 6·k, and changes two columns of R and of T, 16·k.
-func (p *Phases) count(b *kernels.Batch) {
-	for i, g := range b.G {
-		k := float64(g.Order())
-		p.ShortenFlops += float64(g.P.M) * k * k
-		p.InnerFlops += 22 * k * float64(b.Tally[i].Rotations)
-		if b.Tally[i].Changed != 0 {
-			p.PostmultiplyFlops += 2 * float64(g.P.M) * k * k
-			if b.V != nil {
-				p.PostmultiplyFlops += 2 * float64(b.V[i].P.M) * k * k
+// inner makes the batch of one p-step: these pairs of block-columns in the factors of all active parents. It returns
+// the parent of each problem.
+func (r *recursion) inner(lev int, parents *kernels.Batch, active []int, columns int, pairs []strategy.Pair) (*kernels.Batch, []int, error) {
+	most := len(active) * len(pairs)
+	g, v := make([]kernels.Pivot, 0, most), make([]kernels.Pivot, 0, most)
+	parent := make([]int, 0, most)
+	for _, i := range active {
+		l := Layout{N: parents.R[i].N, Columns: columns}
+		for _, pair := range pairs {
+			if l.Order(pair) < 2 {
+				continue
+			}
+			p0, p1 := l.Start(pair.P), l.Start(pair.P+1)
+			q0, q1 := l.Start(pair.Q), l.Start(pair.Q+1)
+			g = append(g, kernels.Pivot{P: parents.R[i].Columns(p0, p1), Q: parents.R[i].Columns(q0, q1)})
+			v = append(v, kernels.Pivot{P: parents.T[i].Columns(p0, p1), Q: parents.T[i].Columns(q0, q1)})
+			parent = append(parent, i)
+			if r.trace != nil {
+				r.trace(lev, i, pair.P, pair.Q)
 			}
 		}
 	}
+	b, err := r.batch(lev, g, v)
+	return b, parent, err
 }

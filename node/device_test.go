@@ -1,0 +1,115 @@
+package node
+
+import (
+	"fmt"
+	"testing"
+
+	"jmpi/kernels"
+	"jmpi/strategy"
+	"pgregory.net/rapid"
+)
+
+// idle is a back end that computes nothing: it shows what it is asked for, and what the calls cost.
+type idle struct {
+	kernels.Backend
+	limits kernels.Limits
+	bytes  int64 // allocated
+	syncs  int
+}
+
+func (b *idle) Describe() kernels.Description { return kernels.Description{Kind: "idle"} }
+func (b *idle) Limits() kernels.Limits        { return b.limits }
+func (b *idle) Alloc(bytes int64) (kernels.Address, error) {
+	b.bytes += bytes
+	return memoryAlign, nil
+}
+func (b *idle) Free(kernels.Address) error                         { return nil }
+func (b *idle) Gram(*kernels.Batch) error                          { return nil }
+func (b *idle) Cholesky(*kernels.Batch) error                      { return nil }
+func (b *idle) QR(*kernels.Batch) error                            { return nil }
+func (b *idle) Jacobi(*kernels.Batch, kernels.JacobiOptions) error { return nil }
+func (b *idle) Multiply(*kernels.Batch) error                      { return nil }
+func (b *idle) Identity(kernels.Panel, int) error                  { return nil }
+func (b *idle) Sync() error                                        { b.syncs++; return nil }
+
+// A device allocates what Demand says, and its panels lie in that memory without overlap.
+func TestDemandIsWhatIsAllocated(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		devices := rapid.IntRange(1, 6).Draw(t, "devices")
+		n := rapid.IntRange(1, 700).Draw(t, "n")
+		c := Config{
+			M: n + rapid.IntRange(0, 100).Draw(t, "m-n"), Layout: NewLayout(n, devices, rapid.IntRange(1, 90).Draw(t, "width")),
+			Vectors: rapid.Bool().Draw(t, "vectors"), Strategy: "rev-rowcyc", Sweeps: 1, Exchanges: devices > 1,
+		}
+		for width := c.Layout.Width(); width > 1 && rapid.Bool().Draw(t, "inner"); {
+			width = rapid.IntRange(1, width-1).Draw(t, "inner width")
+			c.Widths = append(c.Widths, width)
+		}
+		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000, Align: rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
+		d, err := NewDevice(be, c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := Demand(c, be.limits); be.bytes != want {
+			t.Fatalf("%d bytes allocated, want %d", be.bytes, want)
+		}
+		end := d.memory // of what is handed out so far
+		take := func(what string, a kernels.Address, bytes int64) {
+			if a < end || a%memoryAlign != 0 {
+				t.Fatalf("%s at %d, after the end %d of what lies before it", what, a, end)
+			}
+			end = a + kernels.Address(bytes)
+		}
+		for i, s := range d.slots {
+			if i == Slots-1 && !c.Exchanges {
+				break
+			}
+			take(fmt.Sprint("G of slot ", i), s.g.Data, s.g.Bytes())
+			if c.Vectors {
+				take(fmt.Sprint("V of slot ", i), s.v.Data, s.v.Bytes())
+			}
+		}
+		for i, l := range d.rec.levels {
+			bytes := int64(l.problems) * int64(l.ld) * int64(l.order) * kernels.WordBytes
+			take(fmt.Sprint("R of level ", i), l.r, bytes)
+			take(fmt.Sprint("T of level ", i), l.t, bytes)
+		}
+		if end > d.memory+kernels.Address(be.bytes) {
+			t.Fatalf("the panels end %d bytes behind the memory", end-d.memory-kernels.Address(be.bytes))
+		}
+	})
+}
+
+// BenchmarkRun is the time that Go takes for one sub-step, on 64 pairs of one level, and on 16 pairs whose factors are cut into 8.
+func BenchmarkRun(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		n      int
+		width  int
+		widths []int
+	}{{"one level", 8192, 64, nil}, {"two levels", 8192, 256, []int{64}}} {
+		b.Run(c.name, func(b *testing.B) {
+			l := NewLayout(c.n, 1, c.width)
+			be := &idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 16}}
+			d, err := NewDevice(be, Config{M: c.n, Layout: l, Vectors: true, Strategy: "rev-rowcyc", Widths: c.widths, Sweeps: 1})
+			if err != nil {
+				b.Fatal(err)
+			}
+			d.Place(0, 0)
+			d.Place(1, 1)
+			table, err := strategy.New("rev-rowcyc", l.Columns)
+			if err != nil {
+				b.Fatal(err)
+			}
+			pairs := table.Steps[0]
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := d.Run(pairs); err != nil {
+					b.Fatal(err)
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(b.N)/float64(len(pairs)), "µs/pair")
+			b.ReportMetric(float64(be.syncs)/float64(b.N), "syncs/op")
+		})
+	}
+}
