@@ -53,6 +53,7 @@ var rules = map[string]rule{
 	"internal/report":     leaf,
 	"internal/residual":   {never: []string{"cmd", "dist", "node", "kernels", "strategy", "topology"}}, // shares no code with the solver
 	"internal/rivals":     leaf,
+	"internal/selftest":   leaf,
 }
 
 // owners says in which folders or files an import that comes from outside may stand.
