@@ -90,7 +90,8 @@ type Solution struct {
 func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) (*Solution, error) {
 	s := &Solution{config: c, comm: comm}
 	s.ctx, s.cancel = context.WithCancelCause(ctx)
-	if err := s.census(devices); err != nil {
+	var err error
+	if s.Devices, err = Census(comm, devices); err != nil {
 		return nil, err
 	}
 	plan, err := s.prepare(devices)
@@ -118,32 +119,33 @@ func (s *Solution) Free() {
 	}
 }
 
-// census tells every rank of all devices.
-func (s *Solution) census(devices []kernels.Backend) error {
+// Census tells every rank of all devices, in the order of the ranks. It is collective.
+func Census(comm Comm, devices []kernels.Backend) ([]DeviceInfo, error) {
 	host, err := os.Hostname()
 	if err != nil {
 		host = "unknown"
 	}
 	var mine []DeviceInfo
 	for _, be := range devices {
-		mine = append(mine, DeviceInfo{Rank: s.comm.Rank(), Host: host, Description: be.Describe()})
+		mine = append(mine, DeviceInfo{Rank: comm.Rank(), Host: host, Description: be.Describe()})
 	}
 	b, err := json.Marshal(mine)
 	if err != nil {
-		return fmt.Errorf("dist: census: %w", err)
+		return nil, fmt.Errorf("dist: census: %w", err)
 	}
-	all, err := s.comm.Allgather(b)
+	parts, err := comm.Allgather(b)
 	if err != nil {
-		return fmt.Errorf("dist: census: %w", err)
+		return nil, fmt.Errorf("dist: census: %w", err)
 	}
-	for _, b := range all {
+	var all []DeviceInfo
+	for _, b := range parts {
 		var theirs []DeviceInfo
 		if err := json.Unmarshal(b, &theirs); err != nil {
-			return fmt.Errorf("dist: census: %w", err)
+			return nil, fmt.Errorf("dist: census: %w", err)
 		}
-		s.Devices = append(s.Devices, theirs...)
+		all = append(all, theirs...)
 	}
-	return nil
+	return all, nil
 }
 
 // prepare makes the program and the first plan, and allocates the devices' memory.

@@ -69,12 +69,12 @@ type JacobiOptions struct {
 
 // Description says what a device is.
 type Description struct {
-	Kind    string // "cpu" or "cuda"
-	Name    string // as the hardware calls itself
-	UUID    string // empty where there is none
-	Threads int    // CPU threads that work for this device
-	Memory  int64  // bytes of the device's memory
-	Library string // the BLAS, with version
+	Kind    string `json:"kind"`    // "cpu" or "cuda"
+	Name    string `json:"name"`    // as the hardware calls itself
+	UUID    string `json:"uuid"`    // empty where there is none
+	Threads int    `json:"threads"` // CPU threads that work for this device
+	Memory  int64  `json:"memory"`  // bytes of the device's memory
+	Library string `json:"library"` // the BLAS, with version
 }
 
 // Limits are what a plan of levels and widths is chosen from.
