@@ -24,6 +24,17 @@ type Comm interface {
 	// Allgather returns the b of every rank, which may differ in length.
 	Allgather(b []byte) ([][]byte, error)
 
+	// Do runs f on the thread that calls the library, and returns its error: for what belongs to a thread, as a device's context
+	// does. f must not call the Comm.
+	Do(f func() error) error
+	// ClaimsDevices says whether the library was built, by its own account, to take device memory in messages. It may be
+	// wrong both ways.
+	ClaimsDevices() bool
+	// Probe sends bytes at address send to rank to, receives as many from rank from at address receive, and survives a library
+	// that cannot: a segmentation fault in it, or a message that does not come within seconds, is an error. After one both
+	// memories may still be in use, but the communicator goes on. No other message meets those of a probe.
+	Probe(send kernels.Address, to int, receive kernels.Address, from int, bytes int64) error
+
 	// Node names the machine that this rank runs on.
 	Node() string
 	// Library names the library and its version, and what it says of GPUs.

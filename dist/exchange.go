@@ -2,19 +2,23 @@ package dist
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
 	"jmpi/kernels"
 )
 
-// exchange carries block-columns between devices: by the communicator between ranks, by copies inside a rank.
+// exchange carries block-columns between devices: by the communicator between ranks, from memory to memory or along lanes; by
+// copies inside a rank.
 type exchange struct {
-	ctx   context.Context // of the run
+	run   context.Context
+	fail  context.CancelCauseFunc // ends the run
 	comm  Comm
-	rank  []int // of each device
-	local []int // number of each device within its rank
-	most  int   // devices of a rank, at most
+	rank  []int            // of each device
+	local []int            // number of each device within its rank
+	most  int              // devices of a rank, at most
+	lanes map[int][2]*lane // of this rank's devices, outward and inward; empty if messages are direct
 	mu    sync.Mutex
 	boxes map[address]chan parcel
 }
@@ -24,6 +28,7 @@ type part struct {
 	column int // macro block-column
 	piece  int // of it, < pieces
 	kind   int // 0: of G, 1: of V
+	turn   int // 0 or 1 in turn, exchange by exchange
 }
 
 // address is where a message inside a rank waits for its receiver.
@@ -42,8 +47,9 @@ type parcel struct {
 // never more than one exchange ahead of the one that it sends to.
 const mailCapacity = 4
 
-func newExchange(ctx context.Context, c Comm, rank []int) *exchange {
-	x := &exchange{ctx: ctx, comm: c, rank: rank, boxes: map[address]chan parcel{}}
+// newExchange makes the exchange of a run, which ends with the context, and which fail ends.
+func newExchange(run context.Context, fail context.CancelCauseFunc, c Comm, rank []int) *exchange {
+	x := &exchange{run: run, fail: fail, comm: c, rank: rank, lanes: map[int][2]*lane{}, boxes: map[address]chan parcel{}}
 	count := map[int]int{}
 	for _, r := range rank {
 		x.local = append(x.local, count[r])
@@ -53,10 +59,34 @@ func newExchange(ctx context.Context, c Comm, rank []int) *exchange {
 	return x
 }
 
-// tag keeps apart the messages of different pairs of devices, which are not ordered among each other. Those of one pair
-// are sent and received in the order of the macro steps, so the block-column need not be told.
+// stage opens the lanes of one of this rank's devices, for messages of at most longest bytes. It belongs before the first message, and
+// on all ranks or none.
+func (x *exchange) stage(device int, be kernels.Backend, longest int64) error {
+	outward, err := newLane(x, be, false, longest)
+	if err != nil {
+		return err
+	}
+	inward, err := newLane(x, be, true, longest)
+	if err != nil {
+		return errors.Join(err, outward.close())
+	}
+	x.lanes[device] = [2]*lane{outward, inward}
+	return nil
+}
+
+// close ends the lanes when all messages are through, or the run has ended.
+func (x *exchange) close() (err error) {
+	for device, l := range x.lanes {
+		err = errors.Join(err, l[0].close(), l[1].close())
+		delete(x.lanes, device)
+	}
+	return err
+}
+
+// tag keeps apart all messages that may be under way between two ranks at once: a device sends only when its messages of the
+// exchange before are through, and receives into one landing slot while the other may still be filled, so two turns do.
 func (x *exchange) tag(from, to int, p part) int {
-	return ((x.local[from]*x.most+x.local[to])*pieces+p.piece)*2 + p.kind
+	return (((x.local[from]*x.most+x.local[to])*pieces+p.piece)*2+p.kind)*2 + p.turn
 }
 
 func (x *exchange) box(a address) chan parcel {
@@ -73,30 +103,36 @@ func (x *exchange) box(a address) chan parcel {
 // send starts to send the contiguous panel p from one device to another. p must stay unchanged until the request is done.
 func (x *exchange) send(from, to int, what part, p kernels.Panel) *Request {
 	if x.rank[to] != x.rank[from] {
+		if l, staged := x.lanes[from]; staged {
+			return l[0].put(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))
+		}
 		return x.comm.Isend(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))
 	}
-	done := make(chan error, 1)
-	x.box(address{from, to, what}) <- parcel{p, done}
-	return &Request{done: done}
+	r := newRequest()
+	x.box(address{from, to, what}) <- parcel{p, r.done}
+	return r
 }
 
 // receive starts to receive into the contiguous panel p, in the memory of back end be.
 func (x *exchange) receive(be kernels.Backend, from, to int, what part, p kernels.Panel) *Request {
 	if x.rank[to] != x.rank[from] {
+		if l, staged := x.lanes[to]; staged {
+			return l[1].put(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))
+		}
 		return x.comm.Irecv(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))
 	}
-	done := make(chan error, 1)
+	r := newRequest()
 	go func() {
 		select {
 		case offer := <-x.box(address{from, to, what}):
 			err := be.Copy(p, offer.from)
 			offer.done <- err
-			done <- err
-		case <-x.ctx.Done():
-			done <- context.Cause(x.ctx)
+			r.done <- err
+		case <-x.run.Done():
+			r.done <- context.Cause(x.run)
 		}
 	}()
-	return &Request{done: done}
+	return r
 }
 
 // wait waits for requests, or for the end of the run.
@@ -107,8 +143,8 @@ func (x *exchange) wait(what string, requests []*Request) error {
 			if err != nil {
 				return fmt.Errorf("dist: %s: %w", what, err)
 			}
-		case <-x.ctx.Done():
-			return context.Cause(x.ctx)
+		case <-x.run.Done():
+			return context.Cause(x.run)
 		}
 	}
 	return nil

@@ -40,6 +40,7 @@ func StartMPI() (Comm, error) {
 type mpiComm struct {
 	rank, size    int
 	node, library string
+	claim         bool // of the library, that it takes device memory
 	queue         mpiQueue
 	ended         chan struct{} // closed after MPI_Finalize
 }
@@ -50,7 +51,10 @@ func (c *mpiComm) run(started chan<- error) {
 	mpi.Start(false)
 	c.rank, c.size = mpi.WorldRank(), mpi.WorldSize()
 	err := rawStart()
-	c.node, c.library = rawNode(), rawLibrary()
+	if err == nil {
+		err = rawProbeStart()
+	}
+	c.node, c.library, c.claim = rawNode(), rawLibrary(), rawClaim()
 	started <- err
 	if err == nil {
 		serve(&c.queue)

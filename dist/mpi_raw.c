@@ -31,7 +31,7 @@ static pthread_mutex_t bell_lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t bell_cond;
 static int bell_rung;
 
-static int64_t now_ns(void) {
+int64_t raw_now(void) {
   struct timespec t;
   clock_gettime(CLOCK_MONOTONIC, &t);
   return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
@@ -159,7 +159,7 @@ static void await_bell(void) {
 // bell returns whether the bell has rung, after at most ns, and stills it.
 static int bell(int64_t ns) {
   if (ns == 0 && !__atomic_load_n(&bell_rung, __ATOMIC_RELAXED)) return 0;
-  int64_t end = now_ns() + ns;
+  int64_t end = raw_now() + ns;
   struct timespec t = {.tv_sec = end / 1000000000, .tv_nsec = end % 1000000000};
   pthread_mutex_lock(&bell_lock);
   while (!bell_rung && pthread_cond_timedwait(&bell_cond, &bell_lock, &t) != ETIMEDOUT) {
@@ -177,7 +177,7 @@ static int bell(int64_t ns) {
 enum { MOVED_NS = 3000, SPIN_NS = 20000, PAUSE_MIN_NS = 20000, PAUSE_MAX_NS = 500000 };
 
 int raw_wait(int64_t busy_ns, raw_completion **done, int *n) {
-  int64_t start = now_ns(), moved = start;
+  int64_t start = raw_now(), moved = start;
   *done = NULL;
   *n = 0;
   if (used == 0) {
@@ -185,7 +185,7 @@ int raw_wait(int64_t busy_ns, raw_completion **done, int *n) {
     return MPI_SUCCESS;
   }
   for (;;) {
-    int64_t before = now_ns();
+    int64_t before = raw_now();
     int code = MPI_Testsome(used, requests, n, indices, statuses);
     if (code != MPI_SUCCESS && code != MPI_ERR_IN_STATUS) {
       *n = used = 0; // nothing is known of them any more
@@ -196,7 +196,7 @@ int raw_wait(int64_t busy_ns, raw_completion **done, int *n) {
       *done = completions;
       return MPI_SUCCESS;
     }
-    int64_t after = now_ns();
+    int64_t after = raw_now();
     if (after - before > MOVED_NS && after - start < busy_ns) moved = after;
     int64_t waited = after - moved, pause = waited / 8;
     if (pause < PAUSE_MIN_NS) pause = waited < SPIN_NS ? 0 : PAUSE_MIN_NS;

@@ -1,6 +1,6 @@
 // The part of MPI that jmpi uses beside gompi: non-blocking calls on raw memory, on an own
 // duplicate of MPI_COMM_WORLD with MPI_ERRORS_RETURN. MPI exists once in a process, so does this state.
-// All functions but raw_ring are for the one thread that started MPI. They return
+// All functions but raw_ring and raw_now are for the one thread that started MPI. They return
 // MPI_SUCCESS (0) or an MPI error code; raw_error_text explains it.
 #ifndef JMPI_MPI_RAW_H
 #define JMPI_MPI_RAW_H
@@ -31,6 +31,9 @@ int raw_wait(int64_t busy_ns, raw_completion **done, int *n);
 
 // raw_ring ends the raw_wait under way, or else the next one. Any thread may call it.
 void raw_ring(void);
+
+// raw_now is a clock in nanoseconds. Any thread may ask it.
+int64_t raw_now(void);
 
 // The texts have at most size bytes, the final 0 included.
 void raw_error_text(int code, char *text, int size);

@@ -21,6 +21,7 @@ type runner struct {
 	program  *node.Program
 	exchange *exchange
 
+	turn     int        // of the next exchange, see part
 	incoming []arrival  // of the macro block-column that is landing or has landed last
 	outgoing []*Request // of the one that left last; its slot is free when they are done
 	fast     int64      // bytes received in this sweep over fast links
@@ -82,6 +83,7 @@ func (r *runner) macroStep(s topology.Step, done func()) error {
 		r.dev.Place(landing.slot, t.in.Column)
 		r.incoming = landing.arrivals
 	}
+	r.turn = 1 - r.turn
 	return nil
 }
 
@@ -109,7 +111,7 @@ func (r *runner) openLanding(in *topology.Move) (landing, error) {
 		g, v := r.dev.Panels(l.slot, in.Column, cut[0], cut[1])
 		for k, p := range []kernels.Panel{g, v} {
 			if p.Bytes() > 0 {
-				a.requests = append(a.requests, r.exchange.receive(r.dev.Backend, in.From, in.To, part{in.Column, i, k}, p))
+				a.requests = append(a.requests, r.exchange.receive(r.dev.Backend, in.From, in.To, part{in.Column, i, k, r.turn}, p))
 				r.count(in.Slow, p)
 			}
 		}
@@ -200,9 +202,20 @@ func (r *runner) depart(out *topology.Move, piece int, cut [2]int) {
 	g, v := r.dev.Panels(r.dev.Slot(out.Column), out.Column, cut[0], cut[1])
 	for k, p := range []kernels.Panel{g, v} {
 		if p.Bytes() > 0 {
-			r.outgoing = append(r.outgoing, r.exchange.send(out.From, out.To, part{out.Column, piece, k}, p))
+			r.outgoing = append(r.outgoing, r.exchange.send(out.From, out.To, part{out.Column, piece, k, r.turn}, p))
 		}
 	}
+}
+
+// longest returns the length of the longest message that this device sends or receives.
+func (r *runner) longest() (bytes int64) {
+	for column := range r.program.Layout.Macros {
+		for _, cut := range r.cuts() {
+			g, v := r.dev.Panels(0, column, cut[0], cut[1])
+			bytes = max(bytes, g.Bytes(), v.Bytes())
+		}
+	}
+	return bytes
 }
 
 // settle waits for everything under way.

@@ -30,6 +30,8 @@ type Config struct {
 	InnerBlock  int    // preferred width inside the factors, 0: as few levels as possible
 	MaxSweeps   int    // limit of sweeps of the topmost level
 	PlanHorizon int    // sweeps that are planned together, 0: 12
+	GPUDirect   GPUDirect
+	Profile     bool // time the phases of devices that work asynchronously one by one, which slows them; others are timed anyway
 
 	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called from
 	// one goroutine, in increasing order within a macro block-column.
@@ -71,17 +73,19 @@ type Solution struct {
 	Sweeps    []SweepInfo
 	Devices   []DeviceInfo
 	Layout    node.Layout
+	Transport Transport
 	Phases    node.Phases // summed over this rank's devices
 	Seconds   float64     // from the distributed matrix to Sigma
 
-	ctx     context.Context // of the run, ended by the first error
-	cancel  context.CancelCauseFunc
-	config  Config
-	comm    Comm
-	runners []*runner
-	norm    []float64 // of the columns of the scaled G·V
-	order   []int     // order[k]: column of G·V that holds Sigma[k]
-	place   []int     // its inverse
+	ctx      context.Context // of the run, ended by the first error
+	cancel   context.CancelCauseFunc
+	config   Config
+	comm     Comm
+	exchange *exchange
+	runners  []*runner
+	norm     []float64 // of the columns of the scaled G·V
+	order    []int     // order[k]: column of G·V that holds Sigma[k]
+	place    []int     // its inverse
 }
 
 // Solve runs the one-sided Jacobi method on the devices of all ranks: distribute, sweep until a sweep has no proper
@@ -93,6 +97,12 @@ func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) 
 	var err error
 	if s.Devices, err = Census(comm, devices); err != nil {
 		return nil, err
+	}
+	if s.Transport, err = ChooseTransport(comm, devices, c.GPUDirect); err != nil {
+		return nil, err
+	}
+	if !s.Transport.trivial() {
+		c.Log.Info().Msg("messages between ranks are " + s.Transport.String())
 	}
 	plan, err := s.prepare(devices)
 	if err != nil {
@@ -114,6 +124,9 @@ func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) 
 // Free gives the memory on the devices back.
 func (s *Solution) Free() {
 	s.cancel(nil)
+	if s.exchange != nil {
+		s.exchange.close()
+	}
 	for _, r := range s.runners {
 		r.dev.Free()
 	}
@@ -152,10 +165,9 @@ func Census(comm Comm, devices []kernels.Backend) ([]DeviceInfo, error) {
 func (s *Solution) prepare(devices []kernels.Backend) (*planner, error) {
 	var p *planner
 	build := func() (Kind, error) {
-		limits := devices[0].Limits()
-		layout, widths := s.config.shape(len(s.Devices), limits)
-		s.Layout = layout
-		program, err := node.NewProgram(s.config.Strategy, layout)
+		nc := s.config.node(len(s.Devices), devices[0].Limits())
+		s.Layout = nc.Layout
+		program, err := node.NewProgram(s.config.Strategy, s.Layout)
 		if err != nil {
 			return BadUse, err
 		}
@@ -163,7 +175,7 @@ func (s *Solution) prepare(devices []kernels.Backend) (*planner, error) {
 		if err != nil {
 			return BadUse, err
 		}
-		return BadResource, s.open(devices, program, widths)
+		return BadResource, s.open(devices, program, nc)
 	}
 	kind, err := build()
 	if err := Agree(s.comm, kind, err); err != nil {
@@ -174,32 +186,8 @@ func (s *Solution) prepare(devices []kernels.Backend) (*planner, error) {
 	return p, nil
 }
 
-// shape chooses the partition into block-columns and the widths of the inner levels.
-func (c Config) shape(devices int, limits kernels.Limits) (node.Layout, []int) {
-	width := c.Block
-	if width == 0 {
-		width = limits.Width
-	}
-	layout := node.NewLayout(c.N, devices, width)
-	var widths []int
-	if c.Nested {
-		layout.Columns, layout.PerMacro = layout.Macros, 1
-		widths = append(widths, width)
-	} else {
-		width = layout.Width()
-	}
-	inner := c.InnerBlock
-	if inner == 0 && 2*width > limits.PointwiseOrder {
-		inner = limits.PointwiseOrder / 4
-	}
-	if inner > 0 && inner < width {
-		widths = append(widths, inner)
-	}
-	return layout, widths
-}
-
 // open makes the runners of this rank.
-func (s *Solution) open(devices []kernels.Backend, program *node.Program, widths []int) error {
+func (s *Solution) open(devices []kernels.Backend, program *node.Program, nc node.Config) error {
 	ranks := make([]int, len(s.Devices))
 	first := -1
 	for i, d := range s.Devices {
@@ -208,16 +196,14 @@ func (s *Solution) open(devices []kernels.Backend, program *node.Program, widths
 			first = i
 		}
 	}
-	x := newExchange(s.ctx, s.comm, ranks)
+	if err := s.config.fits(len(s.Devices), first, devices); err != nil {
+		return err
+	}
+	s.exchange = newExchange(s.ctx, s.cancel, s.comm, ranks)
 	for i, be := range devices {
 		id := first + i
-		nc := node.Config{
-			M: s.config.M, Layout: s.Layout, Vectors: s.config.Vectors, Strategy: s.config.Strategy,
-			Widths: widths, Sweeps: 1, Exchanges: len(s.Devices) > 1,
-		}
-		if s.config.Full {
-			nc.Sweeps = node.FullSweeps
-		}
+		// Where memory is host memory nothing is asynchronous, and telling the phases apart costs nothing.
+		nc.Profile = s.config.Profile || be.Limits().HostMemory
 		if s.config.Trace != nil {
 			nc.Trace = func(level, problem, p, q int) { s.config.Trace(id, level, problem, p, q) }
 		}
@@ -225,13 +211,25 @@ func (s *Solution) open(devices []kernels.Backend, program *node.Program, widths
 		if err != nil {
 			return fmt.Errorf("device %d: %w", id, err)
 		}
-		s.runners = append(s.runners, &runner{id: id, dev: dev, program: program, exchange: x})
+		r := &runner{id: id, dev: dev, program: program, exchange: s.exchange}
+		s.runners = append(s.runners, r)
+		if !s.Transport.Direct && s.comm.Size() > 1 {
+			if err := s.exchange.stage(id, be, r.longest()); err != nil {
+				return fmt.Errorf("device %d: %w", id, err)
+			}
+		}
 	}
 	return nil
 }
 
 // sweep iterates until a sweep has no proper rotation, or the limit is reached.
-func (s *Solution) sweep(p *planner) error {
+func (s *Solution) sweep(p *planner) (err error) {
+	defer func() {
+		if err != nil {
+			s.cancel(err)
+		}
+		err = errors.Join(err, s.exchange.close())
+	}()
 	for n := 1; n <= s.config.MaxSweeps && !s.Converged; n++ {
 		start := time.Now()
 		steps, err := p.sweep(n - 1)
@@ -319,9 +317,12 @@ func (s *Solution) count(n int) (SweepInfo, error) {
 	return SweepInfo{Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4]}, nil
 }
 
-// PhaseSeconds returns the seconds of this rank's devices in each phase, summed over its devices.
+// PhaseSeconds returns the seconds of this rank's devices in each phase, summed over its devices; "compute" stands for the three
+// of the pivot problems where these were not told apart (Config.Profile).
 func (s *Solution) PhaseSeconds() map[string]float64 {
-	return map[string]float64{
-		"shorten": s.Phases.Shorten, "inner": s.Phases.Inner, "postmultiply": s.Phases.Postmultiply, "exchange": s.Phases.Exchange,
+	p := s.Phases
+	if p.Shorten == 0 {
+		return map[string]float64{"compute": p.Compute, "exchange": p.Exchange}
 	}
+	return map[string]float64{"shorten": p.Shorten, "inner": p.Inner, "postmultiply": p.Postmultiply, "exchange": p.Exchange}
 }

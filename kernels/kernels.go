@@ -74,6 +74,7 @@ type Description struct {
 	UUID    string `json:"uuid"`    // empty where there is none
 	Threads int    `json:"threads"` // CPU threads that work for this device
 	Memory  int64  `json:"memory"`  // bytes of the device's memory
+	Free    int64  `json:"-"`       // what Alloc can still give beside the back end's own workspace; 0 where that is not told
 	Library string `json:"library"` // the BLAS, with version
 }
 

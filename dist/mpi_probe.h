@@ -1,0 +1,20 @@
+// What the MPI library thinks, and does, of device memory. For the thread that started MPI.
+#ifndef JMPI_MPI_PROBE_H
+#define JMPI_MPI_PROBE_H
+#include <stdint.h>
+
+// probe_start makes the communicator of the probes: what one that has failed leaves behind meets no other message.
+int probe_start(void);
+
+// probe_claim returns what the library tells of its build through its control variables: 1 it takes CUDA memory,
+// 0 it does not, -1 it does not say. Only Open MPI has such a variable.
+int probe_claim(void);
+
+// What probe_exchange returns beside MPI_SUCCESS and MPI's error codes, which are positive.
+enum { PROBE_FAULT = -1, PROBE_LATE = -2 };
+
+// probe_exchange sends bytes from one address to rank `to` and receives as many from rank `from` into another, within
+// limit_ns. A segmentation fault or bus error in MPI ends it with PROBE_FAULT.
+int probe_exchange(uintptr_t send, int to, uintptr_t receive, int from, int bytes, int64_t limit_ns);
+
+#endif

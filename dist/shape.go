@@ -1,0 +1,79 @@
+package dist
+
+import (
+	"fmt"
+
+	"jmpi/kernels"
+	"jmpi/node"
+)
+
+// node returns the configuration of each of so many devices: the partition into block-columns, and the inner levels.
+func (c Config) node(devices int, limits kernels.Limits) node.Config {
+	width := c.Block
+	if width == 0 {
+		width = limits.Width
+	}
+	nc := node.Config{
+		M: c.M, Layout: node.NewLayout(c.N, devices, width), Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1, Exchanges: devices > 1,
+	}
+	if c.Full {
+		nc.Sweeps = node.FullSweeps
+	}
+	if c.Nested {
+		nc.Layout.Columns, nc.Layout.PerMacro = nc.Layout.Macros, 1
+		nc.Widths = append(nc.Widths, width)
+	} else {
+		width = nc.Layout.Width()
+	}
+	inner := c.InnerBlock
+	if inner == 0 && 2*width > limits.PointwiseOrder {
+		inner = limits.PointwiseOrder / 4
+	}
+	if inner > 0 && inner < width {
+		nc.Widths = append(nc.Widths, inner)
+	}
+	return nc
+}
+
+// fits refuses a matrix for which one of this rank's devices has no room. The devices of all ranks are all in number, and this rank's
+// begin with the one of number first. Where memory is host memory the system decides.
+func (c Config) fits(all, first int, devices []kernels.Backend) error {
+	for i, be := range devices {
+		limits, d := be.Limits(), be.Describe()
+		if limits.HostMemory {
+			continue
+		}
+		free := d.Free
+		if free == 0 {
+			free = d.Memory
+		}
+		need := c.demand(all, limits)
+		if need <= free {
+			continue
+		}
+		const gib = 1 << 30
+		text := fmt.Sprintf("a %d×%d matrix needs %.3g GiB on each of %d devices, device %d (%s) has %.3g GiB",
+			c.M, c.N, float64(need)/gib, all, first+i, d.Name, float64(free)/gib)
+		if would := c.enough(all, free, limits); would > 0 {
+			return fmt.Errorf("%s: %d devices would do", text, would)
+		}
+		return fmt.Errorf("%s: more devices would not do either", text)
+	}
+	return nil
+}
+
+// demand returns the bytes that each of so many devices allocates.
+func (c Config) demand(devices int, limits kernels.Limits) int64 {
+	return node.Demand(c.node(devices, limits), limits)
+}
+
+// enough returns the least number of devices above `devices` that need no more than free bytes each, 0 for none.
+func (c Config) enough(devices int, free int64, limits kernels.Limits) int {
+	most := c.N / 2 // more would idle
+	if most <= devices || c.demand(most, limits) > free {
+		return 0
+	}
+	for devices++; devices < most && c.demand(devices, limits) > free; devices++ {
+	}
+	return devices
+}
