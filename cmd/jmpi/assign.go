@@ -39,12 +39,12 @@ func (s sight) gather(comm dist.Comm) ([]sight, error) {
 //
 // The ranks of a node that see the same GPUs share them: rank r of L gets the GPUs from ⌊G·r/L⌋ to ⌊G·(r+1)/L⌋−1 of G, or
 // the r-th K of them if K = perRank is not 0. A rank that sees GPUs of its own (srun --gpus-per-task) shares with nobody.
-// Ranks that see one GPU each take that one, also where it is the same. Anything else that gives a rank no GPU is an error
-// that says what to change.
+// Ranks that see one GPU each take that one, also where it is the same. Anything else that gives a rank no GPU is a *dist.Failure
+// that says what to change; all ranks come to the same.
 func assign(ranks []sight, perRank int) ([][]int, error) {
 	for rank, s := range ranks {
 		if len(s.GPUs) == 0 {
-			return nil, fmt.Errorf("rank %d on %s has no GPU: %s; --backend cpu does without", rank, s.Node, s.Why)
+			return nil, &dist.Failure{Rank: rank, Kind: dist.BadResource, Text: fmt.Sprintf("no GPU on %s: %s", s.Node, s.Why)}
 		}
 	}
 	assigned := make([][]int, len(ranks))
@@ -57,7 +57,7 @@ func assign(ranks []sight, perRank int) ([][]int, error) {
 			continue
 		}
 		if len(group)*max(perRank, 1) > gpus {
-			return nil, tooFew(node, gpus, len(group), perRank)
+			return nil, &dist.Failure{Rank: group[0], Kind: dist.BadResource, Text: tooFew(node, gpus, len(group), perRank)}
 		}
 		for r, rank := range group {
 			first, end := gpus*r/len(group), gpus*(r+1)/len(group)
@@ -90,15 +90,15 @@ func sharing(ranks []sight) [][]int {
 }
 
 // tooFew says how to start the ranks of a node so that its GPUs suffice.
-func tooFew(node string, gpus, ranks, perRank int) error {
+func tooFew(node string, gpus, ranks, perRank int) string {
 	text := fmt.Sprintf("%s has %d GPUs for %d ranks", node, gpus, ranks)
 	if perRank > 1 {
 		text += fmt.Sprintf(" of %d devices (--devices-per-rank)", perRank)
 	}
 	if fit := gpus / max(perRank, 1); fit > 0 {
-		return fmt.Errorf("%s: start at most %d ranks there (mpirun --map-by ppr:%d:node, srun --ntasks-per-node=%d)", text, fit, fit, fit)
+		return fmt.Sprintf("%s: start at most %d ranks there (mpirun --map-by ppr:%d:node, srun --ntasks-per-node=%d)", text, fit, fit, fit)
 	}
-	return fmt.Errorf("%s: --devices-per-rank can be %d at most", text, gpus)
+	return fmt.Sprintf("%s: --devices-per-rank can be %d at most", text, gpus)
 }
 
 // shared lists the GPUs that more than one rank drives, each as "GPU-… by ranks 0, 1", in the order of the ranks.

@@ -48,7 +48,7 @@ func TestAssign(t *testing.T) {
 		{"more devices than GPUs", []sight{a4, a4, a4}, 2, nil, "a has 4 GPUs for 3 ranks of 2 devices (--devices-per-rank): start at most 2"},
 		{"more devices of one rank than GPUs", []sight{a2}, 3, nil, "--devices-per-rank can be 2 at most"},
 		{"two devices on a single GPU", []sight{a1}, 2, nil, "--devices-per-rank can be 1 at most"},
-		{"a rank without", []sight{a4, none}, 0, nil, "rank 1 on b has no GPU: no driver; --backend cpu"},
+		{"a rank without", []sight{a4, none}, 0, nil, "rank 1: no GPU on b: no driver"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			got, err := assign(test.ranks, test.perRank)

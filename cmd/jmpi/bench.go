@@ -16,6 +16,7 @@ import (
 	"jmpi/internal/gen"
 	"jmpi/internal/matio"
 	"jmpi/internal/residual"
+	"jmpi/internal/rivals"
 )
 
 // benchFlags are the flags of bench.
@@ -43,7 +44,8 @@ Lines that begin with % tell the circumstances; the others are the rows
 seconds is the median of --repeat runs, from the distributed matrix to the singular values (jmpi), or of the driver's
 call (the others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
 --vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest, --vs scalapack
-pdgesvd on the same ranks. A library that is not there gives a row that says so.`,
+pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's tolerance and with 1e-14) and gesvdp on rank 0's first
+GPU, timed by events on it after a run to warm up. A library that is not there gives a row that says so.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -60,7 +62,7 @@ pdgesvd on the same ranks. A library that is not there gives a row that says so.
 	flags.StringVar(&f.shape, "shape", "1024x1024", "rows and columns; at least as many rows")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random numbers")
 	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
-	flags.StringSliceVar(&f.vs, "vs", nil, "rivals: lapack, scalapack, or single drivers (dgesdd, dgejsv, dgesvj, dgesvd)")
+	flags.StringSliceVar(&f.vs, "vs", nil, "rivals: lapack, scalapack, cusolver, or single drivers: "+strings.Join(rivalDrivers(), " "))
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
 	flags.StringVar(&f.folder, "folder", ".", "where the files of the run are made and deleted; the same on all nodes")
 	f.sessionFlags.register(flags)
@@ -69,7 +71,7 @@ pdgesvd on the same ranks. A library that is not there gives a row that says so.
 }
 
 func (f *benchFlags) validate() error {
-	known := []string{"lapack", "scalapack", "dgesdd", "dgejsv", "dgesvj", "dgesvd"}
+	known := append([]string{"lapack", "scalapack", "cusolver"}, rivalDrivers()...)
 	for _, name := range f.vs {
 		if !slices.Contains(known, name) {
 			return usagef("--vs %s: choose of %s", name, strings.Join(known, ","))
@@ -96,6 +98,8 @@ type bench struct {
 	m, n   int
 	ours   float64 // seconds of jmpi
 	out    io.Writer
+
+	cusolver *rivals.CUSOLVER // once it was opened; on rank 0
 }
 
 func runBench(f benchFlags) error {
@@ -222,7 +226,7 @@ func (b *bench) row(what string, ranks, devices int, seconds float64, sweeps, di
 				value[r.Name] = r.Value
 			}
 			m, n := float64(b.m), float64(b.n)
-			fmt.Fprintf(b.out, "%-8s %d %d %d %d %.3f %.1f %s %.3g %.3g %.3g %.2f\n", what, b.m, b.n, ranks, devices, seconds,
+			fmt.Fprintf(b.out, "%-12s %d %d %d %d %.3f %.1f %s %.3g %.3g %.3g %.2f\n", what, b.m, b.n, ranks, devices, seconds,
 				(14*m*n*n+8*n*n*n)/seconds/1e9, sweeps, value["residual"], value["orthU"], value["orthV"], seconds/b.ours)
 		}
 	}

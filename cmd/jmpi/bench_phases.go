@@ -10,14 +10,18 @@ import (
 )
 
 // phases prints, on rank 0, what share of the last run each phase took over all devices, and at what fraction of the speed
-// of dgemm, measured here and now with the threads of each rank on all ranks at once.
+// of dgemm, measured here and now on all ranks at once, with the threads of each rank or on its GPUs.
 func (b *bench) phases(solution *dist.Solution) error {
 	type figures struct {
 		Phases node.Phases
 		Dgemm  float64 // GFLOP/s of this rank
 	}
 	mine := figures{Phases: solution.Phases}
-	if speed, err := rivals.Dgemm(2048, b.threads()); err == nil {
+	order := 2048
+	if b.gpus != nil {
+		order = 8192
+	}
+	if speed, err := b.dgemm(order); err == nil {
 		mine.Dgemm = speed
 	}
 	blob, err := json.Marshal(mine)
@@ -39,7 +43,7 @@ func (b *bench) phases(solution *dist.Solution) error {
 		dgemm += f.Dgemm
 	}
 	total := sum.Shorten + sum.Inner + sum.Postmultiply + sum.Exchange
-	fmt.Fprintf(b.out, "%% dgemm 2048: %.1f GFLOP/s on all ranks\n%% phase share GFLOP/s fraction-of-dgemm\n", dgemm)
+	fmt.Fprintf(b.out, "%% dgemm %d: %.1f GFLOP/s on all ranks\n%% phase share GFLOP/s fraction-of-dgemm\n", order, dgemm)
 	for _, p := range []struct {
 		name           string
 		seconds, flops float64
@@ -54,4 +58,19 @@ func (b *bench) phases(solution *dist.Solution) error {
 		fmt.Fprintf(b.out, "%% %-12s %5.1f%% %7.1f %5.2f\n", p.name, 100*p.seconds/total, speed, speed/dgemm)
 	}
 	return nil
+}
+
+// dgemm returns the speed, in GFLOP/s, of products of matrices of this order on this rank's devices.
+func (b *bench) dgemm(order int) (sum float64, err error) {
+	if b.gpus == nil {
+		return rivals.Dgemm(order, b.threads())
+	}
+	for _, gpu := range b.gpus {
+		speed, err := rivals.DeviceDgemm(order, gpu)
+		if err != nil {
+			return 0, err
+		}
+		sum += speed
+	}
+	return sum, nil
 }

@@ -1,9 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"jmpi/dist"
 	"jmpi/internal/cores"
@@ -11,12 +13,26 @@ import (
 	"jmpi/internal/rivals"
 )
 
+// lapackDrivers are the drivers of LAPACK that --vs takes.
+var lapackDrivers = []string{"dgesdd", "dgejsv", "dgesvj", "dgesvd"}
+
+// rivalDrivers are all single drivers that --vs takes.
+func rivalDrivers() []string { return slices.Concat(lapackDrivers, rivals.CUSOLVERDrivers()) }
+
 // rivals times the other libraries, one after the other.
-func (b *bench) rivals() error {
+func (b *bench) rivals() (err error) {
+	defer func() {
+		if b.cusolver != nil {
+			err = errors.Join(err, b.cusolver.Close())
+		}
+	}()
 	for _, name := range b.f.vs {
 		drivers := []string{name}
-		if name == "lapack" {
+		switch name {
+		case "lapack":
 			drivers = []string{"dgesdd", "dgejsv", "dgesvj"}
+		case "cusolver":
+			drivers = rivals.CUSOLVERDrivers()
 		}
 		for _, driver := range drivers {
 			if err := b.rival(driver); err != nil {
@@ -29,9 +45,12 @@ func (b *bench) rivals() error {
 
 // rival times one driver, checks its result, and prints its row. Its own failure is a row, not an error.
 func (b *bench) rival(driver string) error {
-	what, ranks, run := driver, 1, b.lapack
-	if driver == "scalapack" {
+	what, ranks, devices, run := driver, 1, 0, b.lapack
+	switch {
+	case driver == "scalapack":
 		what, ranks, run = "pdgesvd", b.comm.Size(), b.scalapack
+	case slices.Contains(rivals.CUSOLVERDrivers(), driver):
+		devices, run = 1, b.gpu
 	}
 	var seconds []float64
 	var result rivals.Result
@@ -40,7 +59,7 @@ func (b *bench) rival(driver string) error {
 		result, err = run(driver)
 		// What one rank lacks, no rank has.
 		if e := dist.Agree(b.comm, dist.BadResource, err); e != nil {
-			fmt.Fprintf(b.out, "%-8s %d %d %d - - - - - - - - %% %v\n", what, b.m, b.n, ranks, e)
+			fmt.Fprintf(b.out, "%-12s %d %d %d - - - - - - - - %% %v\n", what, b.m, b.n, ranks, e)
 			return nil
 		}
 		seconds = append(seconds, result.Seconds)
@@ -53,7 +72,7 @@ func (b *bench) rival(driver string) error {
 	if err := b.agree(dist.BadResource, err); err != nil {
 		return err
 	}
-	return b.row(what, ranks, 0, median(seconds), "-", dir)
+	return b.row(what, ranks, devices, median(seconds), "-", dir)
 }
 
 // lapack runs a driver of LAPACK on rank 0, on all cores of the node, while the other ranks rest.
@@ -80,6 +99,29 @@ func (b *bench) lapack(driver string) (rivals.Result, error) {
 		return result, err
 	}
 	return result, (cores.Choice{CPUs: cores.CPUs(info.Mask)}).Apply()
+}
+
+// gpu runs a driver of cuSOLVER on the first GPU of rank 0, while the other ranks rest.
+func (b *bench) gpu(driver string) (rivals.Result, error) {
+	if b.comm.Rank() != 0 {
+		return rivals.Result{}, nil
+	}
+	if b.cusolver == nil {
+		first := 0
+		if b.gpus != nil {
+			first = b.gpus[0]
+		}
+		var err error
+		if b.cusolver, err = rivals.OpenCUSOLVER(first); err != nil {
+			return rivals.Result{}, err
+		}
+		fmt.Fprintf(b.out, "%% %v\n", b.cusolver)
+	}
+	a := make([]float64, b.m*b.n)
+	if err := b.file.ReadColumns(0, int64(b.n), a, b.m); err != nil {
+		return rivals.Result{}, err
+	}
+	return b.cusolver.SVD(driver, b.m, b.n, a)
 }
 
 // scalapack runs pdgesvd on all ranks.

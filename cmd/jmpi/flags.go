@@ -18,14 +18,16 @@ import (
 type sessionFlags struct {
 	backend        string
 	devicesPerRank int
+	gpuDirect      string
 	threads        int
 	quiet          bool
 	log            string
 }
 
 func (f *sessionFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.backend, "backend", "auto", "devices to compute on: auto or cpu")
-	flags.IntVar(&f.devicesPerRank, "devices-per-rank", 1, "CPU devices of each rank, which share its threads")
+	flags.StringVar(&f.backend, "backend", "auto", "devices to compute on: cpu, cuda, or auto: GPUs if every rank has one, else CPUs")
+	flags.IntVar(&f.devicesPerRank, "devices-per-rank", 0, "devices of each rank; 0: its share of the node's GPUs, or one CPU device")
+	flags.StringVar(&f.gpuDirect, "gpu-direct", "auto", "MPI messages from GPU memory: auto (if a test at the start proves it), on, or off (through host memory)")
 	flags.IntVar(&f.threads, "threads", 0, "CPU threads of each rank in all; 0: its share of the node's cores")
 	flags.BoolVar(&f.quiet, "quiet", false, "log nothing but warnings")
 	flags.StringVar(&f.log, "log", "console", "form of the log on stderr: console or json")
@@ -33,14 +35,17 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 
 func (f *sessionFlags) check() error {
 	switch {
-	case f.backend != "auto" && f.backend != "cpu":
-		return usagef("--backend %s: this version has auto and cpu", f.backend)
-	case f.devicesPerRank < 1:
-		return usagef("--devices-per-rank %d: must be at least 1", f.devicesPerRank)
+	case f.backend != "auto" && f.backend != "cpu" && f.backend != "cuda":
+		return usagef("--backend %s: choose auto, cpu or cuda", f.backend)
+	case f.devicesPerRank < 0:
+		return usagef("--devices-per-rank %d: must be at least 1, or 0 for the rank's share", f.devicesPerRank)
 	case f.threads < 0:
 		return usagef("--threads %d: must be at least 1, or 0 to use the rank's share of the cores", f.threads)
 	case f.log != "console" && f.log != "json":
 		return usagef("--log %s: choose console or json", f.log)
+	}
+	if _, err := dist.ParseGPUDirect(f.gpuDirect); err != nil {
+		return usagef("--gpu-direct %s: choose auto, on or off", f.gpuDirect)
 	}
 	return nil
 }

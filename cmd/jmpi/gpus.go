@@ -129,6 +129,20 @@ func (d *driver) link(from, to int32) string {
 	return "nvlink"
 }
 
+// visibleGPUs returns the UUIDs of the GPUs that the driver shows; the error says why there are none.
+func visibleGPUs() ([]string, error) {
+	d, err := openDriver()
+	if err != nil {
+		return nil, err
+	}
+	list, err := d.list()
+	var uuids []string
+	for _, g := range list {
+		uuids = append(uuids, g.uuid)
+	}
+	return uuids, err
+}
+
 // hidden says which variable may hide GPUs, "" if none is set.
 func hidden(getenv func(string) string) string {
 	for _, name := range []string{"CUDA_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"} {

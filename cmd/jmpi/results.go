@@ -49,7 +49,7 @@ func (s *session) configure(p problem, f methodFlags) dist.Config {
 	c := f.config()
 	c.M, c.N, c.Vectors = int(p.rows()), int(p.k()), p.accumulates()
 	c.Load = p.load
-	c.Log = s.log
+	c.Log, c.GPUDirect = s.log, s.direct
 	if s.comm.Rank() == 0 {
 		progress := newProgress(s.log)
 		c.Progress, c.Swept = progress.step, progress.sweep
@@ -196,6 +196,7 @@ func (s *session) info(p problem, solution *dist.Solution, f svdFlags) (report.I
 	i.Block = solution.Layout.Width()
 	i.FineBlockColumns = solution.Layout.Columns
 	i.Devices = solution.Devices
+	i.Transport = solution.Transport
 	i.Phases = solution.PhaseSeconds()
 	peak := binary.LittleEndian.AppendUint64(nil, uint64(report.PeakBytes()))
 	all, err := s.comm.Allgather(peak)

@@ -10,16 +10,16 @@ import (
 
 	"jmpi/dist"
 	"jmpi/internal/cores"
-	"jmpi/kernels"
-	"jmpi/kernels/cpu"
 )
 
 // session is this rank's part of a run on MPI: its communicator, its cores and devices, and its log.
 type session struct {
-	comm    dist.Comm
-	choice  cores.Choice
-	devices []kernels.Backend
-	log     zerolog.Logger // writes on rank 0 alone
+	comm   dist.Comm
+	choice cores.Choice
+	opened
+	placed []dist.DeviceInfo // the devices of all ranks
+	direct dist.GPUDirect
+	log    zerolog.Logger // writes on rank 0 alone
 }
 
 // errElsewhere stands for an error that another rank prints.
@@ -42,27 +42,20 @@ func newSession(f sessionFlags) (*session, error) {
 		return nil, exit(exitFailure, err)
 	}
 	s := &session{comm: comm, choice: choice}
+	if s.direct, err = dist.ParseGPUDirect(f.gpuDirect); err != nil {
+		return nil, s.end(s.verdict(exitUsage, err))
+	}
 	if err := dist.CheckLaunch(comm.Size(), os.Environ()); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
+	if s.opened, err = newOpener().open(comm, f.backend, f.devicesPerRank, choice.Threads); err != nil {
+		return nil, s.end(s.failed(err))
+	}
+	if s.placed, err = dist.Census(comm, s.devices); err != nil {
+		return nil, s.end(s.failed(err))
+	}
 	s.log = newLog(f, comm.Rank())
-	if err := s.agree(dist.BadResource, s.open(f.devicesPerRank)); err != nil {
-		return nil, s.end(err)
-	}
 	return s, nil
-}
-
-// open opens count CPU devices, which share the rank's threads.
-func (s *session) open(count int) error {
-	for i := range count {
-		threads := max(1, (i+1)*s.choice.Threads/count-i*s.choice.Threads/count)
-		be, err := cpu.Open(threads)
-		if err != nil {
-			return err
-		}
-		s.devices = append(s.devices, be)
-	}
-	return nil
 }
 
 // quiet logs nothing but warnings from here on.
@@ -81,11 +74,31 @@ func (s *session) header() {
 	s.log.Info().Str("jmpi", version()).Str("mpi", s.comm.Library()).Int("ranks", s.comm.Size()).
 		Int("devices_per_rank", len(s.devices)).Int("threads_per_rank", s.threads()).Int("cores_per_rank", s.choice.Cores).
 		Str("blas", s.devices[0].Describe().Library).Str("go", runtime.Version()).Msg("start")
+	s.deviceLines()
 	if s.choice.Note != "" {
 		s.log.Info().Msg(s.choice.Note)
 	}
 	if s.choice.Hint != "" {
 		s.log.Warn().Msg(s.choice.Hint)
+	}
+}
+
+// deviceLines logs why auto took CPUs, or which rank drives which GPU.
+func (s *session) deviceLines() {
+	switch {
+	case s.fellBack != nil && s.noGPU:
+		s.log.Info().AnErr("why", s.fellBack).Msg("no GPU: computing on CPUs")
+	case s.fellBack != nil:
+		s.log.Warn().AnErr("why", s.fellBack).Msg("not every rank can use a GPU: computing on CPUs")
+	}
+	if s.gpus == nil {
+		return
+	}
+	for i, d := range s.placed {
+		s.log.Info().Int("device", i).Int("rank", d.Rank).Str("host", d.Host).Str("gpu", d.Name).Str("uuid", d.UUID).Msg("device")
+	}
+	for _, who := range s.shared {
+		s.log.Warn().Str("gpu", who).Msg("several ranks share a GPU")
 	}
 }
 

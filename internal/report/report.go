@@ -28,6 +28,7 @@ type Info struct {
 	V                Choice             `json:"v"`
 	Ranks            int                `json:"ranks"`
 	Devices          any                `json:"devices"`
+	Transport        any                `json:"transport"`
 	Versions         map[string]string  `json:"versions"`
 	Phases           map[string]float64 `json:"phases"`
 	PeakBytes        []int64            `json:"peak_bytes"`

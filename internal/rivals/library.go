@@ -18,6 +18,8 @@ type library struct {
 // open opens the first of the libraries that is there. Its symbols become visible to the
 // libraries that are opened after it.
 func open(names ...string) (library, error) {
+	runtime.LockOSThread() // what dlopen complains of is kept by thread
+	defer runtime.UnlockOSThread()
 	var causes []string
 	for _, name := range names {
 		handle, err := purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_GLOBAL)
