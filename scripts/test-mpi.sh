@@ -8,6 +8,7 @@ jmpi=$PWD/bin/jmpi
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
 passed=0 failed=0 why=
+export JMPI_BACKEND=cpu # the same tests where there are GPUs; scripts/test-gpu.sh tests those
 
 # run RANKS SECONDS ARG...: jmpi on so many ranks (1: without mpirun); what it prints is in out and err.
 run() {
@@ -139,6 +140,14 @@ for ranks in 1 4; do
 	test_that "unknown flag on $ranks" refused 2 "$ranks" svd square.npy -o x.svd --no-such-flag
 	test_that "unknown strategy on $ranks" refused 2 "$ranks" svd square.npy -o x.svd --strategy nonsense
 	test_that "unknown backend on $ranks" refused 2 "$ranks" svd square.npy -o x.svd --backend nonsense
+done
+
+# The self-test, and GPUs asked for where none is to be seen.
+export CUDA_VISIBLE_DEVICES=
+selftest() { run "$1" 60 selftest && [[ $(tail -n 1 out) == PASSED ]] || { why="selftest exits $?: $(tail -n 1 out)"; return 1; }; }
+for ranks in 1 2; do
+	test_that "selftest on $ranks" selftest "$ranks"
+	test_that "--backend cuda without a GPU on $ranks" refused 6 "$ranks" svd square.npy -o x.svd --backend cuda
 done
 
 echo "$passed passed, $failed failed"

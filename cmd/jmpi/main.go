@@ -64,7 +64,7 @@ func newRootCommand() *cobra.Command {
 			return exit(exitUsage, errElsewhere)
 		},
 	}
-	root.AddCommand(newSVDCommand(), newBenchCommand(), newGenCommand(), newCheckCommand(), newStrategyCommand(), newPlanCommand(), newEnvCommand(), newVersionCommand())
+	root.AddCommand(newSVDCommand(), newBenchCommand(), newGenCommand(), newCheckCommand(), newStrategyCommand(), newPlanCommand(), newEnvCommand(), newSelftestCommand(), newVersionCommand())
 	return root
 }
 

@@ -1,0 +1,57 @@
+package main
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"jmpi/dist"
+	"jmpi/kernels"
+	"jmpi/kernels/cpu"
+)
+
+// lazy is a device that sets nothing to ones.
+type lazy struct{ kernels.Backend }
+
+func (lazy) Identity(kernels.Panel, int) error { return nil }
+
+// selftestOf runs the self-test of a single rank with these devices.
+func selftestOf(t *testing.T, o opened) (code int, text string) {
+	t.Helper()
+	var out strings.Builder
+	s := &session{comm: dist.NewLocal(1)[0], opened: o}
+	err := s.selftest(&out)
+	return exitCode(err), out.String()
+}
+
+func TestSelftestVerdicts(t *testing.T) {
+	be, err := cpu.Open(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer be.Close()
+	why := errors.New("no driver")
+	for _, test := range []struct {
+		name string
+		o    opened
+		code int
+		has  []string
+	}{
+		{"right", opened{devices: []kernels.Backend{be, be}}, exitDone, []string{"gram          cpu:0 PASSED", "copy          cpu:1 from cpu:0 PASSED"}},
+		{"wrong", opened{devices: []kernels.Backend{lazy{be}}}, exitCheckFailed, []string{"identity      cpu:0 FAILED", "norms         cpu:0 PASSED"}},
+		{"no GPU", opened{devices: []kernels.Backend{be}, fellBack: why, noGPU: true}, exitDone, []string{"% testing the CPU back end alone: no driver"}},
+		{"GPUs that cannot be used", opened{devices: []kernels.Backend{be}, fellBack: why}, exitCheckFailed, []string{"% testing the CPU"}},
+		{"GPUs", opened{devices: []kernels.Backend{be}, gpus: []int{3}}, exitDone, []string{"qr            cuda:3 PASSED"}},
+	} {
+		code, text := selftestOf(t, test.o)
+		last := map[int]string{exitDone: "\nPASSED\n", exitCheckFailed: "\nFAILED\n"}[test.code]
+		if code != test.code || !strings.HasSuffix(text, last) {
+			t.Errorf("%s: exit code %d, want %d:\n%s", test.name, code, test.code, text)
+		}
+		for _, line := range test.has {
+			if !strings.Contains(text, line) {
+				t.Errorf("%s: no line %q in\n%s", test.name, line, text)
+			}
+		}
+	}
+}
