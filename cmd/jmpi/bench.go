@@ -57,6 +57,7 @@ GPU, timed by events on it after a run to warm up. A library that is not there g
 			return runBench(f)
 		},
 	}
+	cmd.AddCommand(newBenchExchangeCommand())
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "gauss", "kind of the matrix: "+strings.Join(gen.Kinds(), " "))
 	flags.StringVar(&f.shape, "shape", "1024x1024", "rows and columns; at least as many rows")

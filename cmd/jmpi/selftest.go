@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -19,7 +21,7 @@ func newSelftestCommand() *cobra.Command {
 		Use:   "selftest",
 		Short: "compare each primitive of the devices with the CPU back end",
 		Long: `Compare each primitive of every rank's devices with the CPU back end on small random problems, then copies between the
-devices of a rank. A line each, "PRIMITIVE DEVICE PASSED (error as a fraction of its bound)" or FAILED; the bounds are those of
+devices of a rank, then messages along every path that there is (see bench exchange). A line each, "PRIMITIVE DEVICE PASSED (error as a fraction of its bound)" or FAILED; the bounds are those of
 the worst case of rounding errors. Where there is no GPU, the CPU back end is compared with itself on one thread.
 
 The last line is PASSED or FAILED; the exit code is 0 or 5. It takes seconds; under mpirun every rank tests its own devices.`,
@@ -56,7 +58,7 @@ func (v *verdicts) add(device string, r selftest.Result) {
 	}
 }
 
-// selftest tests this rank's devices; rank 0 prints the lines of all ranks.
+// selftest tests this rank's devices, and messages between all; rank 0 prints the lines of all ranks.
 func (s *session) selftest(out io.Writer) error {
 	mine, err := s.judge()
 	if err := s.agree(dist.BadResource, err); err != nil {
@@ -74,19 +76,46 @@ func (s *session) selftest(out io.Writer) error {
 		failed = fmt.Errorf("the self-test failed: the GPUs cannot be used: %w", s.fellBack)
 	}
 	failed = dist.Agree(s.comm, dist.BadResource, failed)
+	paths, err := s.exchangeOnce()
+	var known *dist.Failure
+	if err != nil && !errors.As(err, &known) {
+		return s.failed(err)
+	}
+	if failed == nil {
+		failed = err
+	}
 	if s.comm.Rank() == 0 {
 		if s.fellBack != nil {
 			fmt.Fprintf(out, "%% testing the CPU back end alone: %v\n", s.fellBack)
 		}
-		for _, text := range all {
-			fmt.Fprintf(out, "%s", text)
-		}
-		fmt.Fprintln(out, map[bool]string{true: "PASSED", false: "FAILED"}[failed == nil])
+		fmt.Fprintf(out, "%s%s%s\n", bytes.Join(all, nil), paths, map[bool]string{true: "PASSED", false: "FAILED"}[failed == nil])
 	}
 	if failed != nil {
 		return s.verdict(exitCheckFailed, failed)
 	}
 	return nil
+}
+
+// exchangeOnce sends messages along every path and compares what arrives. It returns a line for each path; an error that all ranks
+// know has its line too.
+func (s *session) exchangeOnce() (lines string, err error) {
+	transport, err := dist.ChooseTransport(s.comm, s.devices, s.direct)
+	if err != nil {
+		return "", err
+	}
+	if s.comm.Size() > 1 {
+		lines = fmt.Sprintf("%% messages between ranks: %v\n", transport)
+	}
+	rows, err := dist.BenchExchange(s.comm, s.devices, transport, []int64{8, 1 << 20, 16 << 20})
+	if err != nil {
+		return fmt.Sprintf("%sexchange      FAILED (%v)\n", lines, err), err
+	}
+	for i, r := range rows {
+		if i+1 == len(rows) || rows[i+1].Path != r.Path {
+			lines += fmt.Sprintf("exchange      %s PASSED (%d bytes at %.3g GB/s)\n", r.Path, r.Bytes, r.GBs)
+		}
+	}
+	return lines, nil
 }
 
 // judge compares the devices of this rank with the CPU back end, and what each copies from the others.
