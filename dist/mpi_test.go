@@ -28,14 +28,7 @@ func rank(t testing.TB) dist.Comm {
 	return dist.World()
 }
 
-// passes runs the test `name` on n ranks.
-func passes(t *testing.T, n int, name string, variables ...string) {
-	t.Helper()
-	code, output := dist.MPIRun(t, n, "-test.run=^"+name+"$", variables...)
-	if code != 0 || strings.Count(output, "PASS") != n {
-		t.Errorf("%s on %d ranks: exit code %d\n%s", name, n, code, output)
-	}
-}
+var passes = dist.Passes
 
 func TestMPI(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 4} {
@@ -61,6 +54,15 @@ func TestMPIRankComm(t *testing.T) {
 	}
 	if _, err := dist.StartMPI(); err == nil {
 		t.Error("MPI starts twice")
+	}
+	var threads [2]int
+	for i := range threads {
+		if err := c.Do(func() error { threads[i] = unix.Gettid(); return nil }); err != nil {
+			t.Error(err)
+		}
+	}
+	if threads[0] != threads[1] || threads[0] == unix.Gettid() {
+		t.Errorf("Do runs on threads %v, the test on %d", threads, unix.Gettid())
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -66,6 +67,15 @@ func mpirun(t testing.TB, n int, flag string, variables ...string) (code int, ou
 		t.Fatalf("mpirun: %v\n%s", err, all.String())
 	}
 	return command.ProcessState.ExitCode(), all.String()
+}
+
+// passes runs the test `name` on n ranks.
+func passes(t *testing.T, n int, name string, variables ...string) {
+	t.Helper()
+	code, output := mpirun(t, n, "-test.run=^"+name+"$", variables...)
+	if code != 0 || strings.Count(output, "PASS") != n {
+		t.Errorf("%s on %d ranks: exit code %d\n%s", name, n, code, output)
+	}
 }
 
 func isOpenMPI(mpirun string) bool {

@@ -123,10 +123,10 @@ func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) 
 
 // Free gives the memory on the devices back.
 func (s *Solution) Free() {
-	s.cancel(nil)
 	if s.exchange != nil {
-		s.exchange.close()
+		s.exchange.close() // nothing is under way outside of the sweeps, which have closed it
 	}
+	s.cancel(nil)
 	for _, r := range s.runners {
 		r.dev.Free()
 	}

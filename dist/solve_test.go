@@ -19,16 +19,34 @@ const epsilon = 0x1p-52
 
 // outcome is a decomposition gathered from all ranks.
 type outcome struct {
-	m, n   int
-	s      []float64
-	u, v   []float64 // column-major m×n, n×n
-	sweeps []SweepInfo
-	done   bool
-	trace  map[int][][4]int // of each device: level, problem, p, q
+	m, n      int
+	s         []float64
+	u, v      []float64 // column-major m×n, n×n
+	sweeps    []SweepInfo
+	done      bool
+	transport Transport
+	trace     map[int][][4]int // of each device: level, problem, p, q
 }
 
 // decompose runs Solve on ranks of one process, each with CPU devices.
 func decompose(t *testing.T, a []float64, ranks, devices int, c Config) outcome {
+	t.Helper()
+	return decomposeOn(t, a, NewLocal(ranks), c, func(comm Comm) ([]kernels.Backend, Comm) {
+		var backends []kernels.Backend
+		for range devices {
+			be, err := cpu.Open(1)
+			if err != nil {
+				t.Error(err)
+			}
+			backends = append(backends, be)
+		}
+		return backends, comm
+	})
+}
+
+// decomposeOn runs Solve on some ranks, with the devices and the Comm that open gives a rank. What the other ranks
+// have of U and V stays zero.
+func decomposeOn(t *testing.T, a []float64, comms []Comm, c Config, open func(Comm) ([]kernels.Backend, Comm)) outcome {
 	t.Helper()
 	o := outcome{m: c.M, n: c.N, u: make([]float64, c.M*c.N), v: make([]float64, c.N*c.N), trace: map[int][][4]int{}}
 	if c.MaxSweeps == 0 {
@@ -48,18 +66,11 @@ func decompose(t *testing.T, a []float64, ranks, devices int, c Config) outcome 
 		o.trace[device] = append(o.trace[device], [4]int{level, problem, p, q})
 	}
 	var wg sync.WaitGroup
-	for _, comm := range NewLocal(ranks) {
+	for _, comm := range comms {
 		wg.Go(func() {
-			var backends []kernels.Backend
-			for range devices {
-				be, err := cpu.Open(1)
-				if err != nil {
-					t.Error(err)
-					comm.Abort(1)
-					return
-				}
+			backends, comm := open(comm)
+			for _, be := range backends {
 				defer be.Close()
-				backends = append(backends, be)
 			}
 			s, err := Solve(context.Background(), comm, backends, c)
 			if err != nil {
@@ -80,7 +91,7 @@ func decompose(t *testing.T, a []float64, ranks, devices int, c Config) outcome 
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			o.s, o.sweeps, o.done = s.Sigma, s.Sweeps, s.Converged
+			o.s, o.sweeps, o.done, o.transport = s.Sigma, s.Sweeps, s.Converged, s.Transport
 		})
 	}
 	wg.Wait()

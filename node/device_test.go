@@ -80,6 +80,31 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 	})
 }
 
+// The device is waited for once a batch, and after each phase only where these are told apart.
+func TestPhasesAreTimedWhereAsked(t *testing.T) {
+	for _, profile := range []bool{false, true} {
+		l := NewLayout(64, 1, 8)
+		be := &idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 1}}
+		d, err := NewDevice(be, Config{M: 64, Layout: l, Strategy: "rev-rowcyc", Sweeps: 1, Profile: profile})
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Place(0, 0)
+		d.Place(1, 1)
+		if err := d.Run([]strategy.Pair{{P: 0, Q: 1}, {P: 2, Q: 5}}); err != nil {
+			t.Fatal(err)
+		}
+		p := d.Phases
+		syncs, told := 1, p.Shorten > 0 && p.Inner > 0 && p.Postmultiply > 0
+		if profile {
+			syncs = 4
+		}
+		if be.syncs != syncs || told != profile || p.Compute <= 0 || p.Shorten+p.Inner+p.Postmultiply > p.Compute || p.ShortenFlops != 2*64*16*16 {
+			t.Errorf("profile %t: %d times Sync, %+v", profile, be.syncs, p)
+		}
+	}
+}
+
 // BenchmarkRun is the time that Go takes for one sub-step, on 64 pairs of one level, and on 16 pairs whose factors are cut into 8.
 func BenchmarkRun(b *testing.B) {
 	for _, c := range []struct {

@@ -30,6 +30,7 @@ var cases = []testCase{
 	{"Allgather", allgather},
 	{"CollectiveAmongMessages", collectiveAmongMessages},
 	{"WrongArguments", wrongArguments},
+	{"Do", do},
 }
 
 // Run runs all cases on these ranks of one communicator, a goroutine each, and stops at the first case

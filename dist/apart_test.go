@@ -1,0 +1,158 @@
+package dist
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"jmpi/kernels"
+	"jmpi/kernels/cpu"
+)
+
+// apart is a CPU device that pretends that its memory is not host memory, as a GPU's is.
+type apart struct {
+	kernels.Backend
+	free int64 // as Describe tells it
+
+	mu       sync.Mutex
+	device   map[kernels.Address]int64 // bytes of what Alloc gave
+	host     map[kernels.Address]int64 // and AllocHost
+	attached int
+	fetches  int
+	failing  int // Fetch fails from the call of this number on, 0: never
+}
+
+func openApart() (*apart, error) {
+	be, err := cpu.Open(1)
+	return &apart{Backend: be, device: map[kernels.Address]int64{}, host: map[kernels.Address]int64{}}, err
+}
+
+func (d *apart) Limits() kernels.Limits {
+	l := d.Backend.Limits()
+	l.HostMemory = false
+	return l
+}
+
+func (d *apart) Describe() kernels.Description {
+	info := d.Backend.Describe()
+	info.Kind, info.Free = "apart", d.free
+	return info
+}
+
+func (d *apart) Attach() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.attached++
+	return nil
+}
+
+func (d *apart) Alloc(bytes int64) (kernels.Address, error) { return d.take(d.device, bytes) }
+
+func (d *apart) AllocHost(bytes int64) (kernels.Address, error) { return d.take(d.host, bytes) }
+
+func (d *apart) take(blocks map[kernels.Address]int64, bytes int64) (kernels.Address, error) {
+	a, err := d.Backend.Alloc(bytes)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	blocks[a] = bytes
+	return a, err
+}
+
+func (d *apart) Free(a kernels.Address) error { return d.give(d.device, a) }
+
+func (d *apart) FreeHost(a kernels.Address) error { return d.give(d.host, a) }
+
+func (d *apart) give(blocks map[kernels.Address]int64, a kernels.Address) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if _, ok := blocks[a]; !ok {
+		return fmt.Errorf("apart: %#x is not memory of this kind", a)
+	}
+	delete(blocks, a)
+	return d.Backend.Free(a)
+}
+
+// owns says whether all bytes from a on lie in one of the blocks.
+func (d *apart) owns(blocks map[kernels.Address]int64, a kernels.Address, bytes int64) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for start, length := range blocks {
+		if start <= a && a+kernels.Address(bytes) <= start+kernels.Address(length) {
+			return true
+		}
+	}
+	return false
+}
+
+func (d *apart) Fetch(host, device kernels.Address, bytes int64) error {
+	d.mu.Lock()
+	d.fetches++
+	fails := d.failing > 0 && d.fetches >= d.failing
+	d.mu.Unlock()
+	if fails {
+		return errors.New("the device is lost")
+	}
+	if !d.owns(d.host, host, bytes) || !d.owns(d.device, device, bytes) {
+		return fmt.Errorf("apart: Fetch of %d bytes from %#x to %#x", bytes, device, host)
+	}
+	return d.Backend.Fetch(host, device, bytes)
+}
+
+func (d *apart) Store(device, host kernels.Address, bytes int64) error {
+	if !d.owns(d.host, host, bytes) || !d.owns(d.device, device, bytes) {
+		return fmt.Errorf("apart: Store of %d bytes from %#x to %#x", bytes, host, device)
+	}
+	return d.Backend.Store(device, host, bytes)
+}
+
+// pinnedOnly is a Comm whose messages must lie in the pinned host memory of some of the devices, and be no longer than a chunk.
+type pinnedOnly struct {
+	Comm
+	t       testing.TB
+	devices []*apart
+}
+
+func (c *pinnedOnly) check(a kernels.Address, bytes int64) {
+	for _, d := range c.devices {
+		if d.owns(d.host, a, bytes) && bytes <= stageBytes {
+			return
+		}
+	}
+	c.t.Errorf("rank %d: a message of %d bytes at %#x, which is not pinned host memory", c.Rank(), bytes, a)
+}
+
+func (c *pinnedOnly) Isend(a kernels.Address, bytes int64, to, tag int) *Request {
+	c.check(a, bytes)
+	return c.Comm.Isend(a, bytes, to, tag)
+}
+
+func (c *pinnedOnly) Irecv(a kernels.Address, bytes int64, from, tag int) *Request {
+	c.check(a, bytes)
+	return c.Comm.Irecv(a, bytes, from, tag)
+}
+
+// openRank returns count devices apart, as back ends too, and the Comm that watches their messages.
+func openRank(t testing.TB, c Comm, count int) ([]*apart, []kernels.Backend, Comm) {
+	watched := &pinnedOnly{Comm: c, t: t}
+	var backends []kernels.Backend
+	for range count {
+		d, err := openApart()
+		if err != nil {
+			t.Error(err)
+		}
+		watched.devices = append(watched.devices, d)
+		backends = append(backends, d)
+	}
+	return watched.devices, backends, watched
+}
+
+// leftovers tells what memory the devices have not got back.
+func leftovers(devices []*apart) error {
+	for i, d := range devices {
+		if len(d.device)+len(d.host) > 0 {
+			return fmt.Errorf("device %d: blocks %v on the device, %v on the host", i, d.device, d.host)
+		}
+	}
+	return nil
+}

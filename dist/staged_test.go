@@ -1,0 +1,86 @@
+package dist
+
+import (
+	"context"
+	"fmt"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+
+	"jmpi/internal/gen"
+	"jmpi/kernels"
+)
+
+// Staged through pinned host memory, in chunks of any size, every split of devices into ranks gives the bits of the host path.
+func TestStagedIsBitIdentical(t *testing.T) {
+	const n = 64
+	a := matrix(t, "gauss", gen.Options{Rows: 70, Cols: n, Seed: 8})
+	c := Config{M: 70, N: n, Vectors: true, Block: 4}
+	for ranks := 1; ranks <= 4; ranks++ {
+		for devices := 1; devices <= 2; devices++ {
+			want := decompose(t, a, ranks, devices, c)
+			if want.transport != (Transport{true, whyHost}) {
+				t.Errorf("host memory: %+v", want.transport)
+			}
+			for _, chunk := range []int64{64, 1000, 4096, 1 << 40} {
+				name := fmt.Sprintf("%d×%d, chunks of %d bytes", ranks, devices, chunk)
+				defer SetStageBytes(chunk)()
+				var mu sync.Mutex
+				var all []*apart
+				got := decomposeOn(t, a, NewLocal(ranks), c, func(comm Comm) ([]kernels.Backend, Comm) {
+					d, backends, watched := openRank(t, comm, devices)
+					mu.Lock()
+					defer mu.Unlock()
+					all = append(all, d...)
+					return backends, watched
+				})
+				if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) || !reflect.DeepEqual(got.v, want.v) {
+					t.Errorf("%s: other bits than on host memory", name)
+				}
+				if got.transport.Direct || got.transport.Why == "" {
+					t.Errorf("%s: %+v", name, got.transport)
+				}
+				if err := leftovers(all); err != nil {
+					t.Errorf("%s: %v", name, err)
+				}
+				fetches := 0
+				for _, d := range all {
+					fetches += d.fetches
+				}
+				if (fetches > 0) != (ranks > 1) {
+					t.Errorf("%s: %d chunks", name, fetches)
+				}
+			}
+		}
+	}
+}
+
+// A device that fails while it sends ends the run on its rank with that error, wherever the rank waits.
+func TestStagingFailureEndsTheRun(t *testing.T) {
+	const n = 48
+	a := matrix(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 9})
+	for _, failing := range []int{1, 5, 40} {
+		errs := make([]error, 3)
+		var wg sync.WaitGroup
+		for i, comm := range NewLocal(3) {
+			wg.Go(func() {
+				devices, backends, _ := openRank(t, comm, 1) // not closed: messages may be under way
+				if i == 1 {
+					devices[0].failing = failing
+				}
+				_, errs[i] = Solve(context.Background(), comm, backends, Config{
+					M: n, N: n, Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4,
+					Load: func(j0, j1 int, dst []float64) error { copy(dst, a[j0*n:j1*n]); return nil },
+				})
+				comm.Abort(6)
+			})
+		}
+		wg.Wait()
+		for i, err := range errs {
+			if err == nil || i == 1 && !strings.Contains(err.Error(), "the device is lost") {
+				t.Errorf("rank %d: error %v", i, err)
+			}
+		}
+	}
+}
