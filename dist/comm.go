@@ -27,6 +27,9 @@ type Comm interface {
 	// Do runs f on the thread that calls the library, and returns its error: for what belongs to a thread, as a device's context
 	// does. f must not call the Comm.
 	Do(f func() error) error
+	// Spin lets the calls under way be watched without pause: the least delay, at the price of a core. Without it the core is free most
+	// of the time; but device memory moves without a trace in the library's own time, by which the pauses are chosen.
+	Spin(on bool)
 	// ClaimsDevices says whether the library was built, by its own account, to take device memory in messages. It may be
 	// wrong both ways.
 	ClaimsDevices() bool

@@ -27,6 +27,9 @@ func SetGatherLimit(n int64) (restore func()) { return set(&gatherLimit, n) }
 // SetStageBytes cuts staged messages into chunks of n bytes until restore is called.
 func SetStageBytes(n int64) (restore func()) { return set(&stageBytes, n) }
 
+// SetSpinCores lets ranks of n cores or more spin until restore is called.
+func SetSpinCores(n int64) (restore func()) { return set(&spinCores, n) }
+
 func set(variable *int64, value int64) (restore func()) {
 	before := *variable
 	*variable = value

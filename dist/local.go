@@ -64,6 +64,8 @@ func (c *localComm) Library() string { return "ranks in one process, without MPI
 // Do calls f: any thread calls this library.
 func (c *localComm) Do(f func() error) error { return f() }
 
+func (c *localComm) Spin(bool) {}
+
 func (c *localComm) ClaimsDevices() bool { return false }
 
 func (c *localComm) Probe(kernels.Address, int, kernels.Address, int, int64) error {

@@ -9,29 +9,20 @@
 #include "mpi.h"
 #include "mpi_raw.h"
 
-// read_flag returns whether a control variable is true, -1 if there is none of this name.
-static int read_flag(const char *name) {
-  int index, count = 0;
-  if (MPI_T_cvar_get_index(name, &index) != MPI_SUCCESS) return -1;
-  MPI_T_cvar_handle handle;
-  if (MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) != MPI_SUCCESS) return -1;
-  char value[64] = {0}; // a flag is a number of at most 8 bytes
-  int flag = -1;
-  if (count == 1 && MPI_T_cvar_read(handle, value) == MPI_SUCCESS) {
-    flag = 0;
-    for (size_t i = 0; i < sizeof value; i++) flag |= value[i] != 0;
-  }
-  MPI_T_cvar_handle_free(&handle);
-  return flag;
-}
-
-int probe_claim(void) {
-  int provided;
+int probe_flag(const char *name) {
+  int provided, index, count = 0, flag = -1;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return -1;
-  int claim = read_flag("opal_built_with_cuda_support");
-  if (claim < 0) claim = read_flag("mpi_built_with_cuda_support");
+  MPI_T_cvar_handle handle;
+  if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS && MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
+    char value[64] = {0}; // a flag is a number of at most 8 bytes
+    if (count == 1 && MPI_T_cvar_read(handle, value) == MPI_SUCCESS) {
+      flag = 0;
+      for (size_t i = 0; i < sizeof value; i++) flag |= value[i] != 0;
+    }
+    MPI_T_cvar_handle_free(&handle);
+  }
   MPI_T_finalize();
-  return claim;
+  return flag;
 }
 
 static MPI_Comm comm = MPI_COMM_NULL;

@@ -6,9 +6,8 @@
 // probe_start makes the communicator of the probes: what one that has failed leaves behind meets no other message.
 int probe_start(void);
 
-// probe_claim returns what the library tells of its build through its control variables: 1 it takes CUDA memory,
-// 0 it does not, -1 it does not say. Only Open MPI has such a variable.
-int probe_claim(void);
+// probe_flag returns whether a control variable of the library (MPI_T) is true, -1 if there is none of this name.
+int probe_flag(const char *name);
 
 // What probe_exchange returns beside MPI_SUCCESS and MPI's error codes, which are positive.
 enum { PROBE_FAULT = -1, PROBE_LATE = -2 };

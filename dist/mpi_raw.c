@@ -176,7 +176,7 @@ static int bell(int64_t ns) {
 // takes an eighth longer at most, and a long wait costs next to nothing.
 enum { MOVED_NS = 3000, SPIN_NS = 20000, PAUSE_MIN_NS = 20000, PAUSE_MAX_NS = 500000 };
 
-int raw_wait(int64_t busy_ns, raw_completion **done, int *n) {
+int raw_wait(int64_t busy_ns, int spin, raw_completion **done, int *n) {
   int64_t start = raw_now(), moved = start;
   *done = NULL;
   *n = 0;
@@ -201,6 +201,7 @@ int raw_wait(int64_t busy_ns, raw_completion **done, int *n) {
     int64_t waited = after - moved, pause = waited / 8;
     if (pause < PAUSE_MIN_NS) pause = waited < SPIN_NS ? 0 : PAUSE_MIN_NS;
     if (pause > PAUSE_MAX_NS) pause = PAUSE_MAX_NS;
+    if (spin) pause = 0;
     if (bell(pause)) return MPI_SUCCESS;
   }
 }

@@ -71,10 +71,14 @@ func rawIrecv(a kernels.Address, bytes int64, from, tag int, id int64) error {
 }
 
 // rawWait waits for completions or the bell.
-func rawWait(busyNanoseconds int64) ([]rawCompletion, error) {
+func rawWait(busyNanoseconds int64, spin bool) ([]rawCompletion, error) {
+	var isSpin C.int
+	if spin {
+		isSpin = 1
+	}
 	var done *C.raw_completion
 	var n C.int
-	if err := rawError(C.raw_wait(C.int64_t(busyNanoseconds), &done, &n)); err != nil {
+	if err := rawError(C.raw_wait(C.int64_t(busyNanoseconds), isSpin, &done, &n)); err != nil {
 		return nil, err
 	}
 	completions := make([]rawCompletion, n)

@@ -173,6 +173,7 @@ func TestMPIWaitingLeavesTheCore(t *testing.T) { passes(t, 2, "TestMPIRankWaits"
 // TestMPIRankWaits lets rank 0 wait for a late message, and in a collective call, and looks at its processor time.
 func TestMPIRankWaits(t *testing.T) {
 	c := rank(t)
+	defer dist.SetSpinCores(1 << 20)()
 	const late = 500 * time.Millisecond
 	b := block(t, 8<<20)
 	waits := map[string]func() error{
@@ -185,24 +186,37 @@ func TestMPIRankWaits(t *testing.T) {
 		"allreduce": waits["allreduce"],
 		"nothing":   func() error { return nil },
 	}
-	for _, name := range []string{"message", "allreduce", "nothing"} {
+	wait := func(name string) (used time.Duration) {
 		if c.Rank() == 1 {
 			time.Sleep(late)
 			if err := comes[name](); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
-			continue
+			return 0
 		}
 		before := processorTime(t)
 		if err := waits[name](); err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		used := processorTime(t) - before
+		used = processorTime(t) - before
 		t.Logf("%s: %v of processor time in %v", name, used, late)
-		if used > late/5 {
+		return used
+	}
+	for _, name := range []string{"message", "allreduce", "nothing"} {
+		if wait(name) > late/5 {
 			t.Errorf("%s: more than a fifth", name)
 		}
 	}
+	c.Spin(true) // too few cores for it
+	if wait("message") > late/5 {
+		t.Error("a rank without cores to spare spins")
+	}
+	defer dist.SetSpinCores(1)()
+	c.Spin(true)
+	if used := wait("message"); c.Rank() == 0 && used < late/4 {
+		t.Errorf("spinning takes %v in %v", used, late)
+	}
+	t.Run("spinning", func(t *testing.T) { commtest.Run(t, c) })
 }
 
 func processorTime(t *testing.T) time.Duration {

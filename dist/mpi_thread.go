@@ -76,6 +76,7 @@ type mpiThread struct {
 	running map[int64]*operation
 	lastID  int64
 	bytes   int64 // of the running messages
+	spin    bool  // poll without pause
 	stopped bool  // MPI has ended
 }
 
@@ -94,7 +95,7 @@ func serve(q *mpiQueue) {
 			q.close()
 			return
 		}
-		completions, err := rawWait(int64(float64(t.bytes) / worthPolling * 1e9))
+		completions, err := rawWait(int64(float64(t.bytes)/worthPolling*1e9), t.spin)
 		for _, c := range completions {
 			t.advance(c)
 		}

@@ -2,10 +2,8 @@ package dist
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"sync"
 	"time"
 
@@ -57,13 +55,6 @@ type SweepInfo struct {
 	Flops     int64   `json:"flops"` // of Gram and postmultiply
 	BytesFast int64   `json:"bytes_fast"`
 	BytesSlow int64   `json:"bytes_slow"`
-}
-
-// DeviceInfo places one device.
-type DeviceInfo struct {
-	Rank int    `json:"rank"`
-	Host string `json:"host"`
-	kernels.Description
 }
 
 // Solution is the decomposition, its columns still on the devices.
@@ -130,35 +121,6 @@ func (s *Solution) Free() {
 	for _, r := range s.runners {
 		r.dev.Free()
 	}
-}
-
-// Census tells every rank of all devices, in the order of the ranks. It is collective.
-func Census(comm Comm, devices []kernels.Backend) ([]DeviceInfo, error) {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
-	var mine []DeviceInfo
-	for _, be := range devices {
-		mine = append(mine, DeviceInfo{Rank: comm.Rank(), Host: host, Description: be.Describe()})
-	}
-	b, err := json.Marshal(mine)
-	if err != nil {
-		return nil, fmt.Errorf("dist: census: %w", err)
-	}
-	parts, err := comm.Allgather(b)
-	if err != nil {
-		return nil, fmt.Errorf("dist: census: %w", err)
-	}
-	var all []DeviceInfo
-	for _, b := range parts {
-		var theirs []DeviceInfo
-		if err := json.Unmarshal(b, &theirs); err != nil {
-			return nil, fmt.Errorf("dist: census: %w", err)
-		}
-		all = append(all, theirs...)
-	}
-	return all, nil
 }
 
 // prepare makes the program and the first plan, and allocates the devices' memory.

@@ -80,6 +80,7 @@ func ChooseTransport(c Comm, devices []kernels.Backend, mode GPUDirect) (Transpo
 	}
 	// The library finds its way to the memory of all devices of a rank from the context of one.
 	err := Agree(c, BadResource, c.Do(devices[0].Attach))
+	c.Spin(true)
 	if mode == GPUDirectOn {
 		return Transport{true, "as told, untested"}, err
 	}
@@ -88,6 +89,7 @@ func ChooseTransport(c Comm, devices []kernels.Backend, mode GPUDirect) (Transpo
 	}
 	var known *Failure
 	if errors.As(err, &known) {
+		c.Spin(false)
 		return Transport{false, "the MPI library claims to be built for device memory, but in the test " + known.Error()}, nil
 	}
 	return Transport{true, "tested"}, err

@@ -17,6 +17,24 @@ type claiming struct{ Comm }
 
 func (claiming) ClaimsDevices() bool { return true }
 
+// MPI_T flags are read: Open MPI checks arguments by default; a variable that is not there is none.
+func TestMPIFlags(t *testing.T) { passes(t, 1, "TestMPIRankFlags") }
+
+func TestMPIRankFlags(t *testing.T) {
+	if world == nil {
+		t.Skip("what a rank does; TestMPI… starts it under mpirun")
+	}
+	if !strings.Contains(world.Library(), "Open MPI") {
+		t.Skip("the variables are Open MPI's")
+	}
+	for name, want := range map[string]int{"mpi_param_check": 1, "mpi_yield_when_idle": 0, "mpi_no_such_variable": -1} {
+		var got int
+		if err := world.Do(func() error { got = rawFlag(name); return nil }); err != nil || got != want {
+			t.Errorf("%s = %d, want %d; error %v", name, got, want, err)
+		}
+	}
+}
+
 // nowhere is a device whose memory MPI cannot read.
 type nowhere struct{ *apart }
 
