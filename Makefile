@@ -17,7 +17,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
 
-.PHONY: run build test test-mpi bench golden vet lint setup install clean help
+.PHONY: run build test test-mpi test-gpu bench golden vet lint setup install clean help
 
 run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
 	mkdir -p .build/run && bin/jmpi gen gauss -o .build/run/gauss.npy --shape 1024x1024 --seed 1
@@ -32,6 +32,10 @@ test: setup vet ## vet, then all Go tests, those under mpirun included
 
 test-mpi: build ## end-to-end tests of the program on 1 to 5 MPI ranks
 	scripts/test-mpi.sh
+
+test-gpu: ## tests on GPUs; scripts/test-gpu.sh runs them on a node without Go
+	scripts/test-gpu.sh build
+	scripts/test-gpu.sh run
 
 bench: build ## timings on 2 ranks beside LAPACK and ScaLAPACK, in the same run
 	scripts/setup.sh bench

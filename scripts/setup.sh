@@ -5,6 +5,8 @@
 #
 #   scripts/setup.sh         what building and running needs
 #   scripts/setup.sh bench   ScaLAPACK too, for `jmpi bench --vs scalapack`
+#   scripts/setup.sh nvrtc   only NVIDIA's run-time compiler, which compiles the GPU kernels where there is no GPU:
+#                            libnvrtc11.2 from the non-free part of Debian 12. apt's own lists of sources stay as they are
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -66,8 +68,32 @@ packages() {
 	echo "${names[*]}"
 }
 
-check_go
+# nvrtc installs NVRTC, from copies of apt's lists in which non-free is switched on.
+nvrtc() {
+	ldconfig -p | grep -q 'libnvrtc\.so' && return
+	say "missing: libnvrtc"
+	has apt-get || type_this "the CUDA toolkit of NVIDIA, or its part NVRTC; here is no apt-get"
+	((EUID == 0)) || type_this "sudo scripts/setup.sh nvrtc"
+	local dir
+	dir=$(mktemp -d) && mkdir -p "$dir/sources" "$dir/lists/partial" || return
+	local file
+	for file in $(grep -l debian /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null); do cp "$file" "$dir/sources"; done
+	sed -i -E '/^(Components:|deb .* main\b)/ s/$/ contrib non-free/' "$dir"/sources/*
+	local apt=(apt-get -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$dir/sources" -o "Dir::State::lists=$dir/lists" -o APT::Sandbox::User=root)
+	say "apt-get install libnvrtc11.2 libnvrtc-builtins11.8, from non-free"
+	"${apt[@]}" update -qq >/dev/null
+	DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y -qq --no-install-recommends libnvrtc11.2 libnvrtc-builtins11.8 >/dev/null </dev/null
+	local code=$?
+	rm -rf "$dir"
+	return $code
+}
+
 PATH=$PATH:/sbin:/usr/sbin # ldconfig, for users
+if [[ ${1-} == nvrtc ]]; then
+	nvrtc
+	exit
+fi
+check_go
 parts=$(missing "$@")
 [[ -n $parts ]] || exit 0
 say "missing:" $parts

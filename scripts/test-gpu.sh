@@ -1,0 +1,213 @@
+#!/usr/bin/env bash
+# Tests on GPUs, also on a node that has no Go:
+#
+#   make test-gpu                here, with Go: builds bin/jmpi and the test programs bin/*.test, then runs what can run here
+#   scripts/test-gpu.sh build    only builds
+#   scripts/test-gpu.sh run      on the GPU node, in a copy of this folder with bin/: tests, the table of results last
+#
+# CUDA_MPI=PREFIX names an Open MPI that was built with CUDA, for the tests of messages from GPU memory (docs/gpu.md). What the
+# machine lacks is skipped, in words. The exit code is 0 if nothing failed.
+set -uo pipefail
+cd "$(dirname "$0")/.." || exit 1
+
+packages=(kernels/cuda dist internal/rivals)
+
+build() {
+	local package
+	make build || return
+	for package in "${packages[@]}"; do
+		scripts/mpiflags.sh go test -c -trimpath -ldflags '-s -w' -o "bin/$(basename "$package").test" "./$package" || return
+	done
+	ls -l bin
+}
+
+case ${1-} in
+build) build; exit ;;
+run) ;;
+*) echo "usage: scripts/test-gpu.sh build|run" >&2; exit 2 ;;
+esac
+
+export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+jmpi=$PWD/bin/jmpi
+work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
+passed=0 failed=0 skipped=0 why= figure= table=()
+started=$SECONDS
+
+# result WORD NAME TEXT: a line of the table, printed at once too.
+result() {
+	local line
+	printf -v line '%-8s %-46s %s' "$@"
+	table+=("$line")
+	echo "$line"
+}
+
+# test_that NAME COMMAND...: counts the outcome. The command sets figure, or why it failed.
+test_that() {
+	local start=$SECONDS
+	why= figure=
+	if "${@:2}"; then
+		passed=$((passed + 1))
+		result ok "$1" "$figure ($((SECONDS - start)) s)"
+	else
+		failed=$((failed + 1))
+		result FAILED "$1" "$why"
+		tail -n 20 "$work/err" "$work/out" 2>/dev/null | sed 's/^/        /'
+	fi
+}
+
+skip() { # NAME REASON
+	skipped=$((skipped + 1))
+	result skipped "$1" "$2"
+}
+
+# run SECONDS COMMAND...: what it prints is in out and err.
+run() { timeout -k 5 "$1" "${@:2}" >"$work/out" 2>"$work/err" </dev/null; }
+
+# jmpi_on RANKS ARG...: jmpi on so many ranks; mpi holds the launcher of the MPI that is tested.
+jmpi_on() {
+	local ranks=$1 start=()
+	shift
+	((ranks == 1)) || start=("${mpi[@]}" -np "$ranks")
+	run 120 "${start[@]}" "$jmpi" "$@"
+}
+
+program() { # NAME PATTERN: a test program of Go; the figure is the number of its tests
+	local code
+	cp "bin/$1.test" "$work"
+	# Tests look for their files in the folder of their package.
+	(cd "${3-.}" && run 240 "$work/$1.test" -test.v -test.run "$2" -test.timeout 230s)
+	code=$?
+	figure="$(grep -c '^ *--- PASS' "$work/out") passed, $(grep -c '^ *--- SKIP' "$work/out") skipped"
+	((code == 0)) && return
+	why="exit code $code, $(grep -c '^ *--- FAIL' "$work/out") failed: $(grep -m 3 '^ *--- FAIL' "$work/out" | tr -s ' \n' ' ')"
+	return 1
+}
+
+# solve RANKS INPUT DIR FLAG...
+solve() {
+	jmpi_on "$1" svd "$2" -o "$3" --force --quiet --backend cuda "${@:4}" || { why="svd exits $?: $(grep -m 1 '^jmpi' "$work/err")"; return 1; }
+}
+
+# checked KIND SHAPE GEN-FLAGS...: residual and orthogonality of one GPU's result, each below 1
+checked() {
+	"$jmpi" gen "$1" -o "$work/a.npy" --shape "$2" "${@:3}" || { why="gen exits $?"; return 1; }
+	solve 1 "$work/a.npy" "$work/out.svd" --devices-per-rank 1 || return
+	run 120 "$jmpi" check "$work/a.npy" "$work/out.svd"
+	figure="$(sed -n 's/^ *"sweeps": \([0-9]*\),/\1/p' "$work/out.svd/info.json") sweeps$(awk '/=/ { printf ", %s %s", $1, $3 }' "$work/out")"
+	[[ $(tail -n 1 "$work/out") == PASSED ]] && awk '/^(residual|orth)/ && !($3 < 1) { exit 1 }' "$work/out" || { why=$figure; return 1; }
+}
+
+selftest() { # RANKS
+	jmpi_on "$1" selftest --backend cuda || { why="selftest exits $?: $(grep FAILED "$work/out" | head -n 3 | tr '\n' ' ')"; return 1; }
+	figure="$(grep -c PASSED "$work/out") lines PASSED; $(grep -m 1 'messages between' "$work/out")"
+}
+
+# same FILE-PREFIX DIR: the bits of S, U and V
+same() {
+	local file
+	for file in S.npy U.npy V.npy; do cmp -s "$1/$file" "$2/$file" || { why="$file differs"; return 1; }; done
+}
+
+# split INPUT RANKS DEVICES FLAG...: the same bits as $work/one.svd
+split() {
+	solve "$2" "$1" "$work/split.svd" --devices-per-rank "$3" "${@:4}" && same "$work/one.svd" "$work/split.svd" || return
+	figure=$(tr -d '\n' <"$work/split.svd/info.json" | sed -n 's/.*"transport": {[^}]*"why": "\([^"]*\)".*/\1/p')
+}
+
+# staged_and_direct NAME INPUT RANKS DEVICES: the bits of $work/one.svd on so many ranks, by either kind of message
+staged_and_direct() {
+	if [[ -z $mpirun ]]; then
+		skip "$1" "no mpirun"
+		return
+	fi
+	mpi=("$mpirun")
+	test_that "$1, staged" split "$2" "$3" "$4" --gpu-direct off
+	if [[ -z ${CUDA_MPI-} ]]; then
+		skip "$1, direct" "CUDA_MPI is not set"
+		return
+	fi
+	mpi=(env "OPAL_PREFIX=$CUDA_MPI" "PATH=$CUDA_MPI/bin:$PATH" "LD_LIBRARY_PATH=$CUDA_MPI/lib:${LD_LIBRARY_PATH-}" "$CUDA_MPI/bin/mpirun"
+		--mca pml ob1 --mca btl self,smcuda -x OPAL_PREFIX -x LD_LIBRARY_PATH)
+	test_that "$1, direct" split "$2" "$3" "$4" --gpu-direct auto
+}
+
+# splits INPUT: g GPUs in one rank against the same GPUs in 2 and 4 ranks; where there is one GPU only, two ranks share it
+splits() {
+	local input=$1 name g ranks
+	name=$(basename "$1")
+	for g in 2 4; do
+		if ((g > gpus)); then
+			skip "$name: bits of $g GPUs however split" "this node shows $gpus"
+			continue
+		fi
+		test_that "$name: 1 rank × $g GPUs" solve 1 "$input" "$work/one.svd" --devices-per-rank "$g"
+		for ((ranks = 2; ranks <= g; ranks *= 2)); do
+			staged_and_direct "$name: same bits, $ranks × $((g / ranks))" "$input" "$ranks" $((g / ranks))
+		done
+	done
+	if ((gpus == 1)) && [[ -n $mpirun ]]; then
+		mpi=("$mpirun")
+		test_that "$name: 2 ranks share the GPU" solve 2 "$input" "$work/one.svd" --gpu-direct off
+		staged_and_direct "$name: same bits, 2 ranks share the GPU" "$input" 2 1
+	fi
+}
+
+# sanitized TOOL: a small solve under compute-sanitizer
+sanitized() {
+	local code
+	run 180 compute-sanitizer --tool "$1" --error-exitcode 99 "$jmpi" svd "$work/small.npy" -o "$work/san.svd" --force --backend cuda --devices-per-rank 1
+	code=$?
+	figure=$(grep -h 'ERROR SUMMARY\|RACECHECK SUMMARY' "$work/out" "$work/err" | head -n 1)
+	((code == 0)) || { why="exit code $code: $(grep -h '=====' "$work/out" "$work/err" | head -n 2 | tr '\n' ' ')"; return 1; }
+}
+
+gpus=$(CUDA_DEVICE_ORDER=PCI_BUS_ID "$jmpi" env | sed -n 's/^gpus *\([0-9]*\).*/\1/p')
+"$jmpi" env
+mpirun=$(command -v "${MPIRUN:-mpirun}" || true)
+if [[ -z $gpus ]]; then
+	skip "all tests on GPUs" "$("$jmpi" env | sed -n 's/^gpus *//p')"
+else
+	test_that "primitives: the shared tests of all back ends" program cuda . kernels/cuda
+	test_that "solver: accuracy, sweeps, splits in one process" program dist GPU dist
+	test_that "cuSOLVER and cuBLAS, the rivals" program rivals 'CUSOLVER|Device' internal/rivals
+	test_that "selftest" selftest 1
+	if [[ -n $mpirun ]]; then
+		mpi=("$mpirun")
+		test_that "selftest on 2 ranks" selftest 2
+	else
+		skip "selftest on 2 ranks" "no mpirun"
+	fi
+
+	# The rows of scripts/accuracy.sh, and larger ones of kinds that need no high precision to make.
+	for shape in 64x64 257x257 1000x1000 1024x1024 768x256; do
+		for kind in gauss uniform geometric arithmetic graded-cols lowrank; do
+			test_that "check of $kind $shape" checked $kind $shape
+		done
+	done
+	for kind in hilbert kahan; do test_that "check of $kind 257x257" checked $kind 257x257; done
+	for kind in spectrum2 spectrum4; do test_that "check of $kind 256x256" checked $kind 256x256; done
+	for kind in gauss uniform graded-cols; do test_that "check of $kind 4096x4096" checked $kind 4096x4096; done
+
+	"$jmpi" gen gauss -o "$work/square.npy" --shape 1024x1024 --seed 2
+	"$jmpi" gen graded-cols -o "$work/tall.npy" --shape 1400x512 --seed 3
+	for input in square tall; do splits "$work/$input.npy"; done
+
+	if command -v compute-sanitizer >/dev/null; then
+		"$jmpi" gen gauss -o "$work/small.npy" --shape 150x130
+		for tool in memcheck racecheck; do
+			run 60 compute-sanitizer --tool $tool "$jmpi" selftest --backend cuda --devices-per-rank 1
+			if grep -qi 'not supported' "$work/out" "$work/err"; then
+				skip "compute-sanitizer $tool" "$(grep -hi -m 1 'not supported' "$work/out" "$work/err")"
+				continue
+			fi
+			test_that "compute-sanitizer $tool" sanitized $tool
+		done
+	else
+		skip "compute-sanitizer memcheck, racecheck" "not installed"
+	fi
+fi
+
+echo
+printf '%s\n' "${table[@]}"
+echo "$passed passed, $failed failed, $skipped skipped; $((SECONDS - started)) s"
+((failed == 0))
