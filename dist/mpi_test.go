@@ -202,13 +202,13 @@ func TestMPIRankWaits(t *testing.T) {
 		t.Logf("%s: %v of processor time in %v", name, used, late)
 		return used
 	}
-	for _, name := range []string{"message", "allreduce", "nothing"} {
+	for _, name := range []string{"message", "nothing"} {
 		if wait(name) > late/5 {
 			t.Errorf("%s: more than a fifth", name)
 		}
 	}
 	c.Spin(true) // too few cores for it
-	if wait("message") > late/5 {
+	if wait("allreduce") > late/5 {
 		t.Error("a rank without cores to spare spins")
 	}
 	defer dist.SetSpinCores(1)()

@@ -13,7 +13,7 @@ import (
 )
 
 func TestMPIProbe(t *testing.T) {
-	for _, n := range []int{1, 2, 3} {
+	for _, n := range []int{2, 3} {
 		t.Run(fmt.Sprintf("ranks=%d", n), func(t *testing.T) { passes(t, n, "TestMPIRankProbe") })
 	}
 }
@@ -43,7 +43,7 @@ func TestMPIRankProbe(t *testing.T) {
 		panicIsRecovered(t)
 	}
 	t.Run("after a fault", func(t *testing.T) { commtest.Run(t, c) })
-	if t.Failed() || c.Size() == 1 {
+	if t.Failed() {
 		return
 	}
 

@@ -17,13 +17,8 @@ type claiming struct{ Comm }
 
 func (claiming) ClaimsDevices() bool { return true }
 
-// MPI_T flags are read: Open MPI checks arguments by default; a variable that is not there is none.
-func TestMPIFlags(t *testing.T) { passes(t, 1, "TestMPIRankFlags") }
-
-func TestMPIRankFlags(t *testing.T) {
-	if world == nil {
-		t.Skip("what a rank does; TestMPI… starts it under mpirun")
-	}
+// flags reads control variables: Open MPI checks arguments by default; a variable that is not there is none.
+func flags(t *testing.T) {
 	if !strings.Contains(world.Library(), "Open MPI") {
 		t.Skip("the variables are Open MPI's")
 	}
@@ -154,6 +149,7 @@ func TestMPIRankTransport(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
+	t.Run("flags", flags)
 	defer SetStageBytes(256)()
 	const n = 64
 	a := matrix(t, "gauss", gen.Options{Rows: 70, Cols: n, Seed: 8})
