@@ -30,9 +30,9 @@ func do(c dist.Comm) error {
 			runs := 0
 			want := fmt.Errorf("of function %d", i)
 			if got := c.Do(func() error { runs++; return want }); got != want || runs != 1 {
-				errs[i] = fmt.Errorf("Do ran the function %d times and returned %v, want %v", runs, got, want)
+				errs[i] = fmt.Errorf("the call ran the function %d times and returned %v, want %v", runs, got, want)
 			} else if got := c.Do(func() error { return nil }); got != nil {
-				errs[i] = fmt.Errorf("Do returned %w, want nil", got)
+				errs[i] = fmt.Errorf("the call returned %w, want nil", got)
 			}
 		})
 	}
