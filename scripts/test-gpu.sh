@@ -36,7 +36,7 @@ started=$SECONDS
 # result WORD NAME TEXT: a line of the table, printed at once too.
 result() {
 	local line
-	printf -v line '%-8s %-46s %s' "$@"
+	printf -v line '%-8s %-58s %s' "$@"
 	table+=("$line")
 	echo "$line"
 }
@@ -99,19 +99,22 @@ checked() {
 
 selftest() { # RANKS
 	jmpi_on "$1" selftest --backend cuda || { why="selftest exits $?: $(grep FAILED "$work/out" | head -n 3 | tr '\n' ' ')"; return 1; }
-	figure="$(grep -c PASSED "$work/out") lines PASSED; $(grep -m 1 'messages between' "$work/out")"
+	figure="$(grep -c 'PASSED (' "$work/out") primitives and paths$(sed -n 's/^% messages between ranks: /; messages: /p' "$work/out")"
 }
 
-# same FILE-PREFIX DIR: the bits of S, U and V
+# same DIR DIR: the bits of S, U and V
 same() {
 	local file
 	for file in S.npy U.npy V.npy; do cmp -s "$1/$file" "$2/$file" || { why="$file differs"; return 1; }; done
 }
 
-# split INPUT RANKS DEVICES FLAG...: the same bits as $work/one.svd
+# split DIRECT INPUT RANKS DEVICES: the same bits as $work/one.svd, with messages from GPU memory (true) or staged (false)
 split() {
-	solve "$2" "$1" "$work/split.svd" --devices-per-rank "$3" "${@:4}" && same "$work/one.svd" "$work/split.svd" || return
-	figure=$(tr -d '\n' <"$work/split.svd/info.json" | sed -n 's/.*"transport": {[^}]*"why": "\([^"]*\)".*/\1/p')
+	local mode=off
+	[[ $1 == false ]] || mode=auto
+	solve "$3" "$2" "$work/split.svd" --devices-per-rank "$4" --gpu-direct $mode && same "$work/one.svd" "$work/split.svd" || return
+	figure=$(tr -d '\n' <"$work/split.svd/info.json" | sed -n 's/.*"transport": {\([^}]*\)}.*/\1/p' | tr -s ' ')
+	[[ $figure == *"\"direct\": $1"* ]] || { why="not sent so: $figure"; return 1; }
 }
 
 # staged_and_direct NAME INPUT RANKS DEVICES: the bits of $work/one.svd on so many ranks, by either kind of message
@@ -121,14 +124,13 @@ staged_and_direct() {
 		return
 	fi
 	mpi=("$mpirun")
-	test_that "$1, staged" split "$2" "$3" "$4" --gpu-direct off
+	test_that "$1, staged" split false "$2" "$3" "$4"
 	if [[ -z ${CUDA_MPI-} ]]; then
 		skip "$1, direct" "CUDA_MPI is not set"
 		return
 	fi
-	mpi=(env "OPAL_PREFIX=$CUDA_MPI" "PATH=$CUDA_MPI/bin:$PATH" "LD_LIBRARY_PATH=$CUDA_MPI/lib:${LD_LIBRARY_PATH-}" "$CUDA_MPI/bin/mpirun"
-		--mca pml ob1 --mca btl self,smcuda -x OPAL_PREFIX -x LD_LIBRARY_PATH)
-	test_that "$1, direct" split "$2" "$3" "$4" --gpu-direct auto
+	mpi=("${cuda_mpi[@]}")
+	test_that "$1, direct" split true "$2" "$3" "$4"
 }
 
 # splits INPUT: g GPUs in one rank against the same GPUs in 2 and 4 ranks; where there is one GPU only, two ranks share it
@@ -152,6 +154,12 @@ splits() {
 	fi
 }
 
+# exchange RANKS: the rates of the longest messages, by path and ways
+exchange() {
+	jmpi_on "$1" bench exchange --backend cuda --sizes 1M,256M || { why="bench exchange exits $?: $(grep -m 1 '^jmpi' "$work/err")"; return 1; }
+	figure=$(awk '!/^%/ && $3 > 1e8 { printf "%s%s ×%d %.0f GB/s", n++ ? ", " : "", $1, $2, $5 }' "$work/out")
+}
+
 # sanitized TOOL: a small solve under compute-sanitizer
 sanitized() {
 	local code
@@ -163,6 +171,8 @@ sanitized() {
 
 gpus=$(CUDA_DEVICE_ORDER=PCI_BUS_ID "$jmpi" env | sed -n 's/^gpus *\([0-9]*\).*/\1/p')
 "$jmpi" env
+cuda_mpi=(env "OPAL_PREFIX=${CUDA_MPI-}" "PATH=${CUDA_MPI-}/bin:$PATH" "LD_LIBRARY_PATH=${CUDA_MPI-}/lib:${LD_LIBRARY_PATH-}"
+	"${CUDA_MPI-}/bin/mpirun" --mca pml ob1 --mca btl self,smcuda -x OPAL_PREFIX -x LD_LIBRARY_PATH)
 mpirun=$(command -v "${MPIRUN:-mpirun}" || true)
 if [[ -z $gpus ]]; then
 	skip "all tests on GPUs" "$("$jmpi" env | sed -n 's/^gpus *//p')"
@@ -174,8 +184,13 @@ else
 	if [[ -n $mpirun ]]; then
 		mpi=("$mpirun")
 		test_that "selftest on 2 ranks" selftest 2
+		test_that "exchange between 2 ranks" exchange 2
+		if [[ -n ${CUDA_MPI-} ]]; then
+			mpi=("${cuda_mpi[@]}")
+			test_that "exchange between 2 ranks, CUDA_MPI" exchange 2
+		fi
 	else
-		skip "selftest on 2 ranks" "no mpirun"
+		skip "selftest on 2 ranks, exchange" "no mpirun"
 	fi
 
 	# The rows of scripts/accuracy.sh, and larger ones of kinds that need no high precision to make.
@@ -184,7 +199,9 @@ else
 			test_that "check of $kind $shape" checked $kind $shape
 		done
 	done
-	for kind in hilbert kahan; do test_that "check of $kind 257x257" checked $kind 257x257; done
+	for shape in 64x64 257x257; do
+		for kind in hilbert kahan; do test_that "check of $kind $shape" checked $kind $shape; done
+	done
 	for kind in spectrum2 spectrum4; do test_that "check of $kind 256x256" checked $kind 256x256; done
 	for kind in gauss uniform graded-cols; do test_that "check of $kind 4096x4096" checked $kind 4096x4096; done
 
