@@ -45,7 +45,7 @@ func openDevice(ordinal int) (*device, error) {
 	d := &device{}
 	if err := l.register(map[string]any{
 		"cuInit": &d.initialize, "cuDeviceGet": &d.get, "cuDeviceGetName": &d.name, "cuDevicePrimaryCtxRetain": &d.retain,
-		"cuDevicePrimaryCtxRelease": &d.release, "cuCtxPushCurrent_v2": &d.push, "cuCtxPopCurrent_v2": &d.pop,
+		"cuDevicePrimaryCtxRelease_v2": &d.release, "cuCtxPushCurrent_v2": &d.push, "cuCtxPopCurrent_v2": &d.pop,
 		"cuCtxSynchronize": &d.wait, "cuMemAlloc_v2": &d.allocate, "cuMemFree_v2": &d.free,
 		"cuMemcpyHtoD_v2": &d.store, "cuMemcpyDtoH_v2": &d.fetch, "cuEventCreate": &d.event, "cuEventRecord": &d.record,
 		"cuEventSynchronize": &d.reached, "cuEventElapsedTime": &d.elapsed, "cuEventDestroy_v2": &d.destroy,
