@@ -32,9 +32,8 @@ func identity(n int) matrix {
 	return x
 }
 
-func (x matrix) column(j int) []float64  { return x.a[j*x.m : (j+1)*x.m] }
-func (x matrix) columns(j, k int) matrix { return matrix{x.m, k - j, x.a[j*x.m : k*x.m]} }
-func (x matrix) clone() matrix           { return matrix{x.m, x.n, append([]float64(nil), x.a...)} }
+func (x matrix) column(j int) []float64 { return x.a[j*x.m : (j+1)*x.m] }
+func (x matrix) clone() matrix          { return matrix{x.m, x.n, append([]float64(nil), x.a...)} }
 
 // scale multiplies column j.
 func (x matrix) scale(j int, factor float64) {

@@ -128,7 +128,7 @@ func (x problems) onBoth(device, reference kernels.Backend, primitive func(be ke
 	return got, want, err
 }
 
-// sameTallies counts the problems whose counters differ.
+// differingTallies counts the problems whose counters differ.
 func differingTallies(got, want problems) (count int) {
 	for i := range want.tally {
 		if got.tally[i] != want.tally[i] {
