@@ -1,0 +1,252 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"testing"
+	"time"
+	"unsafe"
+
+	"jmpi/kernels"
+)
+
+// event marks a place in the device's queue.
+type event uintptr
+
+func (d *device) mark(t testing.TB) event {
+	t.Helper()
+	var e event
+	must(t, d.check("cuEventCreate", invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&e)), 0)))
+	must(t, d.check("cuEventRecord", invoke(d.cuEventRecord, uintptr(e), d.stream)))
+	return e
+}
+
+// between returns the seconds between two events that the device has passed.
+func (d *device) between(t testing.TB, from, to event) float64 {
+	t.Helper()
+	var ms float32
+	must(t, d.check("cuEventElapsedTime", invoke(d.cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)), uintptr(from), uintptr(to))))
+	return float64(ms) / 1e3
+}
+
+// phases are the primitives of a step, in their order.
+var phases = []string{"gram", "cholesky", "qr", "jacobi", "multiply"}
+
+// run queues a step with marks between the primitives, waits for it, and adds the seconds of each.
+func (p *pivots) run(t testing.TB, seconds []float64) {
+	d, b := p.d, &p.batch
+	marks := []event{d.mark(t)}
+	for i, f := range []func() error{
+		func() error { return d.Gram(b) }, func() error { return d.Cholesky(b) }, func() error { return d.QR(b) },
+		func() error { return d.Jacobi(b, p.option) }, func() error { return d.Multiply(b) },
+	} {
+		if i == 3 && b.R[0].N > d.order() {
+			must(t, d.Sync()) // instead of one level down, which this package knows nothing of
+			for l := range b.Tally {
+				b.Tally[l].Changed = 1
+			}
+			marks = append(marks, d.mark(t))
+			continue
+		}
+		must(t, f())
+		marks = append(marks, d.mark(t))
+	}
+	must(t, d.Sync())
+	for i := range phases {
+		seconds[i] += d.between(t, marks[i], marks[i+1])
+	}
+	for _, e := range marks {
+		must(t, d.check("cuEventDestroy", invoke(d.cuEventDestroy, uintptr(e))))
+	}
+}
+
+// square is an n×n matrix with V on a device, as pivots of narrow block-columns of width w.
+type square struct {
+	pivots
+	n, w int
+	g, v kernels.Panel
+}
+
+func newSquare(t testing.TB, d *device, n, w int) *square {
+	s := &square{pivots: pivots{d: d}, n: n, w: w}
+	s.g, s.v = s.panel(t, n, n), s.panel(t, n, n)
+	s.fill(t)
+	problems := n / w / 2
+	factors := s.panel(t, 2*w, problems*4*w)
+	for i := range problems {
+		f := factors.Columns(4*w*i, 4*w*(i+1))
+		s.batch.R = append(s.batch.R, f.Columns(0, 2*w))
+		s.batch.T = append(s.batch.T, f.Columns(2*w, 4*w))
+	}
+	s.batch.G, s.batch.V = make([]kernels.Pivot, problems), make([]kernels.Pivot, problems)
+	s.batch.Tally = make([]kernels.Tally, problems)
+	s.option = kernels.JacobiOptions{Schedule: xor(2 * w), MaxSweeps: 1}
+	return s
+}
+
+func (s *square) fill(t testing.TB) {
+	must(t, s.d.Write(s.g, normal(s.n, s.n), s.n))
+	must(t, s.d.Identity(s.v, 0))
+}
+
+// perturb makes every T a matrix near the identity.
+func (s *square) perturb(t testing.TB) {
+	k := 2 * s.w
+	x := normal(k, k)
+	for i := range x {
+		x[i] *= 1e-3
+		if i%(k+1) == 0 {
+			x[i] = 1
+		}
+	}
+	for _, p := range s.batch.T {
+		must(t, s.d.Write(p, x, k))
+	}
+}
+
+// choose makes the batch that of the p-step with distance j: block-columns i and i⊕j.
+func (s *square) choose(j int) {
+	at := 0
+	for i := range s.n / s.w {
+		if l, r := i*s.w, (i^j)*s.w; l < r {
+			s.batch.G[at] = kernels.Pivot{P: s.g.Columns(l, l+s.w), Q: s.g.Columns(r, r+s.w)}
+			s.batch.V[at] = kernels.Pivot{P: s.v.Columns(l, l+s.w), Q: s.v.Columns(r, r+s.w)}
+			at++
+		}
+	}
+}
+
+// xor is the reverse of the row-cyclic strategy of an order 2ᵏ: p-step j = order−1 … 1 pairs i with i⊕j.
+func xor(order int) *kernels.Schedule {
+	s := &kernels.Schedule{Order: order}
+	for j := order - 1; j > 0; j-- {
+		for i := range order {
+			if i < i^j {
+				s.Pairs = append(s.Pairs, int32(i), int32(i^j))
+			}
+		}
+	}
+	return s
+}
+
+// BenchmarkStep times the primitives of the first p-steps of an n×n matrix with V, by events, as milliseconds a step and as TFLOP/s: a Gram
+// matrix is m·k² operations, a product with G and V 4·m·k². Run it with -test.benchtime 20x or so.
+func BenchmarkStep(b *testing.B) {
+	for _, n := range []int{4096, 8192} {
+		for _, w := range []int{32, 64, 128} {
+			b.Run(fmt.Sprintf("n=%d/w=%d", n, w), func(b *testing.B) {
+				d := mustOpen(b, 0)
+				s := newSquare(b, d, n, w)
+				seconds := make([]float64, len(phases))
+				if 2*w > d.order() {
+					s.perturb(b)
+				}
+				s.choose(n/w - 1)
+				s.run(b, make([]float64, len(phases)))
+				steps := 0
+				for b.Loop() {
+					steps++
+					s.choose(n/w - 1 - steps%(n/w-1))
+					s.run(b, seconds)
+				}
+				for i, name := range phases {
+					b.ReportMetric(seconds[i]/float64(steps)*1e3, name+"-ms")
+				}
+				k, m := float64(2*w), float64(n)
+				problems := float64(n / w / 2)
+				b.ReportMetric(problems*m*k*k/(seconds[0]/float64(steps))/1e12, "gram-TFLOP/s")
+				b.ReportMetric(problems*4*m*k*k/(seconds[4]/float64(steps))/1e12, "multiply-TFLOP/s")
+			})
+		}
+	}
+}
+
+// BenchmarkQR times the primitive QR with every problem, and with one problem, broken.
+func BenchmarkQR(b *testing.B) {
+	for _, broken := range []int{1, 64} {
+		b.Run(fmt.Sprintf("n=8192/w=64/broken=%d", broken), func(b *testing.B) {
+			d := mustOpen(b, 0)
+			s := newSquare(b, d, 8192, 64)
+			s.choose(127)
+			var seconds float64
+			for b.Loop() {
+				for i := range broken {
+					s.batch.Tally[i].Broken = 1
+				}
+				from := d.mark(b)
+				must(b, d.QR(&s.batch))
+				to := d.mark(b)
+				must(b, d.Sync())
+				seconds += d.between(b, from, to)
+			}
+			b.ReportMetric(seconds/float64(b.N)*1e3, "qr-ms")
+		})
+	}
+}
+
+// BenchmarkSVD runs the block-oriented method with V on a Gaussian matrix until a sweep has no proper rotation. It reports the seconds of the whole, those of
+// each primitive (by events), the sweeps, and the departures from orthogonality ‖UᵀU − I‖_F/(n·2⁻⁵²) and the same of V.
+func BenchmarkSVD(b *testing.B) {
+	for _, n := range []int{1024, 2048, 4096, 8192} {
+		for _, w := range []int{32, 64} {
+			b.Run(fmt.Sprintf("n=%d/w=%d", n, w), func(b *testing.B) {
+				d := mustOpen(b, 0)
+				s := newSquare(b, d, n, w)
+				seconds := make([]float64, len(phases))
+				var wall float64
+				var sweeps int
+				for b.Loop() {
+					s.fill(b)
+					start := time.Now()
+					sweeps = s.solve(b, seconds)
+					wall += time.Since(start).Seconds()
+				}
+				b.ReportMetric(wall/float64(b.N), "s")
+				for i, name := range phases {
+					b.ReportMetric(seconds[i]/float64(b.N), name+"-s")
+				}
+				b.ReportMetric(float64(sweeps), "sweeps")
+				b.ReportMetric(s.departure(b, s.g), "orthU")
+				b.ReportMetric(s.departure(b, s.v), "orthV")
+			})
+		}
+	}
+}
+
+// solve runs sweeps until one has no proper rotation, and returns their number.
+func (s *square) solve(b *testing.B, seconds []float64) (sweeps int) {
+	for proper := int64(1); proper > 0; sweeps++ {
+		if sweeps == 30 {
+			b.Fatalf("%d proper rotations in sweep 30", proper)
+		}
+		proper = 0
+		for j := s.n/s.w - 1; j > 0; j-- {
+			s.choose(j)
+			s.run(b, seconds)
+			for _, t := range s.batch.Tally {
+				proper += t.Proper
+			}
+		}
+	}
+	return sweeps
+}
+
+// departure returns ‖XᵀX − I‖_F/(n·2⁻⁵²) for a panel whose columns are normalised before.
+func (s *square) departure(b *testing.B, x kernels.Panel) float64 {
+	n := s.n
+	r := s.panel(b, n, n)
+	one := &kernels.Batch{G: []kernels.Pivot{{P: x.Columns(0, n/2), Q: x.Columns(n/2, n)}}, R: []kernels.Panel{r}}
+	must(b, s.d.Gram(one))
+	h := download(b, s.d, r)
+	var sum float64
+	for j := range n {
+		for i := range j {
+			c := h[i+j*n] / math.Sqrt(h[i+i*n]) / math.Sqrt(h[j+j*n])
+			sum += 2 * c * c
+		}
+		if x == s.v {
+			sum += (h[j+j*n] - 1) * (h[j+j*n] - 1)
+		}
+	}
+	return math.Sqrt(sum) / (float64(n) * 0x1p-52)
+}

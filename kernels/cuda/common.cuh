@@ -1,0 +1,56 @@
+// What all kernels share: the description of a pivot problem, and sums over a warp.
+// All matrices are column-major; sizes and leading dimensions are in elements.
+#pragma once
+
+typedef long long i64;
+typedef unsigned long long u64;
+
+constexpr double EPSILON = 0x1p-53;
+
+// kernels.Tally
+struct Tally {
+	i64 rotations, proper, changed, broken;
+};
+
+// A pivot block-pair [P Q] of m rows, P of np columns.
+struct Pivot {
+	double *p, *q;
+	i64 m, np, ldp, ldq;
+};
+
+// A pivot problem of order k, laid out as `problem` in batch.go. What a primitive does not use may be 0.
+struct Problem {
+	Pivot g, v;
+	double *r, *t; // k×k
+	i64 ldr, ldt, k;
+	i64 chunk; // rows of g that one block of the Gram kernel sums
+	double tol; // c(ε)
+	Tally *tally;
+};
+
+// column returns the address of column j of [P Q].
+__device__ inline double *column(const Pivot &g, i64 j)
+{
+	return j < g.np ? g.p + j * g.ldp : g.q + (j - g.np) * g.ldq;
+}
+
+// even tells whether columns from p on, ld apart, lie at multiples of 16 bytes.
+__device__ inline bool even(const double *p, i64 ld) { return ((u64)p & 15) == 0 && (ld & 1) == 0; }
+
+// warp_sum returns the sum over the lanes, the same bits on all of them: lanes i and i⊕16, ⊕8, … are added.
+__device__ inline double warp_sum(double x)
+{
+	for (int distance = 16; distance > 0; distance /= 2)
+		x += __shfl_xor_sync(0xffffffff, x, distance);
+	return x;
+}
+
+__device__ inline double warp_max(double x)
+{
+	for (int distance = 16; distance > 0; distance /= 2)
+		x = fmax(x, __shfl_xor_sync(0xffffffff, x, distance));
+	return x;
+}
+
+// exponent returns e with 2ᵉ⁻¹ ≤ x < 2ᵉ, or 0 if x is 0 or not finite.
+__device__ inline int exponent(double x) { return x > 0 && x < 1.0 / 0.0 ? ilogb(x) + 1 : 0; }

@@ -1,0 +1,323 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"jmpi/kernels"
+	"jmpi/kernels/kerneltest"
+)
+
+// mustOpen opens a GPU, or skips the test where there are not so many.
+func mustOpen(t testing.TB, index int) *device {
+	t.Helper()
+	count, err := Devices()
+	if err != nil {
+		t.Skipf("no GPU: %v", err)
+	}
+	if count <= index {
+		t.Skipf("no GPU %d: this process sees %d", index, count)
+	}
+	b, err := Open(index)
+	must(t, err)
+	t.Cleanup(func() { must(t, b.Close()) })
+	return b.(*device)
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestPrimitives(t *testing.T) {
+	d := mustOpen(t, 0)
+	t.Logf("%+v, %+v", d.Describe(), d.Limits())
+	kerneltest.All(t, d)
+}
+
+// TestLittleSharedMemory runs the kernels that serve GPUs with less shared memory for a block.
+func TestLittleSharedMemory(t *testing.T) {
+	d := mustOpen(t, 0)
+	d.shared = min(d.shared, 99<<10)
+	for _, body := range []struct {
+		name string
+		run  func(*testing.T, kernels.Backend)
+	}{
+		{"Gram", kerneltest.Gram}, {"Cholesky", kerneltest.Cholesky}, {"QR", kerneltest.QR}, {"Multiply", kerneltest.Multiply},
+		{"Jacobi", kerneltest.Jacobi}, {"JacobiSweep", kerneltest.JacobiSweep},
+	} {
+		t.Run(body.name, func(t *testing.T) { body.run(t, d) })
+	}
+}
+
+func TestOpenRefuses(t *testing.T) {
+	if _, err := Open(-1); err == nil {
+		t.Error("Open(-1) succeeded")
+	}
+	if _, err := Open(1000); err == nil {
+		t.Error("Open(1000) succeeded")
+	}
+}
+
+// shape is the shape of a pivot: m×(p+q).
+type shape struct{ m, p, q int }
+
+// pivots are a batch with carried V on a device.
+type pivots struct {
+	d      *device
+	batch  kernels.Batch
+	option kernels.JacobiOptions
+}
+
+// newPivots fills pivots of the given shapes, of that order at most, with numbers that depend on the shape alone.
+func newPivots(t testing.TB, d *device, order int, shapes []shape) *pivots {
+	t.Helper()
+	p := &pivots{d: d}
+	for _, s := range shapes {
+		k := s.p + s.q
+		g, v := p.panel(t, s.m, k), p.panel(t, k, k)
+		must(t, d.Write(g, normal(s.m, k), max(s.m, 1)))
+		must(t, d.Identity(v, 0))
+		p.batch.G = append(p.batch.G, kernels.Pivot{P: g.Columns(0, s.p), Q: g.Columns(s.p, k)})
+		p.batch.V = append(p.batch.V, kernels.Pivot{P: v.Columns(0, s.p), Q: v.Columns(s.p, k)})
+		p.batch.R = append(p.batch.R, p.panel(t, k, k))
+		p.batch.T = append(p.batch.T, p.panel(t, k, k))
+	}
+	p.batch.Tally = make([]kernels.Tally, len(shapes))
+	p.option = kernels.JacobiOptions{Schedule: roundRobin(order + order%2), MaxSweeps: 1}
+	return p
+}
+
+// normal returns an m×n matrix of normally distributed numbers.
+func normal(m, n int) []float64 {
+	rnd := rand.New(rand.NewPCG(uint64(m), uint64(n)))
+	x := make([]float64, m*n)
+	for i := range x {
+		x[i] = rnd.NormFloat64()
+	}
+	return x
+}
+
+// panel allocates a panel that is freed with the test.
+func (p *pivots) panel(t testing.TB, m, n int) kernels.Panel {
+	t.Helper()
+	a := kernels.Panel{M: m, N: n, Ld: ceil(m, alignment) * alignment}
+	data, err := p.d.Alloc(a.Bytes())
+	must(t, err)
+	t.Cleanup(func() { must(t, p.d.Free(data)) })
+	a.Data = data
+	return a
+}
+
+// download returns a panel's elements.
+func download(t testing.TB, d *device, a kernels.Panel) []float64 {
+	t.Helper()
+	x := make([]float64, a.M*a.N)
+	must(t, d.Read(x, max(a.M, 1), a))
+	return x
+}
+
+// step does one step of the method and returns all that it has computed, one slice a problem.
+func step(t testing.TB, d *device, shapes []shape) [][]float64 {
+	t.Helper()
+	p := newPivots(t, d, pointwiseOrder, shapes)
+	b := &p.batch
+	must(t, d.Gram(b))
+	must(t, d.Cholesky(b))
+	must(t, d.Sync())
+	for i := range b.Tally {
+		b.Tally[i].Broken = int64(b.R[i].N % 2) // some factors from QR
+	}
+	must(t, d.QR(b))
+	must(t, d.Jacobi(b, p.option))
+	must(t, d.Multiply(b))
+	must(t, d.Sync())
+	var out [][]float64
+	for i := range b.G {
+		tally := b.Tally[i]
+		x := []float64{float64(tally.Rotations), float64(tally.Proper), float64(tally.Changed), float64(tally.Broken)}
+		for _, a := range []kernels.Panel{b.G[i].P, b.G[i].Q, b.V[i].P, b.V[i].Q, b.R[i], b.T[i]} {
+			x = append(x, download(t, d, a)...)
+		}
+		out = append(out, x)
+	}
+	return out
+}
+
+func same(t *testing.T, what string, got, want [][]float64) {
+	t.Helper()
+	for i := range want {
+		for j := range want[i] {
+			if math.Float64bits(got[i][j]) != math.Float64bits(want[i][j]) {
+				t.Fatalf("%s: problem %d, number %d is %v, want %v", what, i, j, got[i][j], want[i][j])
+			}
+		}
+	}
+}
+
+// TestSameBits compares a step of several pivots bit by bit: from run to run, and for each problem alone instead of all in one batch.
+func TestSameBits(t *testing.T) {
+	d := mustOpen(t, 0)
+	shapes := []shape{{300, 16, 16}, {1500, 17, 16}, {40, 30, 31}, {700, 1, 0}, {5000, 64, 64}, {900, 50, 51}, {2100, 8, 8}}
+	want := step(t, d, shapes)
+	for run := range 3 {
+		same(t, fmt.Sprint("run ", run), step(t, d, shapes), want)
+	}
+	for i := range shapes {
+		same(t, fmt.Sprint("problem ", i, " alone"), step(t, d, shapes[i:i+1]), want[i:i+1])
+	}
+}
+
+// TestLarge tests Gram, Cholesky, QR and Multiply for orders beyond that of one block of threads: RᵀR = [P Q]ᵀ[P Q], and [P Q]·R.
+func TestLarge(t *testing.T) {
+	d := mustOpen(t, 0)
+	for _, s := range []shape{{700, 100, 101}, {900, 128, 128}, {1000, 200, 188}} {
+		for _, broken := range []int64{0, 1} {
+			t.Run(fmt.Sprint(s, broken), func(t *testing.T) { large(t, d, s, broken) })
+		}
+	}
+}
+
+func large(t *testing.T, d *device, s shape, broken int64) {
+	p := newPivots(t, d, 2, []shape{s})
+	b, m, k := &p.batch, s.m, s.p+s.q
+	a := append(download(t, d, b.G[0].P), download(t, d, b.G[0].Q)...)
+	must(t, d.Gram(b))
+	must(t, d.Cholesky(b))
+	must(t, d.Sync())
+	if b.Tally[0].Broken != 0 {
+		t.Fatal("Cholesky broke down")
+	}
+	b.Tally[0].Broken = broken
+	if err := d.QR(b); errors.Is(err, ErrMissing) {
+		t.Skipf("QR of large factors not tested: %v", err)
+	} else {
+		must(t, err)
+	}
+	r := download(t, d, b.R[0])
+	for j := range k {
+		for i := range k {
+			if i > j && r[i+j*k] != 0 {
+				t.Fatalf("r(%d,%d) = %g", i, j, r[i+j*k])
+			}
+			got, want := dot(r[i*k:(i+1)*k], r[j*k:(j+1)*k]), dot(a[i*m:(i+1)*m], a[j*m:(j+1)*m])
+			if math.Abs(got-want) > 8*float64(m+k)*kernels.Epsilon*float64(m) {
+				t.Fatalf("RᵀR(%d,%d) = %g, want %g", i, j, got, want)
+			}
+		}
+	}
+	b.V = nil
+	b.Tally[0].Changed = 1
+	must(t, d.Copy(b.T[0], b.R[0]))
+	must(t, d.Multiply(b))
+	c := append(download(t, d, b.G[0].P), download(t, d, b.G[0].Q)...)
+	for j := 0; j < k; j += 7 {
+		for i := range m {
+			var want, bound float64
+			for l := range j + 1 {
+				want += a[i+l*m] * r[l+j*k]
+				bound += math.Abs(a[i+l*m] * r[l+j*k])
+			}
+			if math.Abs(c[i+j*m]-want) > 2*float64(k)*kernels.Epsilon*bound {
+				t.Fatalf("A·T(%d,%d) = %g, want %g", i, j, c[i+j*m], want)
+			}
+		}
+	}
+}
+
+func dot(x, y []float64) (s float64) {
+	for i := range x {
+		s += x[i] * y[i]
+	}
+	return s
+}
+
+// TestBeside runs copies through the host from several goroutines beside the primitives.
+func TestBeside(t *testing.T) {
+	d := mustOpen(t, 0)
+	p := newPivots(t, d, pointwiseOrder, []shape{{2000, 64, 64}})
+	const words, copies = 1 << 16, 8
+	done := make(chan error, copies)
+	for c := range copies {
+		go func() { done <- roundTrip(d, words, float64(c)) }()
+	}
+	for range 20 {
+		must(t, d.Gram(&p.batch))
+		must(t, d.Cholesky(&p.batch))
+		must(t, d.QR(&p.batch))
+		must(t, d.Jacobi(&p.batch, p.option))
+		must(t, d.Multiply(&p.batch))
+	}
+	for range copies {
+		must(t, <-done)
+	}
+	must(t, d.Sync())
+	if tally := p.batch.Tally[0]; tally.Proper != 0 || tally.Broken != 0 {
+		t.Errorf("after 20 steps: tally %+v", tally)
+	}
+}
+
+// roundTrip stores numbers on the device and fetches them back.
+func roundTrip(d *device, words int, first float64) error {
+	bytes := int64(words * kernels.WordBytes)
+	host, err := d.AllocHost(bytes)
+	if err != nil {
+		return err
+	}
+	there, err := d.Alloc(bytes)
+	if err != nil {
+		return err
+	}
+	x := structs[float64](host, words)
+	for i := range x {
+		x[i] = first + float64(i)
+	}
+	if err := d.Store(there, host, bytes); err != nil {
+		return err
+	}
+	clear(x)
+	if err := d.Fetch(host, there, bytes); err != nil {
+		return err
+	}
+	for i := range x {
+		if x[i] != first+float64(i) {
+			return fmt.Errorf("word %d came back as %g", i, x[i])
+		}
+	}
+	return errors.Join(d.FreeHost(host), d.Free(there))
+}
+
+// TestPeer copies between two GPUs.
+func TestPeer(t *testing.T) {
+	a, b := mustOpen(t, 0), mustOpen(t, 1)
+	p, q := newPivots(t, a, 2, []shape{{1000, 30, 1}}), newPivots(t, b, 2, []shape{{999, 30, 1}})
+	from, to := p.batch.G[0].P, q.batch.G[0].P
+	must(t, b.Copy(to, from.Rows(1, 1000)))
+	x, y := download(t, a, from), download(t, b, to)
+	for j := range 30 {
+		for i := range 999 {
+			if y[i+999*j] != x[i+1+1000*j] {
+				t.Fatalf("element (%d,%d) is %g, want %g", i, j, y[i+999*j], x[i+1+1000*j])
+			}
+		}
+	}
+}
+
+func roundRobin(order int) *kernels.Schedule {
+	s := &kernels.Schedule{Order: order}
+	for step := range order - 1 {
+		for i := range order / 2 {
+			p, q := order-1, step
+			if i > 0 {
+				p, q = (step+i)%(order-1), (step-i+order-1)%(order-1)
+			}
+			s.Pairs = append(s.Pairs, int32(min(p, q)), int32(max(p, q)))
+		}
+	}
+	return s
+}

@@ -1,0 +1,253 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"sync"
+	"unsafe"
+
+	"jmpi/kernels"
+)
+
+const (
+	pointwiseOrder = 128 // of a factor whose R fits into the shared memory of one block of threads
+	smallOrder     = 64  // where less shared memory is to be had
+	alignment      = 16  // of columns, in elements: a line of the cache
+	oldestMajor    = 7   // compute capability
+)
+
+// device implements kernels.Backend. Primitives are queued on one stream, in the order of the calls.
+type device struct {
+	*driver
+	index   int
+	handle  uintptr // CUdevice
+	context uintptr
+	stream  uintptr
+	kernels map[string]*kernel
+	modules []uintptr
+	call    launchCall
+
+	name, uuid, architecture, compiler string
+
+	bytes      int64 // of memory
+	processors int   // multiprocessors
+	shared     int   // bytes of shared memory that a block can have
+	stages     int   // chunks that the products hold in it (tile.cuh)
+
+	memory   memory
+	movers   movers
+	queue    queue
+	scratch  scratch
+	schedule schedule
+	epoch    epoch
+	solver   solver
+}
+
+// opened are the devices of this process, which give each other access to their memory.
+var opened struct {
+	sync.Mutex
+	devices map[*device]bool
+}
+
+// Open opens GPU index, 0 ≤ index < Devices(), and compiles the kernels for it if they are not in the cache. It fails with ErrMissing
+// where the driver or NVRTC are not installed. A GPU may be opened more than once.
+func Open(index int) (kernels.Backend, error) {
+	api, err := loadDriver()
+	if err != nil {
+		return nil, err
+	}
+	count, err := Devices()
+	if err != nil {
+		return nil, err
+	}
+	if index < 0 || index >= count {
+		return nil, fmt.Errorf("cuda: there is no GPU %d: this process sees %d", index, count)
+	}
+	d := &device{driver: api, index: index}
+	if err := d.open(); err != nil {
+		return nil, fmt.Errorf("cuda: GPU %d: %w", index, errors.Join(err, d.Close()))
+	}
+	return d, nil
+}
+
+func (d *device) open() error {
+	if err := d.describe(); err != nil {
+		return err
+	}
+	code, err := build(d.architecture, cached)
+	if err != nil {
+		return err
+	}
+	if err := d.check("cuDevicePrimaryCtxRetain", invoke(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), d.handle)); err != nil {
+		return err
+	}
+	if err := d.enter(); err != nil {
+		return err
+	}
+	defer d.leave()
+	if err := d.check("cuStreamCreate", invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&d.stream)), streamNonBlocking)); err != nil {
+		return err
+	}
+	if err := d.loadKernels(code); err != nil {
+		return err
+	}
+	if err := d.queue.open(d); err != nil {
+		return err
+	}
+	if err := d.epoch.open(d); err != nil {
+		return err
+	}
+	return d.befriend()
+}
+
+// describe asks the driver what the device is.
+func (d *device) describe() error {
+	var device, major, minor, processors, shared int32
+	if err := d.check("cuDeviceGet", invoke(d.cuDeviceGet, uintptr(unsafe.Pointer(&device)), uintptr(d.index))); err != nil {
+		return err
+	}
+	d.handle = uintptr(device)
+	var name [256]byte
+	var uuid [16]byte
+	for _, x := range []struct {
+		value     *int32
+		attribute uintptr
+	}{{&major, attributeMajor}, {&minor, attributeMinor}, {&processors, attributeProcessors}, {&shared, attributeSharedOptin}} {
+		if err := d.check("cuDeviceGetAttribute", invoke(d.cuDeviceGetAttribute, uintptr(unsafe.Pointer(x.value)), x.attribute, d.handle)); err != nil {
+			return err
+		}
+	}
+	if err := errors.Join(
+		d.check("cuDeviceGetName", invoke(d.cuDeviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)), d.handle)),
+		d.check("cuDeviceGetUuid", invoke(d.cuDeviceGetUuid, uintptr(unsafe.Pointer(&uuid)), d.handle)),
+		d.check("cuDeviceTotalMem", invoke(d.cuDeviceTotalMem, uintptr(unsafe.Pointer(&d.bytes)), d.handle)),
+	); err != nil {
+		return err
+	}
+	text, _, _ := strings.Cut(string(name[:]), "\x00")
+	d.name, d.processors, d.shared = text, int(processors), int(shared)
+	d.uuid = fmt.Sprintf("GPU-%x-%x-%x-%x-%x", uuid[:4], uuid[4:6], uuid[6:8], uuid[8:10], uuid[10:])
+	if major < oldestMajor {
+		return fmt.Errorf("%s has compute capability %d.%d, %d.0 is the least that will do", d.name, major, minor, oldestMajor)
+	}
+	d.architecture = fmt.Sprintf("sm_%d%d", major, minor)
+	d.stages = 3
+	if major < 8 {
+		d.stages = 1
+	}
+	return nil
+}
+
+// befriend lets this device and the others of this process reach each other's memory, where the hardware can; elsewhere
+// copies between them go through the host.
+func (d *device) befriend() error {
+	opened.Lock()
+	defer opened.Unlock()
+	for other := range opened.devices {
+		for _, pair := range [][2]*device{{d, other}, {other, d}} {
+			if err := pair[0].reach(pair[1]); err != nil {
+				return err
+			}
+		}
+	}
+	if opened.devices == nil {
+		opened.devices = map[*device]bool{}
+	}
+	opened.devices[d] = true
+	return d.check("cuCtxSetCurrent", invoke(d.cuCtxSetCurrent, d.context))
+}
+
+func (d *device) reach(other *device) error {
+	var can int32
+	if d.handle == other.handle {
+		return nil
+	}
+	err := d.check("cuDeviceCanAccessPeer", invoke(d.cuDeviceCanAccessPeer, uintptr(unsafe.Pointer(&can)), d.handle, other.handle))
+	if err != nil || can == 0 {
+		return err
+	}
+	if err := d.check("cuCtxSetCurrent", invoke(d.cuCtxSetCurrent, d.context)); err != nil {
+		return err
+	}
+	err = d.check("cuCtxEnablePeerAccess", invoke(d.cuCtxEnablePeerAccess, other.context, 0))
+	if status(err) == statusPeerEnabled {
+		return nil
+	}
+	return err
+}
+
+// enter binds the goroutine to its thread, and the thread to the device's context, until leave.
+func (d *device) enter() error {
+	runtime.LockOSThread()
+	if err := d.check("cuCtxSetCurrent", invoke(d.cuCtxSetCurrent, d.context)); err != nil {
+		runtime.UnlockOSThread()
+		return err
+	}
+	return nil
+}
+
+func (d *device) leave() { runtime.UnlockOSThread() }
+
+// Attach makes the device current for libraries that the calling thread calls. The goroutine should be locked to its thread.
+func (d *device) Attach() error {
+	if err := d.check("cuCtxSetCurrent", invoke(d.cuCtxSetCurrent, d.context)); err != nil {
+		return fmt.Errorf("cuda: Attach: %w", err)
+	}
+	return nil
+}
+
+func (d *device) Describe() kernels.Description {
+	return kernels.Description{
+		Kind:    "cuda",
+		Name:    d.name,
+		UUID:    d.uuid,
+		Threads: 1,
+		Memory:  d.bytes,
+		Library: fmt.Sprintf("CUDA driver %d.%d, NVRTC %s, %s", d.version/1000, d.version%1000/10, d.compiler, d.architecture),
+	}
+}
+
+// order is the largest order of a factor that one block of threads can have in its shared memory.
+func (d *device) order() int {
+	if d.shared >= pointwiseOrder*(pointwiseOrder+2)*kernels.WordBytes {
+		return pointwiseOrder
+	}
+	return smallOrder
+}
+
+// Limits prefers pivots of the largest order that Jacobi takes.
+func (d *device) Limits() kernels.Limits {
+	return kernels.Limits{PointwiseOrder: d.order(), Width: d.order() / 2, Align: alignment}
+}
+
+// Close waits for the device and gives everything back, its memory included.
+func (d *device) Close() error {
+	if d.context == 0 {
+		return nil
+	}
+	opened.Lock()
+	delete(opened.devices, d)
+	opened.Unlock()
+	err := d.enter()
+	if err == nil {
+		defer d.leave()
+		if d.stream != 0 {
+			err = d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, d.stream))
+		}
+		err = errors.Join(err, d.solver.close(), d.movers.close(d), d.queue.close(d), d.scratch.close(d), d.epoch.close(d), d.memory.close(d))
+		for _, m := range d.modules {
+			err = errors.Join(err, d.check("cuModuleUnload", invoke(d.cuModuleUnload, m)))
+		}
+		if d.stream != 0 {
+			err = errors.Join(err, d.check("cuStreamDestroy", invoke(d.cuStreamDestroy, d.stream)))
+		}
+	}
+	err = errors.Join(err, d.check("cuDevicePrimaryCtxRelease", invoke(d.cuDevicePrimaryCtxRelease, d.handle)))
+	d.context = 0
+	if err != nil {
+		return fmt.Errorf("cuda: Close: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,201 @@
+// Gram matrices, [Nov15, Alg. 4.1]: XᵀX for matrices X of many rows, as a sum over chunks of rows. One kernel forms the sums of
+// the chunks, another adds them in order. Each element of the result is one sequence of operations that depends
+// on its two columns and the number of rows alone.
+
+#include "tile.cuh"
+
+// What is formed, and from what.
+enum Purpose {
+	PIVOT,    // R ← [P Q]ᵀ[P Q]
+	DEPARTURE, // E ← (I − TᵀT)/2 for the problems with Changed ≠ 0
+	UPDATE,   // the rest of R ← the rest of R − XᵀX with X the rows j0 ≤ j < j1 of R right of column j1 (Cholesky)
+};
+
+// The matrix X, and how its rows are cut.
+struct Factor {
+	Pivot x;
+	i64 k, chunk;
+	bool close; // D = X − I is taken instead of X, which has k ≤ 128 columns and one chunk
+	bool skip;
+};
+
+__device__ inline Factor factor(const Problem &b, int purpose, i64 j0, i64 j1, const i64 *close)
+{
+	switch (purpose) {
+	case PIVOT:
+		return {b.g, b.k, b.chunk, false, false};
+	case DEPARTURE:
+		return {{b.t, b.t, b.k, b.k, b.ldt, b.ldt}, b.k, b.k, *close != 0, b.tally->changed == 0};
+	}
+	const i64 rest = b.k > j1 ? b.k - j1 : 0;
+	double *x = b.r + j0 + j1 * b.ldr;
+	return {{x, x, j1 - j0, rest, b.ldr, b.ldr}, rest, j1 - j0, false, b.tally->broken != 0 || rest == 0};
+}
+
+// triangle returns the column of entry i of an upper triangle that is numbered column by column.
+__device__ inline int triangle(int i)
+{
+	int column = 0;
+	while ((column + 1) * (column + 2) / 2 <= i)
+		column++;
+	return column;
+}
+
+// gram_tile forms the TILE×TILE tile of XᵀX at block-row I and block-column J, summed over one chunk of rows. The tiles
+// with I = J need one set of columns, and a warp for each 32×32 tile of the upper triangle; the others two sets and all warps.
+template <int TILE, bool DIAGONAL>
+__device__ inline void gram_tile(const Problem *problems, double *partial, i64 tiles, i64 chunks, int purpose, i64 j0, i64 j1,
+				 const i64 *close)
+{
+	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE, THREADS = 32 * WARPS;
+	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE;
+	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_INNER
+	__shared__ const double *address[COLUMNS];	 // of the chunk of the tile's columns, 0 beyond the last column of X
+
+	const int thread = threadIdx.x, warp = thread / 32;
+	const int J = DIAGONAL ? blockIdx.x : triangle(blockIdx.x) + 1, I = DIAGONAL ? J : blockIdx.x - J * (J - 1) / 2;
+	const int wj = DIAGONAL ? triangle(warp) : warp / SIDE, wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % SIDE;
+	const Factor f = factor(problems[blockIdx.z], purpose, j0, j1, close + blockIdx.z);
+	const i64 first = blockIdx.y * f.chunk;
+	const int rows = (int)(f.x.m < first + f.chunk ? f.x.m - first : f.chunk), k = (int)f.k;
+	if (f.skip || rows <= 0 || J * TILE >= k)
+		return;
+	for (int i = thread; i < COLUMNS; i += THREADS) {
+		const int j = i < TILE ? I * TILE + i : J * TILE + i - TILE;
+		address[i] = j < k ? column(f.x, j) + first : 0;
+	}
+	__syncthreads();
+
+	const bool aligned = even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq), close_to_identity = f.close;
+	const double *const anywhere = f.x.p;
+	auto load = [&](int chunk, int stage) {
+		double *to = shared + stage * COLUMNS * LD_INNER;
+#pragma unroll 2
+		for (int i = thread; i < COLUMNS * CHUNK / 2; i += THREADS) {
+			const int c = i / (CHUNK / 2), r = i % (CHUNK / 2) * 2, row = chunk * CHUNK + r;
+			const double *from = address[c];
+			const int n = from ? clamp2(rows - row) : 0;
+			fetch2(to + c * LD_INNER + r, n ? from + row : anywhere, n, aligned);
+		}
+	};
+	auto arrived = [&](int chunk, int stage) {
+		if (!DIAGONAL || !close_to_identity)
+			return;
+		double *to = shared + stage * COLUMNS * LD_INNER;
+		for (int i = thread; i < COLUMNS * CHUNK / 2; i += THREADS) {
+			const int c = i / (CHUNK / 2), r = i % (CHUNK / 2) * 2, above = J * TILE + c - chunk * CHUNK - r;
+			if ((above == 0 || above == 1) && J * TILE + c < k)
+				to[c * LD_INNER + r + above] -= 1;
+		}
+	};
+	const bool idle = I * TILE + wi * 32 >= k || J * TILE + wj * 32 >= k;
+	Tile tile = {};
+	pipeline((rows + CHUNK - 1) / CHUNK, load, arrived, [&](int, int stage) {
+		if (idle)
+			return;
+		const double *left = shared + (stage * COLUMNS + wi * 32) * LD_INNER;
+		const double *right = shared + (stage * COLUMNS + (DIAGONAL ? 0 : TILE) + wj * 32) * LD_INNER;
+#pragma unroll
+		for (int l = 0; l < CHUNK; l += 4)
+			multiply_add(
+				tile, [=](int i, int inner) { return left[i * LD_INNER + l + inner]; },
+				[=](int inner, int j) { return right[j * LD_INNER + l + inner]; });
+	});
+	if (idle)
+		return;
+	double *out = partial + ((blockIdx.z * tiles + J * (J + 1) / 2 + I) * chunks + blockIdx.y) * (TILE * TILE);
+	each(tile, [=](int i, int j, double x) { out[wi * 32 + i + (wj * 32 + j) * TILE] = x; });
+}
+
+// gram_add adds the sums of the chunks of a problem, in order, and puts the result where it belongs, both triangles.
+// A block does the 32×32 elements at block-row I ≤ J, block-column J, and their mirror image.
+template <int TILE>
+__device__ inline void gram_add(const Problem *problems, const double *partial, i64 tiles, i64 chunks, int purpose, i64 j0, i64 j1,
+				const i64 *close, double *departures, i64 lde)
+{
+	__shared__ double mirror[32][33];
+	const Problem &b = problems[blockIdx.y];
+	const Factor f = factor(b, purpose, j0, j1, close + blockIdx.y);
+	const int J = triangle(blockIdx.x), I = blockIdx.x - J * (J + 1) / 2;
+	if (f.skip || J * 32 >= f.k)
+		return;
+	const int TI = I * 32 / TILE, TJ = J * 32 / TILE;
+	const double *from = partial + (blockIdx.y * tiles + TJ * (TJ + 1) / 2 + TI) * chunks * (TILE * TILE) +
+			     I * 32 % TILE + J * 32 % TILE * TILE;
+	const i64 n = (f.x.m + f.chunk - 1) / f.chunk;
+
+	double *out = b.r;
+	i64 ld = b.ldr;
+	if (purpose == DEPARTURE)
+		out = departures + blockIdx.y * lde * lde, ld = lde;
+	if (purpose == UPDATE)
+		out = b.r + j1 * (b.ldr + 1);
+	const int x = threadIdx.x % 32;
+	auto put = [&](i64 i, i64 j, double h) {
+		if (i >= f.k || j >= f.k)
+			return;
+		if (purpose == DEPARTURE) {
+			double own = -(double)(i == j);
+			if (f.close)
+				own = i == j ? 2 * (b.t[i + i * b.ldt] - 1) : b.t[i + j * b.ldt] + b.t[j + i * b.ldt];
+			h = -0.5 * (h + own);
+		}
+		out[i + j * ld] = purpose == UPDATE ? out[i + j * ld] - h : h;
+	};
+	for (int y = threadIdx.x / 32; y < 32; y += 8) {
+		double h = 0;
+		for (i64 c = 0; c < n; c++)
+			h += from[c * TILE * TILE + x + y * TILE];
+		mirror[y][x] = h; // element (x,y)
+	}
+	__syncthreads();
+	for (int y = threadIdx.x / 32; y < 32; y += 8) {
+		// Within a block of the diagonal the upper triangle counts.
+		put(I * 32 + x, J * 32 + y, I == J && x > y ? mirror[x][y] : mirror[y][x]);
+		if (I != J)
+			put(J * 32 + x, I * 32 + y, mirror[x][y]);
+	}
+}
+
+// gram_diagonal_64, gram_diagonal_128: grid (⌈k/TILE⌉, chunks of rows, problems), block 96 or 320 threads: a block forms the
+// upper triangle of one tile of the diagonal. Shared bytes: 8·STAGES·TILE·LD_INNER.
+// gram_other_64, gram_other_128: grid (pairs of different block-columns, chunks, problems), block 128 or 512 threads: one tile beside
+// the diagonal. Shared bytes: 16·STAGES·TILE·LD_INNER. partial has tiles·chunks·TILE² elements for each problem; close and j0, j1 are used as
+// the purpose wants them.
+extern "C" __global__ void __launch_bounds__(96) gram_diagonal_64(const Problem *problems, double *partial, i64 tiles, i64 chunks,
+								  i64 purpose, i64 j0, i64 j1, const i64 *close)
+{
+	gram_tile<64, true>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
+}
+
+extern "C" __global__ void __launch_bounds__(320, 2) gram_diagonal_128(const Problem *problems, double *partial, i64 tiles, i64 chunks,
+								       i64 purpose, i64 j0, i64 j1, const i64 *close)
+{
+	gram_tile<128, true>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
+}
+
+extern "C" __global__ void __launch_bounds__(128) gram_other_64(const Problem *problems, double *partial, i64 tiles, i64 chunks,
+								i64 purpose, i64 j0, i64 j1, const i64 *close)
+{
+	gram_tile<64, false>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
+}
+
+extern "C" __global__ void __launch_bounds__(512, 1) gram_other_128(const Problem *problems, double *partial, i64 tiles, i64 chunks,
+								    i64 purpose, i64 j0, i64 j1, const i64 *close)
+{
+	gram_tile<128, false>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
+}
+
+// gram_add_64, gram_add_128: grid (32×32 blocks of the upper triangle, problems), block 256 threads. departures has lde² elements
+// for each problem.
+extern "C" __global__ void __launch_bounds__(256) gram_add_64(const Problem *problems, const double *partial, i64 tiles, i64 chunks,
+							      i64 purpose, i64 j0, i64 j1, const i64 *close, double *departures, i64 lde)
+{
+	gram_add<64>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close, departures, lde);
+}
+
+extern "C" __global__ void __launch_bounds__(256) gram_add_128(const Problem *problems, const double *partial, i64 tiles, i64 chunks,
+							       i64 purpose, i64 j0, i64 j1, const i64 *close, double *departures, i64 lde)
+{
+	gram_add<128>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close, departures, lde);
+}

@@ -1,0 +1,74 @@
+package cuda
+
+import "jmpi/kernels"
+
+const (
+	chunk       = 16 // CHUNK, PAD, ROWS of the .cu files
+	pad         = 4
+	productRows = 64
+
+	gramRows  = 256 // fewest rows of G that are worth a block of their own
+	gramParts = 8   // most blocks that share the rows of one tile
+	gramTiles = 256 // so many tiles need no more
+)
+
+// Purpose of gram.cu.
+const (
+	purposePivot = iota
+	purposeDeparture
+	purposeUpdate
+)
+
+func ceil(n, by int) int { return (n + by - 1) / by }
+
+// chunkRows returns the number of rows of an m×k pivot that are summed by themselves. It depends on nothing else, so
+// that the result does not depend on what is in the batch.
+func chunkRows(m, k int) int {
+	side := ceil(k, pointwiseOrder)
+	parts := max(1, min(gramParts, m/gramRows, gramTiles/max(1, side*(side+1)/2)))
+	return max(chunk, ceil(ceil(m, parts), chunk)*chunk)
+}
+
+func (d *device) Gram(b *kernels.Batch) error {
+	return d.primitive("Gram", b, needs{g: true, r: true}, false, func(s *batch) error {
+		chunks := 1
+		for _, p := range s.problems {
+			chunks = max(chunks, ceil(int(p.g.m), int(p.chunk)))
+		}
+		return d.gram(s, gramCall{purpose: purposePivot, order: s.order, chunks: chunks})
+	})
+}
+
+// gramCall says what the Gram kernels form.
+type gramCall struct {
+	purpose    int
+	order      int             // most columns
+	chunks     int             // of rows, the most
+	j0, j1     int             // purposeUpdate
+	close      kernels.Address // purposeDeparture: flags of the problems,
+	departures kernels.Address // and order² elements for each
+}
+
+// gram forms Gram matrices by tiles of 64 or 128 columns, the larger where there are so many and they fit into shared memory.
+func (d *device) gram(s *batch, c gramCall) error {
+	shared := func(tile, sets int) int { return d.stages * sets * tile * (chunk + pad) * kernels.WordBytes }
+	tile, suffix, diagonal, other := 64, "64", 96, 128
+	if c.order > 64 && shared(128, 2) < d.shared {
+		tile, suffix, diagonal, other = 128, "128", 320, 512
+	}
+	side := ceil(c.order, tile)
+	tiles := side * (side + 1) / 2
+	partial, err := d.need("Gram", int64(s.n())*int64(tiles)*int64(c.chunks)*int64(tile*tile)*kernels.WordBytes)
+	if err != nil {
+		return err
+	}
+	words := []uint64{s.at, word(partial), uint64(tiles), uint64(c.chunks), uint64(c.purpose), uint64(c.j0), uint64(c.j1), word(c.close)}
+	if err := d.launch("gram_diagonal_"+suffix, side, c.chunks, s.n(), diagonal, shared(tile, 1), words...); err != nil {
+		return err
+	}
+	if err := d.launch("gram_other_"+suffix, side*(side-1)/2, c.chunks, s.n(), other, shared(tile, 2), words...); err != nil {
+		return err
+	}
+	blocks := ceil(c.order, 32)
+	return d.launch("gram_add_"+suffix, blocks*(blocks+1)/2, s.n(), 1, 256, 0, append(words, word(c.departures), uint64(c.order))...)
+}

@@ -1,0 +1,326 @@
+// The pointwise one-sided Jacobi method on the factors of a batch, [Nov15, §4.3], for orders k ≤ 128.
+//
+// A launch runs one sweep. R lies in the shared memory of one block, the factor's. T, whose rows do not depend on each other, is worked on by
+// other blocks, each with some of its rows: the factor's block writes down the rotations of every p-step and publishes them every
+// WINDOW p-steps, and the others follow. Blocks take their roles in the order in which they start, factors first, so a
+// block that waits for a factor knows that it is running.
+
+#include "common.cuh"
+
+constexpr int LANES = 8;  // that share a pair of columns
+constexpr int WINDOW = 8; // p-steps between publications
+constexpr int TOP = 480;  // exponent that the largest element gets: its square is far from overflow, and columns down to 2⁻⁹⁹⁰ of the largest have squared norms in the normal range
+
+// What is kept of a problem between launches.
+struct State {
+	u64 progress;	  // epoch·2³² + p-steps published in the launch with that number
+	i64 shift;	  // R is multiplied by 2^shift in shared memory
+	i64 done;	  // the sweep that found nothing to rotate
+	double before[128]; // norms of the columns of the scaled R before the first sweep
+};
+
+constexpr i64 NEVER = 1ll << 62;
+
+// What a launch works on. pairs has a word p + 2¹⁶·q for every p-step and slot, pairs that are not there
+// have q = 2¹⁶−1; turns has a rotation for every problem, p-step and slot.
+struct Sweep {
+	const Problem *problems;
+	State *states;
+	double2 *turns;
+	const unsigned *pairs;
+	u64 *ticket;  // blocks that have started, in all launches
+	u64 tickets;  // of them before this launch
+	u64 epoch;    // number of this launch
+	i64 count;    // problems
+	i64 steps;    // p-steps
+	i64 slices;   // blocks that share the rows of a T
+	i64 number;   // of this sweep, from 0
+};
+
+// A rotation, as kernels.Rotation has it.
+struct Rotation {
+	double sin, tau;
+	bool rotate, proper, swap;
+};
+
+// rotation is kernels.NeedsRotation, Rotation and Diagonal, bit for bit.
+__device__ inline Rotation rotation(double hpp, double hqq, double hpq, double tol)
+{
+	const double np = sqrt(hpp), nq = sqrt(hqq), size = fabs(hpq);
+	Rotation r = {0, 0, false, false, hpp < hqq};
+	if (!(hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq))
+		return r;
+	const double cot2 = 0.5 * ((hqq - hpp) / hpq), a = fabs(cot2);
+	const double cot = a < 0x1p27 ? a + sqrt(__fma_rn(a, a, 1.0)) : a + a;
+	const double tan = copysign(1.0 / cot, cot2), s = sqrt(__fma_rn(tan, tan, 1.0));
+	r.sin = tan / s;
+	r.tau = tan / (1.0 + s);
+	r.rotate = true;
+	r.proper = __fma_rn(-r.sin, r.tau, 1.0) != 1.0 || size > 0x1p-26 * np * nq;
+	r.swap = __fma_rn(-tan, hpq, hpp) < __fma_rn(tan, hpq, hqq);
+	return r;
+}
+
+// turn applies kernels.Turn.Rotate to x and y.
+__device__ inline void turn(double sin, double tau, double &x, double &y)
+{
+	const double u = __fma_rn(tau, x, y), v = __fma_rn(-tau, y, x);
+	x = __fma_rn(-sin, u, x);
+	y = __fma_rn(sin, v, y);
+}
+
+// publish makes everything that the block wrote before its last barrier visible to who waits for this progress; await waits.
+__device__ inline void publish(u64 *progress, u64 value)
+{
+	asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(progress), "l"(value) : "memory");
+}
+
+__device__ inline void await(const u64 *progress, u64 value)
+{
+	for (;;) {
+		u64 now;
+		asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(progress) : "memory");
+		if (now >= value)
+			return;
+		__nanosleep(100);
+	}
+}
+
+// lanes_sum returns the sum over the lanes of a pair, the same bits on all.
+__device__ inline double lanes_sum(double x)
+{
+	for (int distance = LANES / 2; distance > 0; distance /= 2)
+		x += __shfl_xor_sync(0xffffffff, x, distance);
+	return x;
+}
+
+// load_factor copies R, scaled, to shared memory, columns of LD rows, zero beyond row k, and returns the shift. Before the first sweep it
+// chooses the shift and notes the norms of the columns.
+template <int LD, int THREADS>
+__device__ inline int load_factor(const Problem &b, State &state, double *r, i64 sweep)
+{
+	__shared__ double largest[THREADS / 32];
+	const int k = (int)b.k, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	int shift = (int)state.shift;
+	if (sweep == 0) {
+		double most = 0;
+		for (int j = warp; j < k; j += THREADS / 32)
+			for (int i = lane; i < k; i += 32)
+				most = fmax(most, fabs(b.r[i + j * b.ldr]));
+		most = warp_max(most);
+		if (lane == 0)
+			largest[warp] = most;
+		__syncthreads();
+		for (int w = 0; w < THREADS / 32; w++)
+			most = fmax(most, largest[w]);
+		shift = min(TOP - exponent(most), 1000);
+	}
+	const double scale = ldexp(1.0, shift);
+	for (int i = threadIdx.x; i < LD * k; i += THREADS) {
+		const int row = i % LD, col = i / LD;
+		r[i] = row < k ? scale * b.r[row + col * b.ldr] : 0;
+	}
+	__syncthreads();
+	if (sweep == 0)
+		for (int j = warp; j < k; j += THREADS / 32) {
+			double sum = 0;
+			for (int i = lane; i < k; i += 32)
+				sum = __fma_rn(r[i + j * LD], r[i + j * LD], sum);
+			sum = warp_sum(sum);
+			if (lane == 0)
+				state.before[j] = sqrt(sum);
+		}
+	return shift;
+}
+
+// factor_role runs the sweep on R. LANES lanes share a pair: lane l has rows 2l, 2l+1, 2l+16, … of its two columns, which it keeps in registers
+// from the dot products to the rotation.
+template <int V>
+__device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
+{
+	constexpr int LD = 16 * V, SLOTS = 8 * V, THREADS = 64 * V;
+	__shared__ int rotations, proper, changed;
+	const Problem &b = a.problems[problem];
+	State &state = a.states[problem];
+	if (a.number > 0 && state.done < a.number)
+		return;
+	const int k = (int)b.k, thread = threadIdx.x, slot = thread / LANES;
+	const double tol = b.tol;
+	if (thread == 0)
+		rotations = proper = changed = 0;
+	const int shift = load_factor<LD, THREADS>(b, state, r, a.number);
+	double2 *turns = a.turns + problem * a.steps * SLOTS;
+	const int steps = (int)a.steps;
+	int my_rotations = 0, my_proper = 0, my_changes = 0;
+	unsigned next = steps > 0 ? a.pairs[slot] : 0;
+	for (int step = 0; step < steps; step++) {
+		const int p = next & 0xffff, q = next >> 16;
+		const bool valid = q < k;
+		if (step + 1 < steps)
+			next = a.pairs[(step + 1) * SLOTS + slot];
+		double2 *x = (double2 *)(r + (valid ? p : 0) * LD) + thread % LANES, *y = (double2 *)(r + (valid ? q : 0) * LD) + thread % LANES;
+		double2 u[V], w[V], pp = {0, 0}, qq = {0, 0}, pq = {0, 0};
+#pragma unroll
+		for (int i = 0; i < V; i++) {
+			u[i] = x[i * LANES];
+			w[i] = y[i * LANES];
+		}
+#pragma unroll
+		for (int i = 0; i < V; i++) {
+			pp = {__fma_rn(u[i].x, u[i].x, pp.x), __fma_rn(u[i].y, u[i].y, pp.y)};
+			qq = {__fma_rn(w[i].x, w[i].x, qq.x), __fma_rn(w[i].y, w[i].y, qq.y)};
+			pq = {__fma_rn(u[i].x, w[i].x, pq.x), __fma_rn(u[i].y, w[i].y, pq.y)};
+		}
+		Rotation t = rotation(lanes_sum(pp.x + pp.y), lanes_sum(qq.x + qq.y), lanes_sum(pq.x + pq.y), tol);
+		if (!valid)
+			t = {0, 0, false, false, false};
+		if (t.rotate || t.swap) {
+			double2 *xd = t.swap ? y : x, *yd = t.swap ? x : y;
+#pragma unroll
+			for (int i = 0; i < V; i++) {
+				turn(t.sin, t.tau, u[i].x, w[i].x);
+				turn(t.sin, t.tau, u[i].y, w[i].y);
+				xd[i * LANES] = u[i];
+				yd[i * LANES] = w[i];
+			}
+		}
+		if (thread % LANES == 0) {
+			// sin φ and tan(φ/2) have the same sign, except here if the columns are swapped.
+			turns[step * SLOTS + slot] = {t.sin, t.swap ? -t.tau : t.tau};
+			my_rotations += t.rotate;
+			my_proper += t.proper;
+			my_changes |= t.rotate || t.swap;
+		}
+		__syncthreads();
+		if (thread == 0 && (step % WINDOW == WINDOW - 1 || step == steps - 1))
+			publish(&state.progress, a.epoch << 32 | (u64)(step + 1));
+	}
+	if (thread % LANES == 0 && my_changes) { // integers: the order does not matter
+		atomicAdd(&rotations, my_rotations);
+		atomicAdd(&proper, my_proper);
+		atomicOr(&changed, 1);
+	}
+	__syncthreads();
+	if (changed) {
+		const double scale = ldexp(1.0, -shift);
+		for (int i = thread; i < LD * k; i += THREADS) {
+			const int row = i % LD, col = i / LD;
+			if (row < k)
+				b.r[row + col * b.ldr] = scale * r[i];
+		}
+	}
+	if (thread == 0) {
+		b.tally->rotations += rotations;
+		b.tally->proper += proper;
+		b.tally->changed = changed | (a.number > 0 ? b.tally->changed : 0);
+		state.shift = shift;
+		state.done = rotations > 0 ? NEVER : a.number;
+	}
+}
+
+// turns_role applies the rotations of the sweep to a slice of the rows of T, lane l to rows l, l+32, … of the slice.
+template <int V>
+__device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double *t)
+{
+	constexpr int SLOTS = 8 * V, WARPS = 2 * V, PER_WARP = SLOTS / WARPS;
+	static_assert(WINDOW * PER_WARP == 32, "a lane keeps one rotation of a window");
+	const Problem &b = a.problems[problem];
+	const State &state = a.states[problem];
+	const int k = (int)b.k, rows = (k + (int)a.slices - 1) / (int)a.slices, first = slice * rows, n = min(rows, k - first);
+	if (n <= 0 || (a.number > 0 && *(volatile const i64 *)&state.done < a.number))
+		return;
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, steps = (int)a.steps;
+	for (int i = threadIdx.x; i < n * k; i += 32 * WARPS) {
+		const int row = first + i % n, col = i / n;
+		t[i] = a.number > 0 ? b.t[row + col * b.ldt] : row == col;
+	}
+	const double2 *turns = a.turns + problem * a.steps * SLOTS;
+	for (int start = 0; start < steps; start += WINDOW) {
+		const int end = min(start + WINDOW, steps);
+		if (threadIdx.x == 0)
+			await(&state.progress, a.epoch << 32 | (u64)end);
+		__syncthreads();
+		// Lane l keeps the rotation of p-step start + l/PER_WARP in slot PER_WARP·warp + l mod PER_WARP.
+		double2 mine = {0, 0};
+		unsigned pair = ~0u;
+		if (start + lane / PER_WARP < end) {
+			const int at = (start + lane / PER_WARP) * SLOTS + PER_WARP * warp + lane % PER_WARP;
+			mine = __ldcg(turns + at);
+			pair = a.pairs[at];
+		}
+		for (int step = start; step < end; step++) {
+#pragma unroll
+			for (int s = 0; s < PER_WARP; s++) {
+				const int from = (step - start) * PER_WARP + s;
+				const double sin = __shfl_sync(0xffffffff, mine.x, from), coded = __shfl_sync(0xffffffff, mine.y, from);
+				const unsigned both = __shfl_sync(0xffffffff, pair, from);
+				const bool swap = signbit(sin) != signbit(coded);
+				if ((int)(both >> 16) >= k || (sin == 0 && !swap))
+					continue;
+				const double tau = copysign(coded, sin);
+				double *x = t + (both & 0xffff) * n, *y = t + (both >> 16) * n, *xd = swap ? y : x, *yd = swap ? x : y;
+#pragma unroll 4
+				for (int i = lane; i < n; i += 32) {
+					double u = x[i], w = y[i];
+					turn(sin, tau, u, w);
+					xd[i] = u;
+					yd[i] = w;
+				}
+			}
+			__syncthreads();
+		}
+	}
+	for (int i = threadIdx.x; i < n * k; i += 32 * WARPS)
+		b.t[first + i % n + i / n * b.ldt] = t[i];
+}
+
+template <int V>
+__device__ inline void sweep(const Sweep &a)
+{
+	extern __shared__ __align__(16) double shared[]; // k columns of 16·V rows
+	__shared__ u64 ticket;
+	if (threadIdx.x == 0)
+		ticket = atomicAdd(a.ticket, 1ull) - a.tickets;
+	__syncthreads();
+	const i64 role = (i64)ticket;
+	if (role < a.count)
+		factor_role<V>(a, role, shared);
+	else
+		turns_role<V>(a, (role - a.count) % a.count, (int)((role - a.count) / a.count), shared);
+}
+
+// jacobi_16, jacobi_32, jacobi_64, jacobi_128: one sweep for factors of order k up to that. Grid (count·(1 + slices)), block 4·k threads. Shared
+// bytes: 8·order². T need not be set before the first sweep.
+extern "C" __global__ void __launch_bounds__(64) jacobi_16(Sweep a) { sweep<1>(a); }
+extern "C" __global__ void __launch_bounds__(128) jacobi_32(Sweep a) { sweep<2>(a); }
+extern "C" __global__ void __launch_bounds__(256) jacobi_64(Sweep a) { sweep<4>(a); }
+extern "C" __global__ void __launch_bounds__(512) jacobi_128(Sweep a) { sweep<8>(a); }
+
+// jacobi_cancel sets the columns of R to zero that are nothing but rounding errors: column j of R·T, whose norm is at most
+// tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of; and it tells in close[problem] whether every diagonal
+// element of T is at least 1/2. Grid (problems), block 256 threads: a warp takes every eighth column.
+extern "C" __global__ void __launch_bounds__(256) jacobi_cancel(const Problem *problems, const State *states, i64 *close)
+{
+	const Problem &b = problems[blockIdx.x];
+	if (b.tally->changed == 0)
+		return;
+	const State &state = states[blockIdx.x];
+	const double scale = ldexp(1.0, (int)state.shift);
+	const int k = (int)b.k, lane = threadIdx.x % 32;
+	bool near = true;
+	for (int j = threadIdx.x / 32; j < k; j += 8) {
+		double sum = 0, square = 0;
+		for (int i = lane; i < k; i += 32) {
+			const double x = scale * b.r[i + j * b.ldr];
+			sum = __fma_rn(fabs(b.t[i + j * b.ldt]), state.before[i], sum);
+			square = __fma_rn(x, x, square);
+		}
+		if (sqrt(warp_sum(square)) <= b.tol * warp_sum(sum))
+			for (int i = lane; i < k; i += 32)
+				b.r[i + j * b.ldr] = 0;
+		near = near && b.t[j + j * b.ldt] >= 0.5;
+	}
+	const int all = __syncthreads_and(near);
+	if (threadIdx.x == 0)
+		close[blockIdx.x] = all;
+}

@@ -1,0 +1,105 @@
+package cuda
+
+import (
+	"fmt"
+	"unsafe"
+
+	"jmpi/kernels"
+)
+
+// kernel is a __global__ function on a device.
+type kernel struct {
+	function uintptr
+	shared   int // bytes of dynamic shared memory that it may have
+}
+
+// entries are the kernels of each source file.
+var entries = map[string][]string{
+	"move.cu":     {"identity", "column_norms"},
+	"gram.cu":     {"gram_diagonal_64", "gram_diagonal_128", "gram_other_64", "gram_other_128", "gram_add_64", "gram_add_128"},
+	"cholesky.cu": {"cholesky_block", "cholesky_row_64", "cholesky_row_128"},
+	"qr.cu":       {"qr_exponents", "qr_piece_64", "qr_piece_128", "qr_join_64", "qr_join_128", "qr_gather", "qr_scatter"},
+	"jacobi.cu":   {"jacobi_16", "jacobi_32", "jacobi_64", "jacobi_128", "jacobi_cancel"},
+	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large", "copy_rows", "newton_schulz"},
+}
+
+// defaultShared is the dynamic shared memory that any kernel may have.
+const defaultShared = 48 << 10
+
+// loadKernels loads the machine code of all source files.
+func (d *device) loadKernels(code map[string][]byte) error {
+	c, err := loadCompiler()
+	if err != nil {
+		return err
+	}
+	d.compiler = c.version
+	d.kernels = map[string]*kernel{}
+	for file, names := range entries {
+		var module uintptr
+		err := d.check("cuModuleLoadData of "+file, invoke(d.cuModuleLoadData, uintptr(unsafe.Pointer(&module)), uintptr(unsafe.Pointer(unsafe.SliceData(code[file])))))
+		if err != nil {
+			return err
+		}
+		d.modules = append(d.modules, module)
+		for _, name := range names {
+			var names cStrings
+			k := &kernel{shared: defaultShared}
+			err := d.check("cuModuleGetFunction of "+name, invoke(d.cuModuleGetFunction, uintptr(unsafe.Pointer(&k.function)), module, names.add(name)))
+			names.pin.Unpin()
+			if err != nil {
+				return err
+			}
+			d.kernels[name] = k
+		}
+	}
+	return nil
+}
+
+// launchCall is the memory that a launch passes its arguments in: cuLaunchKernel's `extra`.
+type launchCall struct {
+	words [16]uint64
+	bytes uintptr
+	extra [5]uintptr
+}
+
+// Markers in `extra`.
+const (
+	launchBuffer = 1 // CU_LAUNCH_PARAM_BUFFER_POINTER
+	launchSize   = 2 // CU_LAUNCH_PARAM_BUFFER_SIZE
+)
+
+// launch queues a kernel whose arguments are all 8 bytes long. A grid without blocks does nothing.
+func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint64) error {
+	if x == 0 || y == 0 || z == 0 {
+		return nil
+	}
+	k := d.kernels[name]
+	if shared > k.shared {
+		if err := d.allowShared(name, k, shared); err != nil {
+			return err
+		}
+	}
+	l := &d.call // on the heap with the device, so its address stays
+	copy(l.words[:], words)
+	l.bytes = uintptr(len(words)) * kernels.WordBytes
+	l.extra = [5]uintptr{launchBuffer, uintptr(unsafe.Pointer(&l.words)), launchSize, uintptr(unsafe.Pointer(&l.bytes)), 0}
+	code := invoke(d.cuLaunchKernel, k.function, uintptr(x), uintptr(y), uintptr(z), uintptr(threads), 1, 1, uintptr(shared), d.stream, 0, uintptr(unsafe.Pointer(&l.extra)))
+	if code != 0 {
+		return fmt.Errorf("%s, grid (%d,%d,%d) of %d threads, %d bytes shared: %w", name, x, y, z, threads, shared, d.check("cuLaunchKernel", code))
+	}
+	return nil
+}
+
+// allowShared raises the limit of a kernel's shared memory.
+func (d *device) allowShared(name string, k *kernel, shared int) error {
+	for _, a := range [][2]int{{functionShared, shared}, {functionCarveout, 100}} {
+		if err := d.check("cuFuncSetAttribute of "+name, invoke(d.cuFuncSetAttribute, k.function, uintptr(a[0]), uintptr(a[1]))); err != nil {
+			return fmt.Errorf("%d bytes of shared memory, the device has %d: %w", shared, d.shared, err)
+		}
+	}
+	k.shared = shared
+	return nil
+}
+
+// word is a pointer as an argument of a kernel.
+func word(a kernels.Address) uint64 { return uint64(a) }

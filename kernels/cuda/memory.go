@@ -1,0 +1,193 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"jmpi/kernels"
+)
+
+// memory keeps the caller's allocations.
+type memory struct {
+	mu     sync.Mutex
+	blocks map[kernels.Address]bool // true: host memory
+}
+
+func (m *memory) add(a kernels.Address, host bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.blocks == nil {
+		m.blocks = map[kernels.Address]bool{}
+	}
+	m.blocks[a] = host
+}
+
+// remove forgets an allocation; it fails if there is none of that kind.
+func (m *memory) remove(a kernels.Address, host bool) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if is, ok := m.blocks[a]; !ok || is != host {
+		return fmt.Errorf("%w: %#x", kernels.ErrAddress, uintptr(a))
+	}
+	delete(m.blocks, a)
+	return nil
+}
+
+func (m *memory) close(d *device) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var err error
+	for a, host := range m.blocks {
+		if host {
+			err = errors.Join(err, d.freeHost(a))
+		} else {
+			err = errors.Join(err, d.free(a))
+		}
+	}
+	m.blocks = nil
+	return err
+}
+
+// alloc returns device memory. The device must be entered.
+func (d *device) alloc(bytes int64) (a kernels.Address, err error) {
+	if bytes < 0 {
+		return 0, fmt.Errorf("%w: %d bytes", kernels.ErrShape, bytes)
+	}
+	if bytes > d.bytes {
+		return 0, fmt.Errorf("%w: %d bytes, the device has %d", kernels.ErrMemory, bytes, d.bytes)
+	}
+	err = d.check("cuMemAlloc", invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1))))
+	if err != nil {
+		return 0, fmt.Errorf("%d bytes, the device has %d in all: %w", bytes, d.bytes, err)
+	}
+	return a, nil
+}
+
+// allocZero is alloc, zeroed before whatever is queued next.
+func (d *device) allocZero(bytes int64) (kernels.Address, error) {
+	a, err := d.alloc(bytes)
+	if err != nil || bytes == 0 {
+		return a, err
+	}
+	return a, d.check("cuMemsetD8Async", invoke(d.cuMemsetD8Async, uintptr(a), 0, uintptr(bytes), d.stream))
+}
+
+func (d *device) free(a kernels.Address) error {
+	return d.check("cuMemFree", invoke(d.cuMemFree, uintptr(a)))
+}
+
+// allocHost returns pinned host memory that all devices of the process know.
+func (d *device) allocHost(bytes int64) (a kernels.Address, err error) {
+	if bytes < 0 {
+		return 0, fmt.Errorf("%w: %d bytes", kernels.ErrShape, bytes)
+	}
+	return a, d.check("cuMemHostAlloc", invoke(d.cuMemHostAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1)), hostPortable))
+}
+
+func (d *device) freeHost(a kernels.Address) error {
+	return d.check("cuMemFreeHost", invoke(d.cuMemFreeHost, uintptr(a)))
+}
+
+// entered calls f on a thread that is bound to the device, and names the operation if it fails.
+func (d *device) entered(operation string, f func() error) error {
+	err := d.enter()
+	if err == nil {
+		defer d.leave()
+		err = f()
+	}
+	if err != nil {
+		return fmt.Errorf("cuda: %s: %w", operation, err)
+	}
+	return nil
+}
+
+func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
+	err = d.entered("Alloc", func() error {
+		a, err = d.allocZero(bytes)
+		if err == nil {
+			err = d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, d.stream))
+		}
+		if err != nil && a != 0 {
+			err = errors.Join(err, d.free(a))
+		}
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	d.memory.add(a, false)
+	return a, nil
+}
+
+// Free waits for the work that is queued before it gives the memory back.
+func (d *device) Free(a kernels.Address) error {
+	return d.entered("Free", func() error {
+		if err := d.memory.remove(a, false); err != nil {
+			return err
+		}
+		return d.free(a)
+	})
+}
+
+func (d *device) AllocHost(bytes int64) (a kernels.Address, err error) {
+	err = d.entered("AllocHost", func() error {
+		a, err = d.allocHost(bytes)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	d.memory.add(a, true)
+	return a, nil
+}
+
+func (d *device) FreeHost(a kernels.Address) error {
+	return d.entered("FreeHost", func() error {
+		if err := d.memory.remove(a, true); err != nil {
+			return err
+		}
+		return d.freeHost(a)
+	})
+}
+
+// scratch are buffers of the primitives, by what they hold. They grow, and keep their contents only until then.
+type scratch struct{ buffers map[string]buffer }
+
+type buffer struct {
+	address kernels.Address
+	bytes   int64
+}
+
+// need returns a buffer of at least so many bytes, zeroed when it is new.
+func (d *device) need(what string, bytes int64) (kernels.Address, error) {
+	b := d.scratch.buffers[what]
+	if b.bytes >= bytes && b.bytes > 0 {
+		return b.address, nil
+	}
+	if b.bytes > 0 {
+		delete(d.scratch.buffers, what)
+		if err := d.free(b.address); err != nil { // waits until the device is done with it
+			return 0, err
+		}
+	}
+	a, err := d.allocZero(max(bytes, 1))
+	if err != nil {
+		return 0, fmt.Errorf("workspace for %s: %w", what, err)
+	}
+	if d.scratch.buffers == nil {
+		d.scratch.buffers = map[string]buffer{}
+	}
+	d.scratch.buffers[what] = buffer{a, max(bytes, 1)}
+	return a, nil
+}
+
+func (s *scratch) close(d *device) error {
+	var err error
+	for _, b := range s.buffers {
+		err = errors.Join(err, d.free(b.address))
+	}
+	s.buffers = nil
+	return err
+}

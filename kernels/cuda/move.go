@@ -1,0 +1,241 @@
+package cuda
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"unsafe"
+
+	"jmpi/kernels"
+)
+
+// mover is a stream for copies that run beside the primitives, and an event to order them by.
+type mover struct{ stream, event uintptr }
+
+// movers are the movers that are free.
+type movers struct {
+	mu   sync.Mutex
+	free []mover
+}
+
+func (m *movers) take(d *device) (mover, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if n := len(m.free); n > 0 {
+		x := m.free[n-1]
+		m.free = m.free[:n-1]
+		return x, nil
+	}
+	var x mover
+	if err := d.check("cuStreamCreate", invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&x.stream)), streamNonBlocking)); err != nil {
+		return x, err
+	}
+	return x, d.check("cuEventCreate", invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&x.event)), eventDisableTiming))
+}
+
+func (m *movers) give(x mover) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.free = append(m.free, x)
+}
+
+func (m *movers) close(d *device) error {
+	var err error
+	for _, x := range m.free {
+		err = errors.Join(err, d.check("cuEventDestroy", invoke(d.cuEventDestroy, x.event)), d.check("cuStreamDestroy", invoke(d.cuStreamDestroy, x.stream)))
+	}
+	m.free = nil
+	return err
+}
+
+// move calls f with a stream of its own and waits for what f queues on it. With ordered, that starts when
+// everything queued on the device before is done.
+func (d *device) move(operation string, ordered bool, f func(stream uintptr) error) error {
+	return d.entered(operation, func() error {
+		x, err := d.movers.take(d)
+		if err != nil {
+			return err
+		}
+		defer d.movers.give(x)
+		if ordered {
+			if err := d.check("cuEventRecord", invoke(d.cuEventRecord, x.event, d.stream)); err != nil {
+				return err
+			}
+			if err := d.check("cuStreamWaitEvent", invoke(d.cuStreamWaitEvent, x.stream, x.event, 0)); err != nil {
+				return err
+			}
+		}
+		if err := f(x.stream); err != nil {
+			return err
+		}
+		return d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, x.stream))
+	})
+}
+
+// side is one end of a copy: a matrix in host memory, or on a device.
+type side struct {
+	host    bool
+	address uintptr
+	ld      int
+}
+
+func on(p kernels.Panel) side { return side{false, uintptr(p.Data), p.Ld} }
+
+// copy2D is CUDA_MEMCPY2D.
+type copy2D struct {
+	srcX, srcY                             uintptr
+	srcType                                uint64 // an int, and padding
+	srcHost, srcDevice, srcArray, srcPitch uintptr
+	dstX, dstY                             uintptr
+	dstType                                uint64
+	dstHost, dstDevice, dstArray, dstPitch uintptr
+	width, height                          uintptr
+}
+
+// CUmemorytype. The addresses of devices are unified: they tell which device it is.
+const memoryHost, memoryUnified = 1, 4
+
+// copyMatrix queues the copy of an m×n matrix.
+func (d *device) copyMatrix(stream uintptr, to, from side, m, n int) error {
+	if m == 0 || n == 0 {
+		return nil
+	}
+	if n == 1 || (m == to.ld && m == from.ld) {
+		return d.copyBytes(stream, to.address, from.address, int64(m)*int64(n)*kernels.WordBytes)
+	}
+	c := &copy2D{
+		srcType: memoryUnified, srcDevice: from.address, srcPitch: uintptr(from.ld) * kernels.WordBytes,
+		dstType: memoryUnified, dstDevice: to.address, dstPitch: uintptr(to.ld) * kernels.WordBytes,
+		width: uintptr(m) * kernels.WordBytes, height: uintptr(n),
+	}
+	if from.host {
+		c.srcType, c.srcHost, c.srcDevice = memoryHost, from.address, 0
+	}
+	if to.host {
+		c.dstType, c.dstHost, c.dstDevice = memoryHost, to.address, 0
+	}
+	return d.check("cuMemcpy2DAsync", invoke(d.cuMemcpy2DAsync, uintptr(unsafe.Pointer(c)), stream))
+}
+
+func (d *device) copyBytes(stream, to, from uintptr, bytes int64) error {
+	if bytes == 0 {
+		return nil
+	}
+	return d.check("cuMemcpyAsync", invoke(d.cuMemcpyAsync, to, from, uintptr(bytes), stream))
+}
+
+// pinned returns the side of a host matrix whose slice stays where it is until the pinner lets go.
+func pinned(pin *runtime.Pinner, x []float64, ld int) side {
+	if len(x) == 0 {
+		return side{true, 0, ld}
+	}
+	pin.Pin(&x[0])
+	return side{true, uintptr(unsafe.Pointer(&x[0])), ld}
+}
+
+func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
+	if err := checkHost("dst", dst, src, ld); err != nil {
+		return fmt.Errorf("cuda: Write: %w", err)
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	return d.move("Write", true, func(stream uintptr) error {
+		return d.copyMatrix(stream, on(dst), pinned(&pin, src, ld), dst.M, dst.N)
+	})
+}
+
+func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
+	if err := checkHost("src", src, dst, ld); err != nil {
+		return fmt.Errorf("cuda: Read: %w", err)
+	}
+	var pin runtime.Pinner
+	defer pin.Unpin()
+	return d.move("Read", true, func(stream uintptr) error {
+		return d.copyMatrix(stream, pinned(&pin, dst, ld), on(src), src.M, src.N)
+	})
+}
+
+// Copy copies from this device, in the order of the calls, or from another of this process: then it starts at once, and both
+// devices must be done with the memory that it touches.
+func (d *device) Copy(dst, src kernels.Panel) error {
+	err := errors.Join(checkPanel("dst", dst), checkPanel("src", src))
+	if err == nil && (dst.M != src.M || dst.N != src.N) {
+		err = fmt.Errorf("%w: dst is %d×%d, src %d×%d", kernels.ErrShape, dst.M, dst.N, src.M, src.N)
+	}
+	if err != nil {
+		return fmt.Errorf("cuda: Copy: %w", err)
+	}
+	if dst.M == 0 || dst.N == 0 {
+		return nil
+	}
+	var home int32
+	code := invoke(d.cuPointerGetAttribute, uintptr(unsafe.Pointer(&home)), attributePointerIndex, uintptr(src.Data))
+	if code != 0 {
+		return fmt.Errorf("cuda: Copy: src %#x: %w: %w", uintptr(src.Data), kernels.ErrAddress, d.check("cuPointerGetAttribute", code))
+	}
+	return d.move("Copy", int(home) == d.index, func(stream uintptr) error {
+		return d.copyMatrix(stream, on(dst), on(src), dst.M, dst.N)
+	})
+}
+
+func (d *device) Fetch(host, device kernels.Address, bytes int64) error {
+	return d.move("Fetch", false, func(stream uintptr) error {
+		return d.copyBytes(stream, uintptr(host), uintptr(device), bytes)
+	})
+}
+
+func (d *device) Store(device, host kernels.Address, bytes int64) error {
+	return d.move("Store", false, func(stream uintptr) error {
+		return d.copyBytes(stream, uintptr(device), uintptr(host), bytes)
+	})
+}
+
+// gridLimit is the largest number of blocks in the second and third dimension of a grid; kernels with a loop over their blocks use no
+// more in the first one either.
+const gridLimit = 65535
+
+func (d *device) Identity(dst kernels.Panel, row0 int) error {
+	if err := checkPanel("dst", dst); err != nil {
+		return fmt.Errorf("cuda: Identity: %w", err)
+	}
+	return d.entered("Identity", func() error {
+		return d.launch("identity", min(dst.N, gridLimit), 1, 1, 256, 0, word(dst.Data), uint64(dst.M), uint64(dst.N), uint64(dst.Ld), uint64(row0))
+	})
+}
+
+func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
+	if err := checkPanel("panel", p); err != nil {
+		return nil, fmt.Errorf("cuda: ColumnNorms: %w", err)
+	}
+	norms := make([]float64, p.N)
+	if p.N == 0 {
+		return norms, nil
+	}
+	var out kernels.Address
+	err := d.entered("ColumnNorms", func() (err error) {
+		out, err = d.need("norms", int64(p.N)*kernels.WordBytes)
+		if err != nil {
+			return err
+		}
+		return d.launch("column_norms", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N), uint64(p.Ld), word(out))
+	})
+	if err == nil {
+		err = d.Read(norms, p.N, kernels.Panel{M: p.N, N: 1, Ld: p.N, Data: out})
+	}
+	if err != nil {
+		return nil, err
+	}
+	return norms, nil
+}
+
+// checkHost tells whether a host matrix with leading dimension ld has room for the panel p.
+func checkHost(name string, p kernels.Panel, host []float64, ld int) error {
+	if err := checkPanel(name, p); err != nil {
+		return err
+	}
+	if p.M > 0 && p.N > 0 && (ld < p.M || len(host) < ld*(p.N-1)+p.M) {
+		return fmt.Errorf("%w: the host matrix has %d elements with ld %d, %s is %d×%d", kernels.ErrShape, len(host), ld, name, p.M, p.N)
+	}
+	return nil
+}

@@ -1,0 +1,189 @@
+// Postmultiplication, [Nov15, Alg. 4.2]: [P Q] ← [P Q]·T in place. Each element is one sequence of operations over
+// the columns. Where the diagonal element of a column of T is at least 1/2, the product is formed as x + x·(T − I), with T − I
+// exact there: in the late sweeps that is one rounding of the size of x instead of one a term.
+
+#include "tile.cuh"
+
+constexpr int ROWS = 64;	  // of a block
+constexpr int LD_ROWS = ROWS + PAD; // of a chunk of columns in shared memory
+
+// What a column of T asks for.
+enum Column { NEAR = 1, ZERO = 2 };
+
+// A product X·T of which a block does ROWS rows, into the columns of out.
+struct Product {
+	Pivot x, out; // the same memory, or not overlapping
+	const double *t;
+	i64 ldt, k;
+	const unsigned char *columns; // flags of the columns, 0: all are NEAR, with the identity already taken out
+};
+
+// product_tile multiplies rows row … row+ROWS−1 of x by columns j0 … j0+32·COLUMN_WARPS−1 of t. If x and out are
+// the same, these must be all columns.
+template <int COLUMN_WARPS>
+__device__ inline void product_tile(const Product &a, i64 row, int j0)
+{
+	constexpr int COLUMNS = 32 * COLUMN_WARPS, THREADS = 64 * COLUMN_WARPS;
+	constexpr int STAGE = CHUNK * LD_ROWS + COLUMNS * LD_INNER;
+	extern __shared__ __align__(16) double shared[]; // STAGES × STAGE: CHUNK columns of x, CHUNK rows of t
+
+	const int thread = threadIdx.x, warp = thread / 32, wi = warp % 2 * 32, wj = warp / 2 * 32;
+	const int rows = (int)(a.x.m - row < ROWS ? a.x.m - row : ROWS), k = (int)a.k;
+	const Pivot x = {a.x.p + row, a.x.q + row, rows, a.x.np, a.x.ldp, a.x.ldq};
+	const bool x_even = even(x.p, x.ldp) && even(x.q, x.ldq), t_even = even(a.t, a.ldt);
+	const unsigned char *columns = a.columns;
+	const double *t = a.t + j0 * a.ldt;
+	auto load = [&](int chunk, int stage) {
+		double *to = shared + stage * STAGE;
+		const int l = chunk * CHUNK;
+#pragma unroll 2
+		for (int i = thread; i < CHUNK * ROWS / 2; i += THREADS) {
+			const int c = i / (ROWS / 2), r = i % (ROWS / 2) * 2;
+			const int n = l + c < k ? clamp2(rows - r) : 0;
+			fetch2(to + c * LD_ROWS + r, n ? column(x, l + c) + r : x.p, n, x_even);
+		}
+		to += CHUNK * LD_ROWS;
+#pragma unroll 2
+		for (int i = thread; i < COLUMNS * CHUNK / 2; i += THREADS) {
+			const int c = i / (CHUNK / 2), r = i % (CHUNK / 2) * 2;
+			const int n = j0 + c < k ? clamp2(k - l - r) : 0;
+			fetch2(to + c * LD_INNER + r, n ? t + c * a.ldt + l + r : t, n, t_even);
+		}
+	};
+	auto arrived = [&](int chunk, int stage) { // takes the identity out of t
+		if (!columns)
+			return;
+		double *to = shared + stage * STAGE + CHUNK * LD_ROWS;
+		for (int i = thread; i < COLUMNS * CHUNK / 2; i += THREADS) {
+			const int c = i / (CHUNK / 2), r = i % (CHUNK / 2) * 2, above = j0 + c - chunk * CHUNK - r;
+			if ((above == 0 || above == 1) && to[c * LD_INNER + r + above] >= 0.5)
+				to[c * LD_INNER + r + above] -= 1;
+		}
+	};
+	const bool idle = j0 + wj >= k || wi >= rows;
+	Tile tile = {};
+	pipeline((k + CHUNK - 1) / CHUNK, load, arrived, [&](int, int stage) {
+		if (idle)
+			return;
+		const double *left = shared + stage * STAGE + wi, *right = shared + stage * STAGE + CHUNK * LD_ROWS + wj * LD_INNER;
+#pragma unroll
+		for (int l = 0; l < CHUNK; l += 4)
+			multiply_add(
+				tile, [=](int i, int inner) { return left[(l + inner) * LD_ROWS + i]; },
+				[=](int inner, int j) { return right[j * LD_INNER + l + inner]; });
+	});
+	if (idle)
+		return;
+	// All elements of x are read before the first is overwritten.
+	each(tile, [&](int i, int j, double &y) {
+		const int r = wi + i, c = j0 + wj + j;
+		if (r >= rows || c >= k)
+			return;
+		const unsigned flags = columns ? columns[c] : NEAR;
+		if (flags & NEAR)
+			y += column(x, c)[r];
+		if (flags & ZERO)
+			y = 0;
+	});
+	const Pivot out = {a.out.p + row, a.out.q + row, rows, a.out.np, a.out.ldp, a.out.ldq};
+	each(tile, [&](int i, int j, double y) {
+		const int r = wi + i, c = j0 + wj + j;
+		if (r < rows && c < k)
+			column(out, c)[r] = y;
+	});
+}
+
+// multiply: the block's part of [P Q] ← [P Q]·T for G and, if row_tiles > 0, V: blocks x < row_tiles do G, the others V.
+template <int COLUMN_WARPS>
+__device__ inline void multiply(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
+{
+	const Problem &b = problems[blockIdx.y];
+	const bool v = blockIdx.x >= row_tiles;
+	const Pivot &x = v ? b.v : b.g;
+	const i64 row = (blockIdx.x - (v ? row_tiles : 0)) * ROWS;
+	if (b.tally->changed == 0 || row >= x.m)
+		return;
+	const unsigned char *flags = columns + (2 * blockIdx.y + v) * order;
+	product_tile<COLUMN_WARPS>({x, x, b.t, b.ldt, b.k, flags}, row, 0);
+}
+
+// multiply_64, multiply_128, multiply_256: grid (row tiles of G, then of V, problems), block 128, 256 or 512 threads, for
+// orders k up to 64, 128, 256. columns has 2·order flags for each problem, for G and V. Shared bytes: 8·STAGES·(CHUNK·LD_ROWS + columns·LD_INNER).
+extern "C" __global__ void __launch_bounds__(128, 3) multiply_64(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
+{
+	multiply<2>(problems, columns, order, row_tiles);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 2) multiply_128(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
+{
+	multiply<4>(problems, columns, order, row_tiles);
+}
+
+extern "C" __global__ void __launch_bounds__(512, 1) multiply_256(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
+{
+	multiply<8>(problems, columns, order, row_tiles);
+}
+
+// multiply_large: the same for any order, rows first … first+count−1 of G, or of V if v ≠ 0, from copies in work: matrices of count
+// rows and leading dimension ld, order columns apart for each problem. Grid (row tiles, problems, ⌈order/128⌉), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256, 2) multiply_large(const Problem *problems, const unsigned char *columns, i64 order, i64 v,
+								    i64 first, i64 count, double *work, i64 ld)
+{
+	const Problem &b = problems[blockIdx.y];
+	Pivot out = v ? b.v : b.g;
+	const i64 row = blockIdx.x * ROWS, j0 = blockIdx.z * 128;
+	out.m = out.m < first ? 0 : out.m - first < count ? out.m - first : count;
+	if (b.tally->changed == 0 || row >= out.m || j0 >= b.k)
+		return;
+	out.p += first;
+	out.q += first;
+	double *copy = work + blockIdx.y * ld * order;
+	const Pivot x = {copy, copy, out.m, b.k, ld, ld};
+	product_tile<4>({x, out, b.t, b.ldt, b.k, columns + (2 * blockIdx.y + v) * order}, row, j0);
+}
+
+// copy_rows: the copies for multiply_large. Grid (columns, problems), block 256 threads.
+extern "C" __global__ void copy_rows(const Problem *problems, i64 order, i64 v, i64 first, i64 count, double *work, i64 ld)
+{
+	const Problem &b = problems[blockIdx.y];
+	const Pivot &x = v ? b.v : b.g;
+	if (b.tally->changed == 0 || blockIdx.x >= b.k)
+		return;
+	const double *from = column(x, blockIdx.x) + first;
+	double *to = work + (blockIdx.y * order + blockIdx.x) * ld;
+	for (i64 i = threadIdx.x; i < count && first + i < x.m; i += blockDim.x)
+		to[i] = from[i];
+}
+
+// newton_schulz does T ← T + T·E for the problems with Changed ≠ 0, E of order² elements for each problem. Grid (row tiles, problems),
+// block 256 threads, k ≤ 128. Shared bytes as multiply_128.
+extern "C" __global__ void __launch_bounds__(256, 2) newton_schulz(const Problem *problems, const double *departures, i64 order)
+{
+	const Problem &b = problems[blockIdx.y];
+	const i64 row = blockIdx.x * ROWS;
+	if (b.tally->changed == 0 || row >= b.k)
+		return;
+	const Pivot t = {b.t, b.t, b.k, b.k, b.ldt, b.ldt};
+	product_tile<4>({t, t, departures + blockIdx.y * order * order, order, b.k, 0}, row, 0);
+}
+
+// mark_columns sets the flags of the columns of T: NEAR if its diagonal element is at least 1/2, ZERO for G if the
+// column of R is zero. Grid (problems), block 256 threads: a warp takes every eighth column.
+extern "C" __global__ void mark_columns(const Problem *problems, unsigned char *columns, i64 order)
+{
+	const Problem &b = problems[blockIdx.x];
+	if (b.tally->changed == 0)
+		return;
+	columns += 2 * blockIdx.x * order;
+	const int lane = threadIdx.x % 32;
+	for (i64 j = threadIdx.x / 32; j < b.k; j += 8) {
+		bool zero = true;
+		for (i64 i = lane; zero && i - lane < b.k; i += 32)
+			zero = __all_sync(0xffffffff, i >= b.k || b.r[i + j * b.ldr] == 0);
+		if (lane == 0) {
+			const unsigned char close = b.t[j + j * b.ldt] >= 0.5 ? NEAR : 0;
+			columns[j] = close | (zero ? ZERO : 0);
+			columns[order + j] = close;
+		}
+	}
+}

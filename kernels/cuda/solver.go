@@ -1,0 +1,84 @@
+package cuda
+
+import (
+	"fmt"
+	"sync"
+	"unsafe"
+
+	"jmpi/kernels"
+)
+
+// cusolver is NVIDIA's cuSOLVER, opened at run time when it is first needed.
+type cusolver struct {
+	cusolverDnCreate, cusolverDnDestroy, cusolverDnSetStream, cusolverDnDgeqrfBufferSize, cusolverDnDgeqrf uintptr
+}
+
+var loadSolver = sync.OnceValues(func() (*cusolver, error) {
+	lib, err := openLibrary("libcusolver.so.12", "libcusolver.so.11", "libcusolver.so")
+	if err != nil {
+		return nil, fmt.Errorf("cuSOLVER of the CUDA toolkit: %w", err)
+	}
+	c := &cusolver{}
+	return c, lib.bind([]routine{
+		{"cusolverDnCreate", &c.cusolverDnCreate}, {"cusolverDnDestroy", &c.cusolverDnDestroy},
+		{"cusolverDnSetStream", &c.cusolverDnSetStream}, {"cusolverDnDgeqrf_bufferSize", &c.cusolverDnDgeqrfBufferSize},
+		{"cusolverDnDgeqrf", &c.cusolverDnDgeqrf},
+	})
+})
+
+// solver is a device's handle of cuSOLVER.
+type solver struct {
+	api    *cusolver
+	handle uintptr
+}
+
+func (s *solver) check(call string, code int32) error {
+	if code == 0 {
+		return nil
+	}
+	return &callError{call, code, "cuSOLVER failed"}
+}
+
+func (s *solver) open(d *device) error {
+	if s.handle != 0 {
+		return nil
+	}
+	var err error
+	if s.api, err = loadSolver(); err != nil {
+		return fmt.Errorf("pivots of order over %d are factored by %w", d.order(), err)
+	}
+	if err := s.check("cusolverDnCreate", invoke(s.api.cusolverDnCreate, uintptr(unsafe.Pointer(&s.handle)))); err != nil {
+		return err
+	}
+	return s.check("cusolverDnSetStream", invoke(s.api.cusolverDnSetStream, s.handle, d.stream))
+}
+
+// geqrf overwrites the m×k matrix a, leading dimension m, by its QR factorization.
+func (s *solver) geqrf(d *device, m, k int, a kernels.Address) error {
+	if err := s.open(d); err != nil {
+		return err
+	}
+	rows, columns, ld := uintptr(m), uintptr(k), uintptr(m)
+	var elements int32
+	code := invoke(s.api.cusolverDnDgeqrfBufferSize, s.handle, rows, columns, uintptr(a), ld, uintptr(unsafe.Pointer(&elements)))
+	if err := s.check("cusolverDnDgeqrf_bufferSize", code); err != nil {
+		return err
+	}
+	// The scalars of the reflectors, the status, and the workspace.
+	work, err := d.need("cuSOLVER", (int64(k)+1+int64(elements))*kernels.WordBytes)
+	if err != nil {
+		return err
+	}
+	info := work + kernels.Address(k*kernels.WordBytes)
+	code = invoke(s.api.cusolverDnDgeqrf, s.handle, rows, columns, uintptr(a), ld, uintptr(work), uintptr(info)+kernels.WordBytes, uintptr(elements), uintptr(info))
+	return s.check("cusolverDnDgeqrf", code)
+}
+
+func (s *solver) close() error {
+	if s.handle == 0 {
+		return nil
+	}
+	err := s.check("cusolverDnDestroy", invoke(s.api.cusolverDnDestroy, s.handle))
+	s.handle = 0
+	return err
+}

@@ -1,0 +1,155 @@
+// Products of tiles, on the double-precision tensor cores where there are any (compute capability 8.0 and up).
+// A warp forms a 32×32 tile of a product; its operands are copied to shared memory in chunks of CHUNK along the inner dimension.
+#pragma once
+
+#include "common.cuh"
+
+constexpr int CHUNK = 16;
+
+// Leading dimensions in shared memory are 4 modulo 16, so that the 4×4 elements that half a warp reads at
+// once lie in different banks: LD_INNER where the inner dimension is contiguous, rows + PAD where the outer one is.
+constexpr int PAD = 4;
+constexpr int LD_INNER = CHUNK + PAD;
+
+// STAGES is the number of chunks that are in shared memory at a time: the next ones are on their way
+// while one is worked on, where the hardware copies asynchronously. The host has the same constant (gemm.go).
+#if __CUDA_ARCH__ >= 800
+constexpr int STAGES = 3;
+#else
+constexpr int STAGES = 1;
+#endif
+
+// fetch2 starts to copy n ≤ 2 elements to shared memory and sets the rest of the two to zero. Where `aligned`, both
+// addresses are multiples of 16 bytes; from need not be readable beyond n elements.
+__device__ inline void fetch2(double *to, const double *from, int n, bool aligned)
+{
+#if __CUDA_ARCH__ >= 800
+	const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+	if (aligned) {
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(8 * n) : "memory");
+	} else {
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from), "r"(n > 0 ? 8 : 0) : "memory");
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at + 8), "l"(n > 1 ? from + 1 : from), "r"(n > 1 ? 8 : 0) : "memory");
+	}
+#else
+	to[0] = n > 0 ? from[0] : 0;
+	to[1] = n > 1 ? from[1] : 0;
+#endif
+}
+
+// clamp2 returns n limited to 0 … 2.
+__device__ inline int clamp2(int n) { return n < 0 ? 0 : n > 2 ? 2 : n; }
+
+// pipeline calls load(chunk, stage) for chunks 0 … chunks−1; when the calling thread's copies of a chunk have arrived, arrived(chunk,
+// stage), which may change what this thread has copied; and when those of all threads have, compute(chunk, stage).
+// After it shared memory may be read, but not yet written.
+template <class Load, class Arrived, class Compute>
+__device__ inline void pipeline(int chunks, Load load, Arrived arrived, Compute compute)
+{
+#if __CUDA_ARCH__ >= 800
+#pragma unroll
+	for (int i = 0; i < STAGES - 1; i++) {
+		if (i < chunks)
+			load(i, i);
+		asm volatile("cp.async.commit_group;" ::: "memory");
+	}
+#pragma unroll 1
+	for (int i = 0, stage = 0; i < chunks; i++) {
+		asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
+		arrived(i, stage);
+		__syncthreads(); // chunk i is there, and all are done with the stage of chunk i−1
+		if (i + STAGES - 1 < chunks)
+			load(i + STAGES - 1, stage == 0 ? STAGES - 1 : stage - 1);
+		asm volatile("cp.async.commit_group;" ::: "memory");
+		compute(i, stage);
+		stage = stage == STAGES - 1 ? 0 : stage + 1;
+	}
+#else
+#pragma unroll 1
+	for (int i = 0; i < chunks; i++) {
+		__syncthreads();
+		load(i, 0);
+		arrived(i, 0);
+		__syncthreads();
+		compute(i, 0);
+	}
+#endif
+}
+
+// A 32×32 tile of a product, spread over a warp as the tensor cores have it: lane 4g+t holds in c[i][j][2h+e]
+// the element in row 16i + 8h + g and column 8j + 2t + e.
+struct Tile {
+	double c[2][4][4];
+};
+
+// each calls f(row, column, element) for the elements of the tile that this lane holds.
+template <class F>
+__device__ inline void each(Tile &tile, F f)
+{
+	const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#pragma unroll
+	for (int j = 0; j < 4; j++)
+#pragma unroll
+		for (int e = 0; e < 2; e++)
+#pragma unroll
+			for (int i = 0; i < 2; i++)
+#pragma unroll
+				for (int h = 0; h < 2; h++)
+					f(16 * i + 8 * h + g, 8 * j + 2 * t + e, tile.c[i][j][2 * h + e]);
+}
+
+#if __CUDA_ARCH__ >= 800
+// mma does c ← c + a·b for a 16×8 matrix c, a 16×4 matrix a and a 4×8 matrix b in fragments.
+__device__ inline void mma(double c[4], const double a[2], double b)
+{
+#if __CUDA_ARCH__ >= 900
+	asm volatile("mma.sync.aligned.m16n8k4.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, {%4,%5}, {%6}, {%0,%1,%2,%3};"
+		     : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+		     : "d"(a[0]), "d"(a[1]), "d"(b));
+#else
+	for (int h = 0; h < 2; h++)
+		asm volatile("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1}, {%2}, {%3}, {%0,%1};"
+			     : "+d"(c[2 * h]), "+d"(c[2 * h + 1])
+			     : "d"(a[h]), "d"(b));
+#endif
+}
+#endif
+
+// multiply_add adds to the tile the product of a 32×4 and a 4×32 matrix, whose elements a(i,l) and b(l,j) give.
+template <class A, class B>
+__device__ inline void multiply_add(Tile &tile, A a, B b)
+{
+	const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+#if __CUDA_ARCH__ >= 800
+	double x[2][2];
+#pragma unroll
+	for (int i = 0; i < 2; i++)
+#pragma unroll
+		for (int h = 0; h < 2; h++)
+			x[i][h] = a(16 * i + 8 * h + g, t);
+#pragma unroll
+	for (int j = 0; j < 4; j++) {
+		const double y = b(t, 8 * j + g);
+#pragma unroll
+		for (int i = 0; i < 2; i++)
+			mma(tile.c[i][j], x[i], y);
+	}
+#else
+#pragma unroll 2
+	for (int l = 0; l < 4; l++) {
+		double x[4];
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			x[i] = a(8 * i + g, l);
+#pragma unroll
+		for (int j = 0; j < 4; j++)
+#pragma unroll
+			for (int e = 0; e < 2; e++) {
+				const double y = b(l, 8 * j + 2 * t + e);
+#pragma unroll
+				for (int i = 0; i < 4; i++)
+					tile.c[i / 2][j][i % 2 * 2 + e] = __fma_rn(x[i], y, tile.c[i / 2][j][i % 2 * 2 + e]);
+			}
+	}
+#endif
+}
