@@ -7,6 +7,7 @@ import (
 	"jmpi/dist"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
+	"jmpi/kernels/cuda"
 )
 
 // opener opens devices.
@@ -26,7 +27,7 @@ type opened struct {
 }
 
 func newOpener() opener {
-	return opener{see: visibleGPUs, gpu: openGPU, cpu: cpu.Open}
+	return opener{see: visibleGPUs, gpu: cuda.Open, cpu: cpu.Open}
 }
 
 // open opens this rank's devices. backend auto takes GPUs if every rank can open its own, else CPU devices on all ranks. It
@@ -94,8 +95,4 @@ func (o opener) openCPUs(count, threads int, d *opened) error {
 		d.devices = append(d.devices, be)
 	}
 	return nil
-}
-
-func openGPU(int) (kernels.Backend, error) {
-	return nil, errors.New("this version has no GPU back end yet")
 }
