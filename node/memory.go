@@ -46,9 +46,9 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 		if i == Slots-1 && !c.Exchanges {
 			break
 		}
-		s.g = a.panel(c.M, width, align(c.M, limits.Align))
+		s.g = a.panel(c.M, width, leading(c.M, limits.Align))
 		if c.Vectors {
-			s.v = a.panel(c.Layout.N, width, align(c.Layout.N, limits.Align))
+			s.v = a.panel(c.Layout.N, width, leading(c.Layout.N, limits.Align))
 		}
 	}
 	// The levels below a batch of problems of order k ≤ order.
@@ -85,6 +85,17 @@ func (a *arrangement) move(base kernels.Address) {
 		a.levels[i].r += base
 		a.levels[i].t += base
 	}
+}
+
+// leading returns the leading dimension of block-columns of m rows: aligned, and not a multiple of 2 KiB, for then the same row of all
+// columns would fall into the same few sets of every cache.
+func leading(m, to int) int {
+	const conflict = 2048 / kernels.WordBytes
+	ld := align(m, to)
+	if ld%conflict == 0 {
+		ld += to
+	}
+	return ld
 }
 
 func align(n, to int) int { return max(1, (n+to-1)/to) * to }
