@@ -41,11 +41,11 @@ func newBenchCommand() *cobra.Command {
 
 Lines that begin with % tell the circumstances; the others are the rows
   what m n ranks devices seconds gflops sweeps residual orthU orthV ratio
-seconds is the median of --repeat runs, from the distributed matrix to the singular values (jmpi), or of the driver's
-call (the others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
+seconds is the median of --repeat runs (on GPUs after one to warm up), from the distributed matrix to the singular values (jmpi), or of
+the driver's call (the others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
 --vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest, --vs scalapack
 pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's tolerance and with 1e-14) and gesvdp on rank 0's first
-GPU, timed by events on it after a run to warm up. A library that is not there gives a row that says so.`,
+GPU, timed by events on it. A library that is not there gives a row that says so.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -175,27 +175,47 @@ func (b *bench) prepare() error {
 
 func (b *bench) input() string { return filepath.Join(b.folder, "a.npy") }
 
-// jmpi times our own solver and checks its last result.
+// jmpi times our own solver, checks its last result, and prints the row and the phases.
 func (b *bench) jmpi() error {
 	p := problem{file: b.file, vectors: "both"}
 	config := b.configure(p, b.f.methodFlags)
 	var seconds []float64
-	for run := 1; ; run++ {
+	solve := func(use func(*dist.Solution) error) error {
 		solution, err := dist.Solve(context.Background(), b.comm, b.devices, config)
 		if err != nil {
 			return b.failed(err)
 		}
-		seconds = append(seconds, solution.Seconds)
-		if run < b.f.repeat {
-			solution.Free()
-			continue
-		}
 		defer solution.Free()
-		return b.report(p, solution, median(seconds))
+		seconds = append(seconds, solution.Seconds)
+		return use(solution)
 	}
+	warmUp := 0
+	if b.gpus != nil {
+		warmUp = 1 // as the drivers of cuSOLVER
+	}
+	for run := range warmUp + b.f.repeat {
+		err := solve(func(s *dist.Solution) error {
+			if run+1 < warmUp+b.f.repeat {
+				return nil
+			}
+			if err := b.report(p, s, median(seconds[warmUp:])); err != nil || b.gpus != nil {
+				return err
+			}
+			return b.phases(s)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	if b.gpus == nil {
+		return nil
+	}
+	// What is queued on a GPU is timed phase by phase only if each is waited for, in a run of its own.
+	config.Profile = true
+	return solve(b.phases)
 }
 
-// report writes the result for the check, and prints the row and the phases.
+// report writes the result for the check, and prints the row.
 func (b *bench) report(p problem, solution *dist.Solution, seconds float64) error {
 	folder, err := b.target(b.input(), svdFlags{output: filepath.Join(b.folder, "jmpi")})
 	if err != nil {
@@ -210,10 +230,7 @@ func (b *bench) report(p problem, solution *dist.Solution, seconds float64) erro
 		return b.failed(err)
 	}
 	b.ours = float64(x[0]) / 1e9
-	if err := b.row("jmpi", b.comm.Size(), len(solution.Devices), b.ours, fmt.Sprint(len(solution.Sweeps)), folder.Target); err != nil {
-		return err
-	}
-	return b.phases(solution)
+	return b.row("jmpi", b.comm.Size(), len(solution.Devices), b.ours, fmt.Sprint(len(solution.Sweeps)), folder.Target)
 }
 
 // row checks the result in a folder and prints its row, on rank 0.

@@ -178,11 +178,12 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 	if p.accumulates() {
 		v = report.Choice{Used: "accumulate", Why: "the only way in this version"}
 	}
+	kind, library := s.libraries()
 	return report.Info{
 		Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, K: p.k(), Convention: report.Convention,
 		Strategy: f.strategy, Scheme: f.scheme, Variant: f.variant, V: v, Ranks: s.comm.Size(),
 		Versions: map[string]string{
-			"jmpi": version(), "go": runtime.Version(), "mpi": s.comm.Library(), "blas": s.devices[0].Describe().Library,
+			"jmpi": version(), "go": runtime.Version(), "mpi": s.comm.Library(), kind: library,
 		},
 	}
 }

@@ -69,11 +69,20 @@ func (s *session) threads() (n int) {
 	return n
 }
 
+// libraries names what the devices compute with, after its kind: "blas" or "cuda".
+func (s *session) libraries() (kind, name string) {
+	kind = "blas"
+	if s.gpus != nil {
+		kind = "cuda"
+	}
+	return kind, s.devices[0].Describe().Library
+}
+
 // header logs what the run is made of.
 func (s *session) header() {
 	s.log.Info().Str("jmpi", version()).Str("mpi", s.comm.Library()).Int("ranks", s.comm.Size()).
 		Int("devices_per_rank", len(s.devices)).Int("threads_per_rank", s.threads()).Int("cores_per_rank", s.choice.Cores).
-		Str("blas", s.devices[0].Describe().Library).Str("go", runtime.Version()).Msg("start")
+		Str(s.libraries()).Str("go", runtime.Version()).Msg("start")
 	s.deviceLines()
 	if s.choice.Note != "" {
 		s.log.Info().Msg(s.choice.Note)
