@@ -15,6 +15,8 @@ type event uintptr
 
 func (d *device) mark(t testing.TB) event {
 	t.Helper()
+	must(t, d.enter())
+	defer d.leave()
 	var e event
 	must(t, d.check("cuEventCreate", invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&e)), 0)))
 	must(t, d.check("cuEventRecord", invoke(d.cuEventRecord, uintptr(e), d.stream)))
@@ -24,6 +26,8 @@ func (d *device) mark(t testing.TB) event {
 // between returns the seconds between two events that the device has passed.
 func (d *device) between(t testing.TB, from, to event) float64 {
 	t.Helper()
+	must(t, d.enter())
+	defer d.leave()
 	var ms float32
 	must(t, d.check("cuEventElapsedTime", invoke(d.cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)), uintptr(from), uintptr(to))))
 	return float64(ms) / 1e3
@@ -55,6 +59,8 @@ func (p *pivots) run(t testing.TB, seconds []float64) {
 	for i := range phases {
 		seconds[i] += d.between(t, marks[i], marks[i+1])
 	}
+	must(t, d.enter())
+	defer d.leave()
 	for _, e := range marks {
 		must(t, d.check("cuEventDestroy", invoke(d.cuEventDestroy, uintptr(e))))
 	}

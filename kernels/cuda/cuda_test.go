@@ -212,6 +212,7 @@ func large(t *testing.T, d *device, s shape, broken int64) {
 		}
 	}
 	b.V = nil
+	must(t, d.Sync())
 	b.Tally[0].Changed = 1
 	must(t, d.Copy(b.T[0], b.R[0]))
 	must(t, d.Multiply(b))

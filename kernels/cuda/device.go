@@ -34,7 +34,7 @@ type device struct {
 	bytes      int64 // of memory
 	processors int   // multiprocessors
 	shared     int   // bytes of shared memory that a block can have
-	stages     int   // chunks that the products hold in it (tile.cuh)
+	tiling     tiling
 
 	memory   memory
 	movers   movers
@@ -133,11 +133,9 @@ func (d *device) describe() error {
 		return fmt.Errorf("%s has compute capability %d.%d, %d.0 is the least that will do", d.name, major, minor, oldestMajor)
 	}
 	d.architecture = fmt.Sprintf("sm_%d%d", major, minor)
-	d.stages = 3
-	if major < 8 {
-		d.stages = 1
-	}
-	return nil
+	var err error
+	d.tiling, err = tilingOf(d.architecture)
+	return err
 }
 
 // befriend lets this device and the others of this process reach each other's memory, where the hardware can; elsewhere
@@ -198,6 +196,22 @@ func (d *device) Attach() error {
 	return nil
 }
 
+// workspaceBytes is about what the primitives allocate for themselves.
+const workspaceBytes = 1 << 30
+
+// available returns what Alloc can still give, 0 if the driver does not tell.
+func (d *device) available() int64 {
+	if d.enter() != nil {
+		return 0
+	}
+	defer d.leave()
+	var free, total int64
+	if invoke(d.cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))) != 0 {
+		return 0
+	}
+	return max(1, free-min(workspaceBytes, free/8))
+}
+
 func (d *device) Describe() kernels.Description {
 	return kernels.Description{
 		Kind:    "cuda",
@@ -205,6 +219,7 @@ func (d *device) Describe() kernels.Description {
 		UUID:    d.uuid,
 		Threads: 1,
 		Memory:  d.bytes,
+		Free:    d.available(),
 		Library: fmt.Sprintf("CUDA driver %d.%d, NVRTC %s, %s", d.version/1000, d.version%1000/10, d.compiler, d.architecture),
 	}
 }

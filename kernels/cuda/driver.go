@@ -23,7 +23,7 @@ type driver struct {
 	cuStreamCreate, cuStreamDestroy, cuStreamSynchronize, cuStreamWaitEvent uintptr
 	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventElapsedTime        uintptr
 
-	cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemcpyAsync, cuMemcpy2DAsync,
+	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemcpyAsync, cuMemcpy2DAsync,
 	cuPointerGetAttribute uintptr
 
 	cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuFuncSetAttribute, cuLaunchKernel uintptr
@@ -68,7 +68,7 @@ var loadDriver = sync.OnceValues(func() (*driver, error) {
 		{"cuStreamSynchronize", &d.cuStreamSynchronize}, {"cuStreamWaitEvent", &d.cuStreamWaitEvent},
 		{"cuEventCreate", &d.cuEventCreate}, {"cuEventDestroy_v2", &d.cuEventDestroy}, {"cuEventRecord", &d.cuEventRecord},
 		{"cuEventElapsedTime", &d.cuEventElapsedTime},
-		{"cuMemAlloc_v2", &d.cuMemAlloc}, {"cuMemFree_v2", &d.cuMemFree}, {"cuMemHostAlloc", &d.cuMemHostAlloc},
+		{"cuMemGetInfo_v2", &d.cuMemGetInfo}, {"cuMemAlloc_v2", &d.cuMemAlloc}, {"cuMemFree_v2", &d.cuMemFree}, {"cuMemHostAlloc", &d.cuMemHostAlloc},
 		{"cuMemFreeHost", &d.cuMemFreeHost}, {"cuMemsetD8Async", &d.cuMemsetD8Async}, {"cuMemcpyAsync", &d.cuMemcpyAsync},
 		{"cuMemcpy2DAsync_v2", &d.cuMemcpy2DAsync}, {"cuPointerGetAttribute", &d.cuPointerGetAttribute},
 		{"cuModuleLoadData", &d.cuModuleLoadData}, {"cuModuleUnload", &d.cuModuleUnload},

@@ -4,6 +4,8 @@
 
 #include "tile.cuh"
 
+constexpr int LD_CHUNK = GRAM_CHUNK + PAD; // of a column's chunk of rows in shared memory
+
 // What is formed, and from what.
 enum Purpose {
 	PIVOT,    // R ← [P Q]ᵀ[P Q]
@@ -49,7 +51,7 @@ __device__ inline void gram_tile(const Problem *problems, double *partial, i64 t
 {
 	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE, THREADS = 32 * WARPS;
 	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE;
-	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_INNER
+	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_CHUNK
 	__shared__ const double *address[COLUMNS];	 // of the chunk of the tile's columns, 0 beyond the last column of X
 
 	const int thread = threadIdx.x, warp = thread / 32;
@@ -69,37 +71,37 @@ __device__ inline void gram_tile(const Problem *problems, double *partial, i64 t
 	const bool aligned = even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq), close_to_identity = f.close;
 	const double *const anywhere = f.x.p;
 	auto load = [&](int chunk, int stage) {
-		double *to = shared + stage * COLUMNS * LD_INNER;
+		double *to = shared + stage * COLUMNS * LD_CHUNK;
 #pragma unroll 2
-		for (int i = thread; i < COLUMNS * CHUNK / 2; i += THREADS) {
-			const int c = i / (CHUNK / 2), r = i % (CHUNK / 2) * 2, row = chunk * CHUNK + r;
+		for (int i = thread; i < COLUMNS * GRAM_CHUNK / 2; i += THREADS) {
+			const int c = i / (GRAM_CHUNK / 2), r = i % (GRAM_CHUNK / 2) * 2, row = chunk * GRAM_CHUNK + r;
 			const double *from = address[c];
 			const int n = from ? clamp2(rows - row) : 0;
-			fetch2(to + c * LD_INNER + r, n ? from + row : anywhere, n, aligned);
+			fetch2(to + c * LD_CHUNK + r, n ? from + row : anywhere, n, aligned);
 		}
 	};
 	auto arrived = [&](int chunk, int stage) {
 		if (!DIAGONAL || !close_to_identity)
 			return;
-		double *to = shared + stage * COLUMNS * LD_INNER;
-		for (int i = thread; i < COLUMNS * CHUNK / 2; i += THREADS) {
-			const int c = i / (CHUNK / 2), r = i % (CHUNK / 2) * 2, above = J * TILE + c - chunk * CHUNK - r;
+		double *to = shared + stage * COLUMNS * LD_CHUNK;
+		for (int i = thread; i < COLUMNS * GRAM_CHUNK / 2; i += THREADS) {
+			const int c = i / (GRAM_CHUNK / 2), r = i % (GRAM_CHUNK / 2) * 2, above = J * TILE + c - chunk * GRAM_CHUNK - r;
 			if ((above == 0 || above == 1) && J * TILE + c < k)
-				to[c * LD_INNER + r + above] -= 1;
+				to[c * LD_CHUNK + r + above] -= 1;
 		}
 	};
 	const bool idle = I * TILE + wi * 32 >= k || J * TILE + wj * 32 >= k;
 	Tile tile = {};
-	pipeline((rows + CHUNK - 1) / CHUNK, load, arrived, [&](int, int stage) {
+	pipeline((rows + GRAM_CHUNK - 1) / GRAM_CHUNK, load, arrived, [&](int, int stage) {
 		if (idle)
 			return;
-		const double *left = shared + (stage * COLUMNS + wi * 32) * LD_INNER;
-		const double *right = shared + (stage * COLUMNS + (DIAGONAL ? 0 : TILE) + wj * 32) * LD_INNER;
+		const double *left = shared + (stage * COLUMNS + wi * 32) * LD_CHUNK;
+		const double *right = shared + (stage * COLUMNS + (DIAGONAL ? 0 : TILE) + wj * 32) * LD_CHUNK;
 #pragma unroll
-		for (int l = 0; l < CHUNK; l += 4)
+		for (int l = 0; l < GRAM_CHUNK; l += 4)
 			multiply_add(
-				tile, [=](int i, int inner) { return left[i * LD_INNER + l + inner]; },
-				[=](int inner, int j) { return right[j * LD_INNER + l + inner]; });
+				tile, [=](int i, int inner) { return left[i * LD_CHUNK + l + inner]; },
+				[=](int inner, int j) { return right[j * LD_CHUNK + l + inner]; });
 	});
 	if (idle)
 		return;
@@ -158,9 +160,9 @@ __device__ inline void gram_add(const Problem *problems, const double *partial, 
 }
 
 // gram_diagonal_64, gram_diagonal_128: grid (⌈k/TILE⌉, chunks of rows, problems), block 96 or 320 threads: a block forms the
-// upper triangle of one tile of the diagonal. Shared bytes: 8·STAGES·TILE·LD_INNER.
+// upper triangle of one tile of the diagonal. Shared bytes: 8·STAGES·TILE·LD_CHUNK.
 // gram_other_64, gram_other_128: grid (pairs of different block-columns, chunks, problems), block 128 or 512 threads: one tile beside
-// the diagonal. Shared bytes: 16·STAGES·TILE·LD_INNER. partial has tiles·chunks·TILE² elements for each problem; close and j0, j1 are used as
+// the diagonal. Shared bytes: 16·STAGES·TILE·LD_CHUNK. partial has tiles·chunks·TILE² elements for each problem; close and j0, j1 are used as
 // the purpose wants them.
 extern "C" __global__ void __launch_bounds__(96) gram_diagonal_64(const Problem *problems, double *partial, i64 tiles, i64 chunks,
 								  i64 purpose, i64 j0, i64 j1, const i64 *close)

@@ -3,12 +3,12 @@ package cuda
 import "jmpi/kernels"
 
 const (
-	chunk       = 16 // CHUNK, PAD, ROWS of the .cu files
-	pad         = 4
-	productRows = 64
+	pad         = 4  // PAD of tile.cuh
+	productRows = 64 // ROWS of multiply.cu
 
 	gramRows  = 256 // fewest rows of G that are worth a block of their own
 	gramParts = 8   // most blocks that share the rows of one tile
+	gramUnit  = 32  // what numbers of rows are multiples of
 	gramTiles = 256 // so many tiles need no more
 )
 
@@ -26,7 +26,7 @@ func ceil(n, by int) int { return (n + by - 1) / by }
 func chunkRows(m, k int) int {
 	side := ceil(k, pointwiseOrder)
 	parts := max(1, min(gramParts, m/gramRows, gramTiles/max(1, side*(side+1)/2)))
-	return max(chunk, ceil(ceil(m, parts), chunk)*chunk)
+	return max(1, ceil(ceil(m, parts), gramUnit)) * gramUnit
 }
 
 func (d *device) Gram(b *kernels.Batch) error {
@@ -51,7 +51,9 @@ type gramCall struct {
 
 // gram forms Gram matrices by tiles of 64 or 128 columns, the larger where there are so many and they fit into shared memory.
 func (d *device) gram(s *batch, c gramCall) error {
-	shared := func(tile, sets int) int { return d.stages * sets * tile * (chunk + pad) * kernels.WordBytes }
+	shared := func(tile, sets int) int {
+		return d.tiling.stages * sets * tile * (d.tiling.gramChunk + pad) * kernels.WordBytes
+	}
 	tile, suffix, diagonal, other := 64, "64", 96, 128
 	if c.order > 64 && shared(128, 2) < d.shared {
 		tile, suffix, diagonal, other = 128, "128", 320, 512

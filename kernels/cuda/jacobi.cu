@@ -43,22 +43,74 @@ struct Rotation {
 	bool rotate, proper, swap;
 };
 
-// rotation is kernels.NeedsRotation, Rotation and Diagonal, bit for bit.
+// Division and square root as the processor has them, for any operands.
+struct General {
+	static __device__ double divide(double x, double y) { return x / y; }
+	static __device__ double reciprocal(double x) { return 1.0 / x; }
+	static __device__ double root(double x) { return sqrt(x); }
+};
+
+// The same for operands and results far from over- and underflow: correctly rounded, by the same Newton steps, but without
+// branches, so that independent ones overlap.
+struct Ordinary {
+	static __device__ double inverse(double x, int low)
+	{
+		double y;
+		asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+		y = __hiloint2double(__double2hiint(y), low);
+		double e = __fma_rn(-x, y, 1.0);
+		y = __fma_rn(y, __fma_rn(e, e, e), y);
+		e = __fma_rn(-x, y, 1.0);
+		return __fma_rn(y, e, y);
+	}
+	static __device__ double divide(double x, double y)
+	{
+		const double r = inverse(y, 1), q = x * r;
+		return __fma_rn(r, __fma_rn(-y, q, x), q);
+	}
+	static __device__ double reciprocal(double x) { return inverse(x, __double2hiint(x) + 0x300402); }
+	static __device__ double root(double x)
+	{
+		double y;
+		asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+		y = __hiloint2double(__double2hiint(y), __double2hiint(x) - 0x3500000);
+		const double e = __fma_rn(x, -(y * y), 1.0);
+		y = __fma_rn(__fma_rn(e, 0.375, 0.5), e * y, y);
+		const double s = x * y;
+		return __fma_rn(__fma_rn(s, -s, x), 0.5 * y, s);
+	}
+};
+
+// rotation_by is kernels.NeedsRotation, Rotation and Diagonal, bit for bit. All lanes of a warp must call it.
+template <class Arithmetic>
+__device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, double tol)
+{
+	const double np = Arithmetic::root(hpp), nq = Arithmetic::root(hqq), size = fabs(hpq);
+	const double cot2 = 0.5 * Arithmetic::divide(hqq - hpp, hpq), a = fabs(cot2);
+	Rotation r = {0, 0, false, false, hpp < hqq};
+	r.rotate = hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq;
+	if (!__any_sync(0xffffffff, r.rotate))
+		return r;
+	const double cot = a < 0x1p27 ? a + Arithmetic::root(__fma_rn(a, a, 1.0)) : a + a;
+	const double tan = copysign(Arithmetic::reciprocal(cot), cot2), s = Arithmetic::root(__fma_rn(tan, tan, 1.0));
+	const double sin = Arithmetic::divide(tan, s), tau = Arithmetic::divide(tan, 1.0 + s);
+	if (r.rotate) {
+		r.sin = sin;
+		r.tau = tau;
+		r.proper = __fma_rn(-sin, tau, 1.0) != 1.0 || size > 0x1p-26 * np * nq;
+		r.swap = __fma_rn(-tan, hpq, hpp) < __fma_rn(tan, hpq, hqq);
+	}
+	return r;
+}
+
+// rotation returns the rotation of a pair; all lanes of a warp must call it. Where it rotates, |hpq| > 2⁻⁵³·√hpp·√hqq bounds all
+// intermediate results of ordinary norms to 2^±800.
 __device__ inline Rotation rotation(double hpp, double hqq, double hpq, double tol)
 {
-	const double np = sqrt(hpp), nq = sqrt(hqq), size = fabs(hpq);
-	Rotation r = {0, 0, false, false, hpp < hqq};
-	if (!(hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq))
-		return r;
-	const double cot2 = 0.5 * ((hqq - hpp) / hpq), a = fabs(cot2);
-	const double cot = a < 0x1p27 ? a + sqrt(__fma_rn(a, a, 1.0)) : a + a;
-	const double tan = copysign(1.0 / cot, cot2), s = sqrt(__fma_rn(tan, tan, 1.0));
-	r.sin = tan / s;
-	r.tau = tan / (1.0 + s);
-	r.rotate = true;
-	r.proper = __fma_rn(-r.sin, r.tau, 1.0) != 1.0 || size > 0x1p-26 * np * nq;
-	r.swap = __fma_rn(-tan, hpq, hpp) < __fma_rn(tan, hpq, hqq);
-	return r;
+	const bool ordinary = fmin(hpp, hqq) >= 0x1p-400 && fmax(hpp, hqq) <= 0x1p1000;
+	if (__all_sync(0xffffffff, ordinary))
+		return rotation_by<Ordinary>(hpp, hqq, hpq, tol);
+	return rotation_by<General>(hpp, hqq, hpq, tol);
 }
 
 // turn applies kernels.Turn.Rotate to x and y.
@@ -115,10 +167,12 @@ __device__ inline int load_factor(const Problem &b, State &state, double *r, i64
 			most = fmax(most, largest[w]);
 		shift = min(TOP - exponent(most), 1000);
 	}
-	const double scale = ldexp(1.0, shift);
+	const double scale = ldexp(1.0, shift), *const from = b.r;
+	const i64 ldr = b.ldr;
+#pragma unroll 8
 	for (int i = threadIdx.x; i < LD * k; i += THREADS) {
 		const int row = i % LD, col = i / LD;
-		r[i] = row < k ? scale * b.r[row + col * b.ldr] : 0;
+		r[i] = row < k ? scale * from[row + col * ldr] : 0;
 	}
 	__syncthreads();
 	if (sweep == 0)
@@ -171,9 +225,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 			qq = {__fma_rn(w[i].x, w[i].x, qq.x), __fma_rn(w[i].y, w[i].y, qq.y)};
 			pq = {__fma_rn(u[i].x, w[i].x, pq.x), __fma_rn(u[i].y, w[i].y, pq.y)};
 		}
-		Rotation t = rotation(lanes_sum(pp.x + pp.y), lanes_sum(qq.x + qq.y), lanes_sum(pq.x + pq.y), tol);
-		if (!valid)
-			t = {0, 0, false, false, false};
+		const double hpp = lanes_sum(pp.x + pp.y), hqq = lanes_sum(qq.x + qq.y), hpq = lanes_sum(pq.x + pq.y);
+		const Rotation t = rotation(valid ? hpp : 1, valid ? hqq : 1, valid ? hpq : 0, tol);
 		if (t.rotate || t.swap) {
 			double2 *xd = t.swap ? y : x, *yd = t.swap ? x : y;
 #pragma unroll
@@ -203,10 +256,12 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	__syncthreads();
 	if (changed) {
 		const double scale = ldexp(1.0, -shift);
+		double *const out = b.r;
+		const i64 ldr = b.ldr;
 		for (int i = thread; i < LD * k; i += THREADS) {
 			const int row = i % LD, col = i / LD;
 			if (row < k)
-				b.r[row + col * b.ldr] = scale * r[i];
+				out[row + col * ldr] = scale * r[i];
 		}
 	}
 	if (thread == 0) {
@@ -230,10 +285,11 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 	if (n <= 0 || (a.number > 0 && *(volatile const i64 *)&state.done < a.number))
 		return;
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, steps = (int)a.steps;
-	for (int i = threadIdx.x; i < n * k; i += 32 * WARPS) {
-		const int row = first + i % n, col = i / n;
-		t[i] = a.number > 0 ? b.t[row + col * b.ldt] : row == col;
-	}
+	double *const out = b.t + first;
+	const i64 ldt = b.ldt;
+	for (int j = warp; j < k; j += WARPS)
+		for (int i = lane; i < n; i += 32)
+			t[i + j * n] = a.number > 0 ? out[i + j * ldt] : first + i == j;
 	const double2 *turns = a.turns + problem * a.steps * SLOTS;
 	for (int start = 0; start < steps; start += WINDOW) {
 		const int end = min(start + WINDOW, steps);
@@ -270,8 +326,9 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 			__syncthreads();
 		}
 	}
-	for (int i = threadIdx.x; i < n * k; i += 32 * WARPS)
-		b.t[first + i % n + i / n * b.ldt] = t[i];
+	for (int j = warp; j < k; j += WARPS)
+		for (int i = lane; i < n; i += 32)
+			out[i + j * ldt] = t[i + j * n];
 }
 
 template <int V>
@@ -298,8 +355,8 @@ extern "C" __global__ void __launch_bounds__(512) jacobi_128(Sweep a) { sweep<8>
 
 // jacobi_cancel sets the columns of R to zero that are nothing but rounding errors: column j of R·T, whose norm is at most
 // tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of; and it tells in close[problem] whether every diagonal
-// element of T is at least 1/2. Grid (problems), block 256 threads: a warp takes every eighth column.
-extern "C" __global__ void __launch_bounds__(256) jacobi_cancel(const Problem *problems, const State *states, i64 *close)
+// element of T is at least 1/2. Grid (problems), block 1024 threads: a warp takes every 32nd column.
+extern "C" __global__ void __launch_bounds__(1024) jacobi_cancel(const Problem *problems, const State *states, i64 *close)
 {
 	const Problem &b = problems[blockIdx.x];
 	if (b.tally->changed == 0)
@@ -308,8 +365,9 @@ extern "C" __global__ void __launch_bounds__(256) jacobi_cancel(const Problem *p
 	const double scale = ldexp(1.0, (int)state.shift);
 	const int k = (int)b.k, lane = threadIdx.x % 32;
 	bool near = true;
-	for (int j = threadIdx.x / 32; j < k; j += 8) {
+	for (int j = threadIdx.x / 32; j < k; j += 32) {
 		double sum = 0, square = 0;
+#pragma unroll 4
 		for (int i = lane; i < k; i += 32) {
 			const double x = scale * b.r[i + j * b.ldr];
 			sum = __fma_rn(fabs(b.t[i + j * b.ldt]), state.before[i], sum);

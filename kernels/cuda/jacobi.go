@@ -89,7 +89,7 @@ func (d *device) finishJacobi(s *batch, states kernels.Address) error {
 	if err != nil {
 		return err
 	}
-	if err := d.launch("jacobi_cancel", s.n(), 1, 1, 256, 0, s.at, word(states), word(near)); err != nil {
+	if err := d.launch("jacobi_cancel", s.n(), 1, 1, 1024, 0, s.at, word(states), word(near)); err != nil {
 		return err
 	}
 	if err := d.gram(s, gramCall{purpose: purposeDeparture, order: s.order, chunks: 1, close: near, departures: departures}); err != nil {

@@ -5,7 +5,8 @@
 #include "tile.cuh"
 
 constexpr int ROWS = 64;	  // of a block
-constexpr int LD_ROWS = ROWS + PAD; // of a chunk of columns in shared memory
+constexpr int LD_ROWS = ROWS + PAD;   // of a chunk of columns of x in shared memory
+constexpr int LD_INNER = CHUNK + PAD; // of a chunk of rows of t
 
 // What a column of T asks for.
 enum Column { NEAR = 1, ZERO = 2 };
@@ -61,6 +62,15 @@ __device__ inline void product_tile(const Product &a, i64 row, int j0)
 		}
 	};
 	const bool idle = j0 + wj >= k || wi >= rows;
+	const int g = thread % 32 / 4, t4 = thread % 4, first = wi + g; // the rows of this thread are first, first+8, …
+	unsigned near = 0, zero = 0; // bit 2j+e: of column j0 + wj + 8j + 2·t4 + e
+#pragma unroll
+	for (int i = 0; i < 8; i++) {
+		const int c = j0 + wj + 8 * (i / 2) + 2 * t4 + i % 2;
+		const unsigned flags = c >= k ? 0 : columns ? columns[c] : NEAR;
+		near |= (flags & NEAR ? 1u : 0u) << i;
+		zero |= (flags & ZERO ? 1u : 0u) << i;
+	}
 	Tile tile = {};
 	pipeline((k + CHUNK - 1) / CHUNK, load, arrived, [&](int, int stage) {
 		if (idle)
@@ -74,23 +84,40 @@ __device__ inline void product_tile(const Product &a, i64 row, int j0)
 	});
 	if (idle)
 		return;
-	// All elements of x are read before the first is overwritten.
-	each(tile, [&](int i, int j, double &y) {
-		const int r = wi + i, c = j0 + wj + j;
-		if (r >= rows || c >= k)
-			return;
-		const unsigned flags = columns ? columns[c] : NEAR;
-		if (flags & NEAR)
-			y += column(x, c)[r];
-		if (flags & ZERO)
-			y = 0;
-	});
+	// All elements of x are read, as many as possible at a time, before the first is overwritten.
+#pragma unroll
+	for (int half = 0; half < 2; half++) {
+		double old[4][4];
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			const int bit = 4 * half + i, c = j0 + wj + 8 * (bit / 2) + 2 * t4 + bit % 2;
+			const bool add = near >> bit & 1;
+			const double *from = column(x, add ? c : 0) + first;
+#pragma unroll
+			for (int h = 0; h < 4; h++)
+				old[i][h] = add && first + 8 * h < rows ? from[8 * h] : 0;
+		}
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+#pragma unroll
+			for (int h = 0; h < 4; h++) {
+				const int bit = 4 * half + i;
+				double &y = tile.c[h / 2][bit / 2][h % 2 * 2 + bit % 2];
+				y = zero >> bit & 1 ? 0 : y + old[i][h];
+			}
+	}
 	const Pivot out = {a.out.p + row, a.out.q + row, rows, a.out.np, a.out.ldp, a.out.ldq};
-	each(tile, [&](int i, int j, double y) {
-		const int r = wi + i, c = j0 + wj + j;
-		if (r < rows && c < k)
-			column(out, c)[r] = y;
-	});
+#pragma unroll
+	for (int bit = 0; bit < 8; bit++) {
+		const int c = j0 + wj + 8 * (bit / 2) + 2 * t4 + bit % 2;
+		if (c >= k)
+			continue;
+		double *to = column(out, c) + first;
+#pragma unroll
+		for (int h = 0; h < 4; h++)
+			if (first + 8 * h < rows)
+				to[8 * h] = tile.c[h / 2][bit / 2][h % 2 * 2 + bit % 2];
+	}
 }
 
 // multiply: the block's part of [P Q] ← [P Q]·T for G and, if row_tiles > 0, V: blocks x < row_tiles do G, the others V.

@@ -7,7 +7,8 @@ const largeBytes = 256 << 20
 
 // productShared is the shared memory of a product of 64 rows by so many columns.
 func (d *device) productShared(columns int) int {
-	return d.stages * (chunk*(productRows+pad) + columns*(chunk+pad)) * kernels.WordBytes
+	chunk := d.tiling.chunk
+	return d.tiling.stages * (chunk*(productRows+pad) + columns*(chunk+pad)) * kernels.WordBytes
 }
 
 func (d *device) Multiply(b *kernels.Batch) error {

@@ -13,7 +13,7 @@ import (
 //go:embed *.cu *.cuh
 var sources embed.FS
 
-// options are those of every compilation, beside the architecture. No product and sum are fused but where the source says fma, so
+// options are those of every compilation, beside the architecture and the tiling. No product and sum are fused but where the source says fma, so
 // that rotations have the bits that package kernels gives them; there is no fast-math option, so that division and
 // square root are correctly rounded and small numbers are not flushed to zero.
 var options = []string{"--std=c++17", "--fmad=false"}
@@ -60,7 +60,11 @@ func build(architecture string, one func(c *compiler, file, source string, heade
 	if err != nil {
 		return nil, fmt.Errorf("cuda: embedded sources: %w", err)
 	}
-	flags := append(slices.Clone(options), "--gpu-architecture="+architecture)
+	t, err := tilingOf(architecture)
+	if err != nil {
+		return nil, err
+	}
+	flags := append(append(slices.Clone(options), "--gpu-architecture="+architecture), t.options()...)
 	code, errs := make([][]byte, len(names)), make([]error, len(names))
 	var wg sync.WaitGroup
 	for i, name := range names {

@@ -15,7 +15,8 @@ __device__ inline i64 pieces_of(const Problem &b) { return b.g.m > PIECE ? (b.g.
 // packed returns where element (i,j) of the packed upper triangle lies.
 __device__ inline int packed(int i, int j) { return i + j * (j + 1) / 2; }
 
-// reduce leaves in r the packed triangular factor of the matrix of `rows` rows and k columns whose elements element(i, j) gives.
+// reduce leaves in r the packed triangular factor of the matrix of `rows` rows and k columns whose elements element(i, j) gives. Row j of R begins
+// as a row of the matrix, at step j of the slab that it is in; from then on column j of the slabs is reflected into it.
 template <int PER_LANE, class Element>
 __device__ inline void reduce(double *r, double *slab, int k, i64 rows, Element element)
 {
@@ -28,52 +29,53 @@ __device__ inline void reduce(double *r, double *slab, int k, i64 rows, Element 
 		for (int i = thread; i < SLAB * k; i += THREADS)
 			slab[i] = first + i % SLAB < rows ? element(first + i % SLAB, i / SLAB) : 0;
 		__syncthreads();
-		const int steps = (int)min((i64)k, min(first + SLAB, rows)); // so many rows of R are not zero after this slab
-		for (int j = 0; j < steps; j++) {
+		const int before = (int)min((i64)k, first), after = (int)min((i64)k, min(first + SLAB, rows)); // rows of R
+		for (int j = 0; j < after; j++) {
+			const bool fresh = j >= before; // row j of R is row `own` of the slab
+			const int own = fresh ? j - before : SLAB;
 			// Every warp forms the reflector I − τ·vvᵀ, v = [1; rest], that takes column j of [R; slab] to β·e_j.
 			double v[PER_LANE], sum = 0;
 #pragma unroll
 			for (int p = 0; p < PER_LANE; p++) {
-				v[p] = slab[j * SLAB + 32 * p + lane];
+				v[p] = 32 * p + lane == own ? 0 : slab[j * SLAB + 32 * p + lane];
 				sum = __fma_rn(v[p], v[p], sum);
 			}
 			sum = warp_sum(sum);
-			const double alpha = r[packed(j, j)], norm = sqrt(__fma_rn(alpha, alpha, sum)), beta = alpha > 0 ? -norm : norm;
-			if (sum != 0) {
-				const double inverse = 1 / (alpha - beta), tau = (beta - alpha) / beta;
+			const double alpha = fresh ? slab[j * SLAB + own] : r[packed(j, j)], norm = sqrt(__fma_rn(alpha, alpha, sum));
+			const double beta = sum == 0 ? alpha : alpha > 0 ? -norm : norm;
+			const double inverse = sum == 0 ? 0 : 1 / (alpha - beta), tau = sum == 0 ? 0 : (beta - alpha) / beta;
 #pragma unroll
-				for (int p = 0; p < PER_LANE; p++)
-					v[p] *= inverse;
-				for (int c = j + 1 + warp * GROUP; c < k; c += WARPS * GROUP) {
-					double a[GROUP][PER_LANE], dot[GROUP];
+			for (int p = 0; p < PER_LANE; p++)
+				v[p] *= inverse;
+			for (int c = j + 1 + warp * GROUP; c < k && (fresh || sum != 0); c += WARPS * GROUP) {
+				double a[GROUP][PER_LANE], dot[GROUP], top[GROUP];
 #pragma unroll
-					for (int g = 0; g < GROUP; g++) {
-						dot[g] = 0;
+				for (int g = 0; g < GROUP; g++) {
+					const int column = min(c + g, k - 1);
+					dot[g] = 0;
+					top[g] = fresh ? slab[column * SLAB + own] : r[packed(j, column)];
 #pragma unroll
-						for (int p = 0; p < PER_LANE; p++) {
-							a[g][p] = c + g < k ? slab[(c + g) * SLAB + 32 * p + lane] : 0;
-							dot[g] = __fma_rn(v[p], a[g][p], dot[g]);
-						}
+					for (int p = 0; p < PER_LANE; p++) {
+						a[g][p] = 32 * p + lane == own ? 0 : slab[column * SLAB + 32 * p + lane];
+						dot[g] = __fma_rn(v[p], a[g][p], dot[g]);
 					}
+				}
 #pragma unroll
-					for (int g = 0; g < GROUP; g++)
-						dot[g] = warp_sum(dot[g]);
+				for (int g = 0; g < GROUP; g++)
+					dot[g] = tau * (top[g] + warp_sum(dot[g]));
 #pragma unroll
-					for (int g = 0; g < GROUP; g++) {
-						if (c + g >= k)
-							break;
-						const double top = r[packed(j, c + g)], w = tau * (top + dot[g]);
-						__syncwarp();
-						if (lane == 0)
-							r[packed(j, c + g)] = top - w;
+				for (int g = 0; g < GROUP; g++) {
+					if (c + g >= k)
+						break;
+					if (lane == 0)
+						r[packed(j, c + g)] = top[g] - dot[g];
 #pragma unroll
-						for (int p = 0; p < PER_LANE; p++)
-							slab[(c + g) * SLAB + 32 * p + lane] = __fma_rn(-w, v[p], a[g][p]);
-					}
+					for (int p = 0; p < PER_LANE; p++)
+						slab[(c + g) * SLAB + 32 * p + lane] = __fma_rn(-dot[g], v[p], a[g][p]);
 				}
 			}
 			__syncthreads();
-			if (thread == 0 && sum != 0)
+			if (thread == 0)
 				r[packed(j, j)] = beta;
 		}
 	}

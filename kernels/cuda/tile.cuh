@@ -1,23 +1,14 @@
 // Products of tiles, on the double-precision tensor cores where there are any (compute capability 8.0 and up).
-// A warp forms a 32×32 tile of a product; its operands are copied to shared memory in chunks of CHUNK along the inner dimension.
+// A warp forms a 32×32 tile of a product; its operands are copied to shared memory in chunks along the inner dimension. The host chooses the
+// sizes (tiling.go): STAGES is the number of chunks that are in shared memory at a time, the next ones being on their way while one is
+// worked on; CHUNK is the length of a chunk, GRAM_CHUNK that of the Gram kernels, where it is the number of rows.
 #pragma once
 
 #include "common.cuh"
 
-constexpr int CHUNK = 16;
-
 // Leading dimensions in shared memory are 4 modulo 16, so that the 4×4 elements that half a warp reads at
-// once lie in different banks: LD_INNER where the inner dimension is contiguous, rows + PAD where the outer one is.
+// once lie in different banks.
 constexpr int PAD = 4;
-constexpr int LD_INNER = CHUNK + PAD;
-
-// STAGES is the number of chunks that are in shared memory at a time: the next ones are on their way
-// while one is worked on, where the hardware copies asynchronously. The host has the same constant (gemm.go).
-#if __CUDA_ARCH__ >= 800
-constexpr int STAGES = 3;
-#else
-constexpr int STAGES = 1;
-#endif
 
 // fetch2 starts to copy n ≤ 2 elements to shared memory and sets the rest of the two to zero. Where `aligned`, both
 // addresses are multiples of 16 bytes; from need not be readable beyond n elements.
