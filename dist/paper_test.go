@@ -41,12 +41,13 @@ func TestSweeps(t *testing.T) {
 	}
 }
 
-// High relative accuracy: every singular value of a matrix with graded columns, against a double-double reference.
+// High relative accuracy: every singular value of B·D, D graded, against a double-double reference. The condition of B, 623 here, is what the
+// error grows with, not that of the matrix.
 func TestRelativeAccuracy(t *testing.T) {
 	const n = 128
 	for _, sorted := range []bool{false, true} {
 		for _, cond := range []float64{1e12, 1e20} {
-			a := matrix(t, "graded-cols", gen.Options{Rows: n, Cols: n, Seed: 7, Cond: cond, Sorted: sorted})
+			a := matrix(t, "graded-cols", gen.Options{Rows: n, Cols: n, Seed: 1, Cond: cond, Sorted: sorted})
 			want := gen.ReferenceSigma(a, n, n, n)
 			for _, grid := range [][2]int{{1, 1}, {4, 1}} {
 				for _, full := range []bool{true, false} {
@@ -57,7 +58,7 @@ func TestRelativeAccuracy(t *testing.T) {
 					}
 					name := fmt.Sprintf("cond %g, sorted %t, %d devices, full %t", cond, sorted, grid[0], full)
 					t.Logf("%s: %d sweeps, relative error %.2g", name, len(o.sweeps), worst)
-					if !(worst <= 1e-12) {
+					if !(worst <= 1e-13) {
 						t.Errorf("%s: relative error %g", name, worst)
 					}
 				}

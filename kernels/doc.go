@@ -17,7 +17,7 @@
 // For two columns x, y with xᵀx = hpp, yᵀy = hqq, xᵀy = hpq:
 //
 //	symbol             here                    meaning
-//	c(ε) = ε·√min(k,64) Tolerance              rotate where |hpq| > c(ε)·√hpp·√hqq (NeedsRotation)
+//	c(ε) = ε·√min(k,16) Tolerance              rotate where |hpq| > c(ε)·√hpp·√hqq (NeedsRotation)
 //	tan φ              Rotation, tan           (4.3)–(4.5)
 //	sin φ, tan(φ/2)    Turn                    t/s and t/(1+s) with t = tan φ, s = √(1+t²), instead of (4.6)
 //	(4.1)              Turn.Rotate             x' = x − sin φ·(y + tan(φ/2)·x), y' = y + sin φ·(x − tan(φ/2)·y)

@@ -91,8 +91,8 @@ func TestNeedsRotation(t *testing.T) {
 		hpp, hqq, hpq float64
 		want          bool
 	}{
-		{1, 1, 8 * Epsilon, false}, {1, 1, 8.001 * Epsilon, true}, {4, 0x1p-400, 16.1 * Epsilon * 0x1p-200, true},
-		{4, 0x1p-400, 15.9 * Epsilon * 0x1p-200, false}, {0, 1, 0, false}, {0, 0, 0, false}, {1, 0, 0x1p-1000, false},
+		{1, 1, 4 * Epsilon, false}, {1, 1, 4.001 * Epsilon, true}, {4, 0x1p-400, 8.1 * Epsilon * 0x1p-200, true},
+		{4, 0x1p-400, 7.9 * Epsilon * 0x1p-200, false}, {0, 1, 0, false}, {0, 0, 0, false}, {1, 0, 0x1p-1000, false},
 		{math.Inf(1), 1, 1, false}, {math.NaN(), 1, 1, false}, {1, 1, math.NaN(), false}, {0x1p1000, 0x1p1000, 0x1p990, true},
 	} {
 		if got := NeedsRotation(c.hpp, c.hqq, c.hpq, tol); got != c.want {
