@@ -43,49 +43,38 @@ __device__ inline int triangle(int i)
 	return column;
 }
 
-// gram_tile forms the TILE×TILE tile of XᵀX at block-row I and block-column J, summed over one chunk of rows. The tiles
-// with I = J need one set of columns, and a warp for each 32×32 tile of the upper triangle; the others two sets and all warps.
-template <int TILE, bool DIAGONAL>
-__device__ inline void gram_tile(const Problem *problems, double *partial, i64 tiles, i64 chunks, int purpose, i64 j0, i64 j1,
-				 const i64 *close)
+// sum_rows forms the tile of XᵀX at block-row I and block-column J, summed over a chunk of rows, and puts it in out. The tiles with I = J
+// need one set of columns, and a warp for each 32×32 tile of the upper triangle; the others two sets and all warps. address tells where the tile's
+// columns begin, 0 beyond the last column of X.
+template <int TILE, bool DIAGONAL, Access ACCESS>
+__device__ inline void sum_rows(const Factor &f, const double **address, int I, int J, int rows, double *out)
 {
 	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE, THREADS = 32 * WARPS;
-	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE;
+	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE, COPIES = COLUMNS * GRAM_CHUNK / 2, PER_COLUMN = GRAM_CHUNK / 2;
 	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_CHUNK
-	__shared__ const double *address[COLUMNS];	 // of the chunk of the tile's columns, 0 beyond the last column of X
 
-	const int thread = threadIdx.x, warp = thread / 32;
-	const int J = DIAGONAL ? blockIdx.x : triangle(blockIdx.x) + 1, I = DIAGONAL ? J : blockIdx.x - J * (J - 1) / 2;
+	const int thread = threadIdx.x, warp = thread / 32, k = (int)f.k;
 	const int wj = DIAGONAL ? triangle(warp) : warp / SIDE, wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % SIDE;
-	const Factor f = factor(problems[blockIdx.z], purpose, j0, j1, close + blockIdx.z);
-	const i64 first = blockIdx.y * f.chunk;
-	const int rows = (int)(f.x.m < first + f.chunk ? f.x.m - first : f.chunk), k = (int)f.k;
-	if (f.skip || rows <= 0 || J * TILE >= k)
-		return;
-	for (int i = thread; i < COLUMNS; i += THREADS) {
-		const int j = i < TILE ? I * TILE + i : J * TILE + i - TILE;
-		address[i] = j < k ? column(f.x, j) + first : 0;
-	}
-	__syncthreads();
-
-	const bool aligned = even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq), close_to_identity = f.close;
+	const bool close = f.close;
 	const double *const anywhere = f.x.p;
 	auto load = [&](int chunk, int stage) {
 		double *to = shared + stage * COLUMNS * LD_CHUNK;
-#pragma unroll 2
-		for (int i = thread; i < COLUMNS * GRAM_CHUNK / 2; i += THREADS) {
-			const int c = i / (GRAM_CHUNK / 2), r = i % (GRAM_CHUNK / 2) * 2, row = chunk * GRAM_CHUNK + r;
+#pragma unroll
+		for (int n = 0; n < (COPIES + THREADS - 1) / THREADS; n++) {
+			const int i = thread + n * THREADS, c = i / PER_COLUMN, r = i % PER_COLUMN * 2, row = chunk * GRAM_CHUNK + r;
+			if (COPIES % THREADS != 0 && i >= COPIES)
+				break;
 			const double *from = address[c];
-			const int n = from ? clamp2(rows - row) : 0;
-			fetch2(to + c * LD_CHUNK + r, n ? from + row : anywhere, n, aligned);
+			const int valid = ACCESS == WHOLE ? 2 : from ? clamp2(rows - row) : 0;
+			fetch2<ACCESS>(to + c * LD_CHUNK + r, valid ? from + row : anywhere, valid);
 		}
 	};
 	auto arrived = [&](int chunk, int stage) {
-		if (!DIAGONAL || !close_to_identity)
+		if (!DIAGONAL || !close)
 			return;
 		double *to = shared + stage * COLUMNS * LD_CHUNK;
-		for (int i = thread; i < COLUMNS * GRAM_CHUNK / 2; i += THREADS) {
-			const int c = i / (GRAM_CHUNK / 2), r = i % (GRAM_CHUNK / 2) * 2, above = J * TILE + c - chunk * GRAM_CHUNK - r;
+		for (int i = thread; i < COPIES; i += THREADS) {
+			const int c = i / PER_COLUMN, r = i % PER_COLUMN * 2, above = J * TILE + c - chunk * GRAM_CHUNK - r;
 			if ((above == 0 || above == 1) && J * TILE + c < k)
 				to[c * LD_CHUNK + r + above] -= 1;
 		}
@@ -97,16 +86,41 @@ __device__ inline void gram_tile(const Problem *problems, double *partial, i64 t
 			return;
 		const double *left = shared + (stage * COLUMNS + wi * 32) * LD_CHUNK;
 		const double *right = shared + (stage * COLUMNS + (DIAGONAL ? 0 : TILE) + wj * 32) * LD_CHUNK;
-#pragma unroll
+#pragma unroll 2
 		for (int l = 0; l < GRAM_CHUNK; l += 4)
 			multiply_add(
 				tile, [=](int i, int inner) { return left[i * LD_CHUNK + l + inner]; },
 				[=](int inner, int j) { return right[j * LD_CHUNK + l + inner]; });
 	});
-	if (idle)
+	if (!idle)
+		each(tile, [=](int i, int j, double x) { out[wi * 32 + i + (wj * 32 + j) * TILE] = x; });
+}
+
+// gram_tile forms one tile of a problem, summed over one chunk of its rows.
+template <int TILE, bool DIAGONAL>
+__device__ inline void gram_tile(const Problem *problems, double *partial, i64 tiles, i64 chunks, int purpose, i64 j0, i64 j1,
+				 const i64 *close)
+{
+	const int J = DIAGONAL ? blockIdx.x : triangle(blockIdx.x) + 1, I = DIAGONAL ? J : blockIdx.x - J * (J - 1) / 2;
+	const Factor f = factor(problems[blockIdx.z], purpose, j0, j1, close + blockIdx.z);
+	const i64 first = blockIdx.y * f.chunk;
+	const int rows = (int)(f.x.m < first + f.chunk ? f.x.m - first : f.chunk);
+	if (f.skip || rows <= 0 || J * TILE >= f.k)
 		return;
+	__shared__ const double *address[2 * TILE];
+	for (int i = threadIdx.x; i < (DIAGONAL ? 1 : 2) * TILE; i += blockDim.x) {
+		const int j = i < TILE ? I * TILE + i : J * TILE + i - TILE;
+		address[i] = j < f.k ? column(f.x, j) + first : 0;
+	}
+	__syncthreads();
 	double *out = partial + ((blockIdx.z * tiles + J * (J + 1) / 2 + I) * chunks + blockIdx.y) * (TILE * TILE);
-	each(tile, [=](int i, int j, double x) { out[wi * 32 + i + (wj * 32 + j) * TILE] = x; });
+	const bool aligned = even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq);
+	if (aligned && rows % GRAM_CHUNK == 0 && f.k >= (J + 1) * TILE)
+		sum_rows<TILE, DIAGONAL, WHOLE>(f, address, I, J, rows, out);
+	else if (aligned)
+		sum_rows<TILE, DIAGONAL, ALIGNED>(f, address, I, J, rows, out);
+	else
+		sum_rows<TILE, DIAGONAL, ODD>(f, address, I, J, rows, out);
 }
 
 // gram_add adds the sums of the chunks of a problem, in order, and puts the result where it belongs, both triangles.

@@ -1,6 +1,7 @@
 // The pointwise one-sided Jacobi method on the factors of a batch, [Nov15, §4.3], for orders k ≤ 128.
 //
-// A launch runs one sweep. R lies in the shared memory of one block, the factor's. T, whose rows do not depend on each other, is worked on by
+// A launch runs one sweep, k − 1 p-steps or so. The host has put the pairs of every p-step into slots, four to a warp, such that for some p-steps, a
+// round, what a warp works on stays its own; the block meets at the end of a round. R lies in the shared memory of one block, the factor's. T, whose rows do not depend on each other, is worked on by
 // other blocks, each with some of its rows: the factor's block writes down the rotations of every p-step and publishes them every
 // WINDOW p-steps, and the others follow. Blocks take their roles in the order in which they start, factors first, so a
 // block that waits for a factor knows that it is running.
@@ -8,6 +9,7 @@
 #include "common.cuh"
 
 constexpr int LANES = 8;  // that share a pair of columns
+constexpr int MEET = 1 << 16;
 constexpr int WINDOW = 8; // p-steps between publications
 constexpr int TOP = 480;  // exponent that the largest element gets: its square is far from overflow, and columns down to 2⁻⁹⁹⁰ of the largest have squared norms in the normal range
 
@@ -21,8 +23,8 @@ struct State {
 
 constexpr i64 NEVER = 1ll << 62;
 
-// What a launch works on. pairs has a word p + 2¹⁶·q for every p-step and slot, pairs that are not there
-// have q = 2¹⁶−1; turns has a rotation for every problem, p-step and slot.
+// What a launch works on. pairs has a word p + 2⁸·q + 2¹⁶·m for every p-step and slot, m = 1 where a round ends, q = 255 where there is no
+// pair; turns has a rotation for every problem, p-step and slot.
 struct Sweep {
 	const Problem *problems;
 	State *states;
@@ -207,9 +209,10 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	const int steps = (int)a.steps;
 	int my_rotations = 0, my_proper = 0, my_changes = 0;
 	unsigned next = steps > 0 ? a.pairs[slot] : 0;
+	int published = 0;
 	for (int step = 0; step < steps; step++) {
-		const int p = next & 0xffff, q = next >> 16;
-		const bool valid = q < k;
+		const int p = next & 0xff, q = next >> 8 & 0xff;
+		const bool valid = q < k, meet = next & MEET;
 		if (step + 1 < steps)
 			next = a.pairs[(step + 1) * SLOTS + slot];
 		double2 *x = (double2 *)(r + (valid ? p : 0) * LD) + thread % LANES, *y = (double2 *)(r + (valid ? q : 0) * LD) + thread % LANES;
@@ -244,9 +247,15 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 			my_proper += t.proper;
 			my_changes |= t.rotate || t.swap;
 		}
+		if (!meet) {
+			__syncwarp();
+			continue;
+		}
 		__syncthreads();
-		if (thread == 0 && (step % WINDOW == WINDOW - 1 || step == steps - 1))
-			publish(&state.progress, a.epoch << 32 | (u64)(step + 1));
+		if (thread == 0 && (step + 1 - published >= WINDOW || step == steps - 1)) {
+			published = step + 1;
+			publish(&state.progress, a.epoch << 32 | (u64)published);
+		}
 	}
 	if (thread % LANES == 0 && my_changes) { // integers: the order does not matter
 		atomicAdd(&rotations, my_rotations);
@@ -305,16 +314,19 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 			pair = a.pairs[at];
 		}
 		for (int step = start; step < end; step++) {
+			bool meet = true;
 #pragma unroll
 			for (int s = 0; s < PER_WARP; s++) {
 				const int from = (step - start) * PER_WARP + s;
 				const double sin = __shfl_sync(0xffffffff, mine.x, from), coded = __shfl_sync(0xffffffff, mine.y, from);
 				const unsigned both = __shfl_sync(0xffffffff, pair, from);
 				const bool swap = signbit(sin) != signbit(coded);
-				if ((int)(both >> 16) >= k || (sin == 0 && !swap))
+				const int p = both & 0xff, q = both >> 8 & 0xff;
+				meet = both & MEET;
+				if (q >= k || (sin == 0 && !swap))
 					continue;
 				const double tau = copysign(coded, sin);
-				double *x = t + (both & 0xffff) * n, *y = t + (both >> 16) * n, *xd = swap ? y : x, *yd = swap ? x : y;
+				double *x = t + p * n, *y = t + q * n, *xd = swap ? y : x, *yd = swap ? x : y;
 #pragma unroll 4
 				for (int i = lane; i < n; i += 32) {
 					double u = x[i], w = y[i];
@@ -323,7 +335,10 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 					yd[i] = w;
 				}
 			}
-			__syncthreads();
+			if (meet)
+				__syncthreads();
+			else
+				__syncwarp();
 		}
 	}
 	for (int j = warp; j < k; j += WARPS)

@@ -19,46 +19,48 @@ struct Product {
 	const unsigned char *columns; // flags of the columns, 0: all are NEAR, with the identity already taken out
 };
 
-// product_tile multiplies rows row … row+ROWS−1 of x by columns j0 … j0+32·COLUMN_WARPS−1 of t. If x and out are
+// product_rows multiplies rows row … row+ROWS−1 of x by columns j0 … j0+32·COLUMN_WARPS−1 of t. If x and out are
 // the same, these must be all columns.
-template <int COLUMN_WARPS>
-__device__ inline void product_tile(const Product &a, i64 row, int j0)
+template <int COLUMN_WARPS, Access ACCESS>
+__device__ inline void product_rows(const Product &a, i64 row, int j0)
 {
 	constexpr int COLUMNS = 32 * COLUMN_WARPS, THREADS = 64 * COLUMN_WARPS;
 	constexpr int STAGE = CHUNK * LD_ROWS + COLUMNS * LD_INNER;
+	constexpr int T_COPIES = CHUNK / 2, T_COLUMNS = THREADS / T_COPIES; // copies for a column of t; columns that are copied at a time
 	extern __shared__ __align__(16) double shared[]; // STAGES × STAGE: CHUNK columns of x, CHUNK rows of t
 
 	const int thread = threadIdx.x, warp = thread / 32, wi = warp % 2 * 32, wj = warp / 2 * 32;
 	const int rows = (int)(a.x.m - row < ROWS ? a.x.m - row : ROWS), k = (int)a.k;
 	const Pivot x = {a.x.p + row, a.x.q + row, rows, a.x.np, a.x.ldp, a.x.ldq};
-	const bool x_even = even(x.p, x.ldp) && even(x.q, x.ldq), t_even = even(a.t, a.ldt);
 	const unsigned char *columns = a.columns;
-	const double *t = a.t + j0 * a.ldt;
+	const int tc = thread / T_COPIES, tr = thread % T_COPIES * 2; // the first copy of t that this thread makes
+	const double *t = a.t + (j0 + tc) * a.ldt + tr, *anywhere = a.t;
+	const i64 t_step = T_COLUMNS * a.ldt;
 	auto load = [&](int chunk, int stage) {
 		double *to = shared + stage * STAGE;
 		const int l = chunk * CHUNK;
-#pragma unroll 2
-		for (int i = thread; i < CHUNK * ROWS / 2; i += THREADS) {
-			const int c = i / (ROWS / 2), r = i % (ROWS / 2) * 2;
-			const int n = l + c < k ? clamp2(rows - r) : 0;
-			fetch2(to + c * LD_ROWS + r, n ? column(x, l + c) + r : x.p, n, x_even);
+#pragma unroll
+		for (int i = 0; i < CHUNK * ROWS / 2 / THREADS; i++) {
+			const int c = (thread + i * THREADS) / (ROWS / 2), r = thread % (ROWS / 2) * 2;
+			const int n = ACCESS == WHOLE ? 2 : l + c < k ? clamp2(rows - r) : 0;
+			fetch2<ACCESS>(to + c * LD_ROWS + r, n ? column(x, l + c) + r : anywhere, n);
 		}
-		to += CHUNK * LD_ROWS;
-#pragma unroll 2
-		for (int i = thread; i < COLUMNS * CHUNK / 2; i += THREADS) {
-			const int c = i / (CHUNK / 2), r = i % (CHUNK / 2) * 2;
-			const int n = j0 + c < k ? clamp2(k - l - r) : 0;
-			fetch2(to + c * LD_INNER + r, n ? t + c * a.ldt + l + r : t, n, t_even);
+		to += CHUNK * LD_ROWS + tc * LD_INNER + tr;
+#pragma unroll
+		for (int i = 0; i < COLUMNS / T_COLUMNS; i++) {
+			const int n = ACCESS == WHOLE ? 2 : j0 + tc + i * T_COLUMNS < k ? clamp2(k - l - tr) : 0;
+			fetch2<ACCESS>(to + i * T_COLUMNS * LD_INNER, n ? t + i * t_step + l : anywhere, n);
 		}
 	};
 	auto arrived = [&](int chunk, int stage) { // takes the identity out of t
-		if (!columns)
+		const int l = chunk * CHUNK - j0; // the column of the tile that the chunk's first diagonal element is in
+		if (!columns || l < 0 || l >= COLUMNS)
 			return;
-		double *to = shared + stage * STAGE + CHUNK * LD_ROWS;
-		for (int i = thread; i < COLUMNS * CHUNK / 2; i += THREADS) {
-			const int c = i / (CHUNK / 2), r = i % (CHUNK / 2) * 2, above = j0 + c - chunk * CHUNK - r;
-			if ((above == 0 || above == 1) && to[c * LD_INNER + r + above] >= 0.5)
-				to[c * LD_INNER + r + above] -= 1;
+		const int c = l / T_COLUMNS * T_COLUMNS + tc, above = c - l - tr; // T_COLUMNS is a multiple of CHUNK
+		if (above == 0 || above == 1) {
+			double &y = shared[stage * STAGE + CHUNK * LD_ROWS + c * LD_INNER + tr + above];
+			if (y >= 0.5)
+				y -= 1;
 		}
 	};
 	const bool idle = j0 + wj >= k || wi >= rows;
@@ -118,6 +120,19 @@ __device__ inline void product_tile(const Product &a, i64 row, int j0)
 			if (first + 8 * h < rows)
 				to[8 * h] = tile.c[h / 2][bit / 2][h % 2 * 2 + bit % 2];
 	}
+}
+
+template <int COLUMN_WARPS>
+__device__ inline void product_tile(const Product &a, i64 row, int j0)
+{
+	constexpr int COLUMNS = 32 * COLUMN_WARPS;
+	const bool aligned = even(a.x.p + row, a.x.ldp) && even(a.x.q + row, a.x.ldq) && even(a.t, a.ldt);
+	if (aligned && row + ROWS <= a.x.m && j0 + COLUMNS <= a.k && a.k % CHUNK == 0)
+		product_rows<COLUMN_WARPS, WHOLE>(a, row, j0);
+	else if (aligned)
+		product_rows<COLUMN_WARPS, ALIGNED>(a, row, j0);
+	else
+		product_rows<COLUMN_WARPS, ODD>(a, row, j0);
 }
 
 // multiply: the block's part of [P Q] ← [P Q]·T for G and, if row_tiles > 0, V: blocks x < row_tiles do G, the others V.
@@ -195,15 +210,15 @@ extern "C" __global__ void __launch_bounds__(256, 2) newton_schulz(const Problem
 }
 
 // mark_columns sets the flags of the columns of T: NEAR if its diagonal element is at least 1/2, ZERO for G if the
-// column of R is zero. Grid (problems), block 256 threads: a warp takes every eighth column.
-extern "C" __global__ void mark_columns(const Problem *problems, unsigned char *columns, i64 order)
+// column of R is zero. Grid (problems), block 1024 threads: a warp takes every 32nd column.
+extern "C" __global__ void __launch_bounds__(1024) mark_columns(const Problem *problems, unsigned char *columns, i64 order)
 {
 	const Problem &b = problems[blockIdx.x];
 	if (b.tally->changed == 0)
 		return;
 	columns += 2 * blockIdx.x * order;
 	const int lane = threadIdx.x % 32;
-	for (i64 j = threadIdx.x / 32; j < b.k; j += 8) {
+	for (i64 j = threadIdx.x / 32; j < b.k; j += 32) {
 		bool zero = true;
 		for (i64 i = lane; zero && i - lane < b.k; i += 32)
 			zero = __all_sync(0xffffffff, i >= b.k || b.r[i + j * b.ldr] == 0);

@@ -21,7 +21,7 @@ func (d *device) multiply(s *batch) error {
 	if err != nil {
 		return err
 	}
-	if err := d.launch("mark_columns", s.n(), 1, 1, 256, 0, s.at, word(flags), uint64(s.order)); err != nil {
+	if err := d.launch("mark_columns", s.n(), 1, 1, 1024, 0, s.at, word(flags), uint64(s.order)); err != nil {
 		return err
 	}
 	g, v := ceil(s.rows, productRows), ceil(s.vRows, productRows)

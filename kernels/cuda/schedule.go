@@ -18,9 +18,6 @@ type schedule struct {
 	pairs   kernels.Address
 }
 
-// absent marks a slot without a pair: no factor has that many columns.
-const absent = 0xffff << 16
-
 // checkSchedule tells whether the schedule is one for all factors of the batch: its pairs are
 // disjoint within a p-step, so that they can be processed in any order.
 func (d *device) checkSchedule(b *kernels.Batch, o kernels.JacobiOptions) error {
@@ -57,20 +54,7 @@ func (s *schedule) send(d *device, from *kernels.Schedule, order, slots int) (pa
 		return s.pairs, s.steps, nil
 	}
 	steps = len(from.Pairs) / max(from.Order, 1)
-	words := make([]uint32, steps*slots)
-	for step := range steps {
-		out := words[step*slots : (step+1)*slots]
-		n := 0
-		for i := step * from.Order; i < (step+1)*from.Order; i += 2 {
-			if q := from.Pairs[i+1]; int(q) < order {
-				out[n] = uint32(from.Pairs[i]) | uint32(q)<<16
-				n++
-			}
-		}
-		for ; n < slots; n++ {
-			out[n] = absent
-		}
-	}
+	words := rounds(from, order, slots)
 	pairs, err = d.need("schedule", int64(len(words))*4)
 	if err != nil || len(words) == 0 {
 		return pairs, steps, err

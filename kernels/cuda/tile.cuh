@@ -10,21 +10,31 @@
 // once lie in different banks.
 constexpr int PAD = 4;
 
-// fetch2 starts to copy n ≤ 2 elements to shared memory and sets the rest of the two to zero. Where `aligned`, both
-// addresses are multiples of 16 bytes; from need not be readable beyond n elements.
-__device__ inline void fetch2(double *to, const double *from, int n, bool aligned)
+// How operands can be copied to shared memory.
+enum Access {
+	WHOLE,	// 16 bytes at a time, and no tile has an edge
+	ALIGNED, // 16 bytes at a time, fewer at the edges
+	ODD,	// columns do not begin at multiples of 16 bytes
+};
+
+// fetch2 starts to copy two elements to shared memory: the first n ≤ 2, the others become zero. `from` need not be readable beyond
+// n elements. With WHOLE n is taken to be 2.
+template <Access ACCESS>
+__device__ inline void fetch2(double *to, const double *from, int n)
 {
 #if __CUDA_ARCH__ >= 800
 	const unsigned at = (unsigned)__cvta_generic_to_shared(to);
-	if (aligned) {
+	if (ACCESS == WHOLE) {
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+	} else if (ACCESS == ALIGNED) {
 		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(8 * n) : "memory");
 	} else {
 		asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from), "r"(n > 0 ? 8 : 0) : "memory");
 		asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at + 8), "l"(n > 1 ? from + 1 : from), "r"(n > 1 ? 8 : 0) : "memory");
 	}
 #else
-	to[0] = n > 0 ? from[0] : 0;
-	to[1] = n > 1 ? from[1] : 0;
+	to[0] = ACCESS == WHOLE || n > 0 ? from[0] : 0;
+	to[1] = ACCESS == WHOLE || n > 1 ? from[1] : 0;
 #endif
 }
 
