@@ -83,6 +83,7 @@ type Limits struct {
 	PointwiseOrder int  // largest order of a factor that Jacobi takes
 	Width          int  // preferred width of the narrow block-columns
 	Align          int  // preferred alignment of Ld, in elements
+	FullBlock      bool // many inner sweeps (full block) are faster in all than one (block-oriented)
 	HostMemory     bool // Alloc returns host memory, which any library may read and write
 }
 

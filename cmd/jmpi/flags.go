@@ -11,6 +11,7 @@ import (
 
 	"jmpi/dist"
 	"jmpi/internal/cores"
+	"jmpi/kernels"
 	"jmpi/strategy"
 )
 
@@ -79,7 +80,7 @@ type methodFlags struct {
 func (f *methodFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc", "pivot strategy of all levels: "+strings.Join(strategy.Names(), " "))
 	flags.StringVar(&f.scheme, "scheme", "flat", "what a device does in a macro step: flat or nested (see docs/design.md)")
-	flags.StringVar(&f.variant, "variant", "full", "inner sweeps: block (one) or full (to convergence)")
+	flags.StringVar(&f.variant, "variant", "auto", "inner sweeps: block (one), full (to convergence), or auto: the faster one on these devices")
 	flags.IntVar(&f.block, "block", 0, "preferred width of the narrow block-columns; 0: the back end's")
 	flags.IntVar(&f.innerBlock, "inner-block", 0, "preferred width of the block-columns inside a pivot factor; 0: as few levels as possible")
 	flags.IntVar(&f.maxSweeps, "max-sweeps", 30, "limit of sweeps of the topmost level")
@@ -95,8 +96,8 @@ func (f *methodFlags) check() error {
 		return usagef("--strategy %s: choose one of %s", f.strategy, strings.Join(strategy.Names(), " "))
 	case f.scheme != "flat" && f.scheme != "nested":
 		return usagef("--scheme %s: choose flat or nested", f.scheme)
-	case f.variant != "block" && f.variant != "full":
-		return usagef("--variant %s: choose block or full", f.variant)
+	case f.variant != "auto" && f.variant != "block" && f.variant != "full":
+		return usagef("--variant %s: choose auto, block or full", f.variant)
 	case f.block < 0:
 		return usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.innerBlock < 0:
@@ -105,6 +106,17 @@ func (f *methodFlags) check() error {
 		return usagef("--max-sweeps %d: must be at least 1", f.maxSweeps)
 	}
 	return nil
+}
+
+// resolve replaces a variant auto by the faster one on devices of this kind.
+func (f *methodFlags) resolve(limits kernels.Limits) {
+	if f.variant != "auto" {
+		return
+	}
+	f.variant = "block"
+	if limits.FullBlock {
+		f.variant = "full"
+	}
 }
 
 // config returns the solver's configuration, without shape and data.

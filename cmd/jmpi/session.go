@@ -141,15 +141,16 @@ func (s *session) verdict(code int, err error) error {
 	return exit(code, errElsewhere)
 }
 
-// end closes the devices and MPI, and returns err, or what went wrong in closing.
+// end closes MPI and the devices, and returns err, or what went wrong in closing.
 func (s *session) end(err error) error {
+	// A library that has opened other devices' memory closes it while the devices are still there.
+	if e := s.comm.Close(); err == nil && e != nil {
+		err = exit(exitFailure, e)
+	}
 	for _, d := range s.devices {
 		if e := d.Close(); err == nil && e != nil {
 			err = exit(exitFailure, e)
 		}
-	}
-	if e := s.comm.Close(); err == nil && e != nil {
-		err = exit(exitFailure, e)
 	}
 	return err
 }

@@ -80,6 +80,7 @@ func runSVD(input string, f svdFlags) error {
 	if err != nil {
 		return err
 	}
+	f.resolve(s.devices[0].Limits())
 	s.header()
 	return s.end(s.svd(input, f))
 }

@@ -66,7 +66,7 @@ func (d *device) Describe() kernels.Description {
 }
 
 func (d *device) Limits() kernels.Limits {
-	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, HostMemory: true}
+	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true, HostMemory: true}
 }
 
 // Sync returns at once: no method leaves work behind.
