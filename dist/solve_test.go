@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"reflect"
 	"sync"
 	"testing"
@@ -236,6 +237,27 @@ func TestSolveDegenerate(t *testing.T) {
 					}
 					o.verify(t, scaled, 5)
 				})
+			}
+		}
+	}
+}
+
+// Diagonal matrices with few other entries: most pairs need no rotation, and the columns are in the wrong order. No sweep may
+// end the method before every pair has met.
+func TestSolveNearlyDiagonal(t *testing.T) {
+	toy := []float64{1, 0, 0, 0, 2, 0, 0.5, 0, 3}
+	decompose(t, toy, 1, 1, Config{M: 3, N: 3, Vectors: true, Full: true}).verify(t, toy, 5)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{3, 5, 20, 50, 64, 65} {
+		for range 12 {
+			a := make([]float64, n*n)
+			for j := range n {
+				a[j*n+j] = 1 + rnd.Float64()
+			}
+			a[rnd.IntN(n*n)] += 0.3
+			for _, devices := range []int{1, 4} {
+				o := decompose(t, a, devices, 1, Config{M: n, N: n, Vectors: true, Full: true})
+				o.verify(t, a, 5)
 			}
 		}
 	}

@@ -21,7 +21,7 @@
 //	tan φ              Rotation, tan           (4.3)–(4.5)
 //	sin φ, tan(φ/2)    Turn                    t/s and t/(1+s) with t = tan φ, s = √(1+t²), instead of (4.6)
 //	(4.1)              Turn.Rotate             x' = x − sin φ·(y + tan(φ/2)·x), y' = y + sin φ·(x − tan(φ/2)·y)
-//	h'pp, h'qq         Diagonal                the pair is swapped if h'pp < h'qq
+//	h'pp, h'qq         Diagonal                the pair is swapped if h'pp < h'qq, the rotation proper
 //
 // [Nov15, §4.3] prints h'pp with + and h'qq with −; with (4.1) and (4.3) it must be the other way round, as here.
 // There is no factor cos φ: near 1, where almost all cosines are, its rounding error, or its being lost beside x, always has the same

@@ -39,7 +39,7 @@ func (p Pivot) Order() int { return p.P.N + p.Q.N }
 type Tally struct {
 	Rotations int64 // rotations applied
 	Proper    int64 // of these, the proper ones (see Rotation)
-	Changed   int64 // 0: T = I, neither rotated nor sorted
+	Changed   int64 // 0: T = I
 	Broken    int64 // 1: the Cholesky factorization broke down, the factor came from QR
 }
 
@@ -138,11 +138,11 @@ type Backend interface {
 	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.
 	QR(b *Batch) error
 	// Jacobi runs the pointwise one-sided Jacobi method on each factor: T ← product of the rotations, from the identity,
-	// R ← R·T, columns sorted by non-increasing norm as far as the sweeps sort them ([Nov15, §4.3]). T is then made orthogonal to
+	// R ← R·T, columns sorted by non-increasing norm as far as proper rotations sort them ([Nov15, §4.3]). T is then made orthogonal to
 	// working precision, by one Newton–Schulz step that keeps the graded structure it has for graded columns.
 	// A column of R·T whose norm is at most c(ε)·Σᵢ|T_ij|·‖R_i‖ is nothing but rounding errors of columns that are dependent: it is
 	// set to zero. It adds to Tally.Rotations and Tally.Proper and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
-	// the largest in the factor may count as zero: they are sorted, but not rotated.
+	// the largest in the factor may count as zero: they are not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error
 	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems
 	// with Tally.Changed ≠ 0 ([Nov15, Alg. 4.2]). Columns of G whose column of R (that is, of R·T) is zero become zero.

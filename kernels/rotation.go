@@ -73,7 +73,8 @@ func (t Turn) Rotate(x, y float64) (xr, yr float64) {
 //
 //	h'pp = hpp − tan φ·hpq,  h'qq = hqq + tan φ·hpq.
 //
-// The columns are swapped if h'pp < h'qq, which sorts them by non-increasing norm. [Nov15, §4.3, subphase 5]
+// The columns are swapped if h'pp < h'qq and the rotation is proper, which sorts them by non-increasing norm. A sweep without
+// proper rotations, which ends the method, so leaves all columns in their places and has met every pair. [Nov15, §4.3, subphase 5]
 // has the signs of tan φ the other way round, which does not agree with its (4.1) and (4.3).
 func Diagonal(hpp, hqq, hpq, tan float64) (dpp, dqq float64) {
 	return math.FMA(-tan, hpq, hpp), math.FMA(tan, hpq, hqq)

@@ -32,7 +32,7 @@ INLINE void rotations8(struct pivots h, v8 tol, struct rotations *r)
 		v8_store(r->sin, zero);
 		v8_store(r->tau, zero);
 		r->proper = 0;
-		r->swap = m8_bits(v8_gt(h.qq, h.pp));
+		r->swap = 0;
 		return;
 	}
 	v8 cot2 = v8_mul(half, v8_div(v8_sub(h.qq, h.pp), h.pq));
@@ -45,7 +45,8 @@ INLINE void rotations8(struct pivots h, v8 tol, struct rotations *r)
 	v8_store(r->tau, tau);
 	unsigned wide = m8_bits(v8_gt(v8_abs(h.pq), v8_mul(v8_mul(v8_set1(0x1p-26), np), nq)));
 	r->proper = r->rotate & (wide | m8_bits(v8_ne(v8_fnma(sin, tau, one), one)));
-	r->swap = m8_bits(v8_gt(v8_fma(tan, h.pq, h.qq), v8_fnma(tan, h.pq, h.pp)));
+	// Only proper rotations sort: a sweep that ends the method because it has none must have met every pair.
+	r->swap = r->proper & m8_bits(v8_gt(v8_fma(tan, h.pq, h.qq), v8_fnma(tan, h.pq, h.pp)));
 }
 
 // pivot_matrices forms the three dot products of each pair of columns of r (leading dimension ld, a multiple of 8).
@@ -110,7 +111,7 @@ INLINE void flush(struct problem *a)
 // apply rotates and swaps the pairs of columns of R, and notes the same for T.
 INLINE void apply(struct problem *a, const int64_t ld, struct pairs s, const struct rotations *rot)
 {
-	unsigned todo = rot->rotate | rot->swap;
+	unsigned todo = rot->rotate;
 	if (a->waiting + LANES > TURNS)
 		flush(a);
 	for (int i = 0; i < s.n; i++) {
@@ -141,7 +142,7 @@ INLINE void p_step(struct problem *a, const int64_t ld, int n, const int32_t *p,
 		}
 		a->tally.rotations += __builtin_popcount(rot.rotate);
 		a->tally.proper += __builtin_popcount(rot.proper);
-		a->tally.changed |= (rot.rotate | rot.swap) != 0;
+		a->tally.changed |= rot.rotate != 0;
 		apply(a, ld, now, &rot);
 	}
 }

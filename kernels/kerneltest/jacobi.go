@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"jmpi/kernels"
@@ -94,16 +95,16 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 			equal(t, r[i], factors[i])
 		}
 	}
-	rising := newMatrix(9, 9) // orthogonal, but in the wrong order
+	rising := newMatrix(9, 9) // orthogonal, in the wrong order: without a proper rotation nothing is sorted
 	for j := range 9 {
 		rising.set(j, j, float64(j+1))
 	}
 	tally, r, tr := jacobi(t, b, []matrix{rising}, kernels.JacobiOptions{Schedule: roundRobin(10), MaxSweeps: 1})
-	if tally[0].Rotations != 0 || tally[0].Proper != 0 || tally[0].Changed != 1 {
-		t.Errorf("sort only: tally %+v", tally[0])
+	if tally[0] != (kernels.Tally{}) {
+		t.Errorf("nothing to rotate: tally %+v", tally[0])
 	}
-	equal(t, tr[0].abs(), tr[0]) // a permutation
-	equal(t, r[0], rising.times(tr[0]))
+	equal(t, tr[0], identity(9))
+	equal(t, r[0], rising)
 }
 
 // checkJacobi tests T and R·T for the factor x. Where columns of x are dependent, elements of T that ought to be
@@ -127,14 +128,21 @@ func checkJacobi(t *testing.T, x, r, tr matrix, tally kernels.Tally, dependent b
 			}
 		}
 	}
-	for j := 1; j < k; j++ {
+	largest := slices.Max(norms)
+	before := make([]float64, k)
+	for j := range k {
+		before[j] = kernels.Norm2(x.column(j))
+	}
+	// Columns of very different norms may not meet in a proper rotation, and then stay where they are.
+	graded := slices.Min(before) < 1e-3*slices.Max(before)
+	for j := 1; j < k && !graded; j++ {
 		if norms[j] > norms[j-1]*(1+8*float64(k)*eps) { // equal norms may be computed as if out of order
 			t.Errorf("k = %d: columns %d, %d not sorted: norms %g, %g", k, j-1, j, norms[j-1], norms[j])
 		}
 	}
 	for j := range k {
 		for i := range j {
-			if norms[j] <= 0x1p-950*norms[0] { // zero, or what rotations leave of a dependent column
+			if min(norms[i], norms[j]) <= 0x1p-950*largest { // zero, or what rotations leave of a dependent column
 				continue
 			}
 			c := math.Abs(dotScaled(r.column(i), r.column(j), norms[i], norms[j]))

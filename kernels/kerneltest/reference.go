@@ -35,8 +35,8 @@ func oneSweep(r, t matrix, s *kernels.Schedule) (tally kernels.Tally) {
 		hpp, hqq, hpq := dot(x, x), dot(y, y), dot(x, y)
 		var turn kernels.Turn
 		var tan float64
+		var proper bool
 		if kernels.NeedsRotation(hpp, hqq, hpq, tol) {
-			var proper bool
 			turn, tan, proper = kernels.Rotation(hpp, hqq, hpq)
 			tally.Rotations++
 			if proper {
@@ -44,8 +44,8 @@ func oneSweep(r, t matrix, s *kernels.Schedule) (tally kernels.Tally) {
 			}
 		}
 		hpp, hqq = kernels.Diagonal(hpp, hqq, hpq, tan)
-		swap := hpp < hqq
-		if tan == 0 && !swap {
+		swap := proper && hpp < hqq
+		if tan == 0 {
 			continue
 		}
 		tally.Changed = 1
