@@ -50,33 +50,37 @@ template <int TILE, bool DIAGONAL, Access ACCESS>
 __device__ inline void sum_rows(const Factor &f, const double **address, int I, int J, int rows, double *out)
 {
 	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE, THREADS = 32 * WARPS;
-	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE, COPIES = COLUMNS * GRAM_CHUNK / 2, PER_COLUMN = GRAM_CHUNK / 2;
+	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE, PER_COLUMN = GRAM_CHUNK / 2; // copies for a column
 	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_CHUNK
 
 	const int thread = threadIdx.x, warp = thread / 32, k = (int)f.k;
 	const int wj = DIAGONAL ? triangle(warp) : warp / SIDE, wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % SIDE;
 	const bool close = f.close;
 	const double *const anywhere = f.x.p;
+	// This thread copies two rows r of columns c, c + STEP, …
+	constexpr int STEP = THREADS / PER_COLUMN;
+	static_assert(THREADS % PER_COLUMN == 0, "a thread copies the same rows of all its columns");
+	const int c = thread / PER_COLUMN, r = thread % PER_COLUMN * 2;
+	double *const to = shared + c * LD_CHUNK + r;
+	const unsigned at = (unsigned)__cvta_generic_to_shared(to);
 	auto load = [&](int chunk, int stage) {
-		double *to = shared + stage * COLUMNS * LD_CHUNK;
+		const int row = chunk * GRAM_CHUNK + r, place = stage * COLUMNS * LD_CHUNK;
 #pragma unroll
-		for (int n = 0; n < (COPIES + THREADS - 1) / THREADS; n++) {
-			const int i = thread + n * THREADS, c = i / PER_COLUMN, r = i % PER_COLUMN * 2, row = chunk * GRAM_CHUNK + r;
-			if (COPIES % THREADS != 0 && i >= COPIES)
+		for (int n = 0; n < COLUMNS; n += STEP) {
+			if (COLUMNS % STEP != 0 && n + STEP > COLUMNS && c + n >= COLUMNS)
 				break;
-			const double *from = address[c];
+			const double *from = address[c + n];
 			const int valid = ACCESS == WHOLE ? 2 : from ? clamp2(rows - row) : 0;
-			fetch2<ACCESS>(to + c * LD_CHUNK + r, valid ? from + row : anywhere, valid);
+			fetch2<ACCESS>(to + place + n * LD_CHUNK, at + 8 * (place + n * LD_CHUNK), valid ? from + row : anywhere, valid);
 		}
 	};
 	auto arrived = [&](int chunk, int stage) {
 		if (!DIAGONAL || !close)
 			return;
-		double *to = shared + stage * COLUMNS * LD_CHUNK;
-		for (int i = thread; i < COPIES; i += THREADS) {
-			const int c = i / PER_COLUMN, r = i % PER_COLUMN * 2, above = J * TILE + c - chunk * GRAM_CHUNK - r;
-			if ((above == 0 || above == 1) && J * TILE + c < k)
-				to[c * LD_CHUNK + r + above] -= 1;
+		for (int n = c; n < COLUMNS; n += STEP) {
+			const int above = J * TILE + n - chunk * GRAM_CHUNK - r;
+			if ((above == 0 || above == 1) && J * TILE + n < k)
+				shared[(stage * COLUMNS + n) * LD_CHUNK + r + above] -= 1;
 		}
 	};
 	const bool idle = I * TILE + wi * 32 >= k || J * TILE + wj * 32 >= k;
@@ -86,11 +90,9 @@ __device__ inline void sum_rows(const Factor &f, const double **address, int I, 
 			return;
 		const double *left = shared + (stage * COLUMNS + wi * 32) * LD_CHUNK;
 		const double *right = shared + (stage * COLUMNS + (DIAGONAL ? 0 : TILE) + wj * 32) * LD_CHUNK;
-#pragma unroll 2
+#pragma unroll
 		for (int l = 0; l < GRAM_CHUNK; l += 4)
-			multiply_add(
-				tile, [=](int i, int inner) { return left[i * LD_CHUNK + l + inner]; },
-				[=](int inner, int j) { return right[j * LD_CHUNK + l + inner]; });
+			multiply_add<LD_CHUNK, 1, LD_CHUNK, 1>(tile, left + l, right + l);
 	});
 	if (!idle)
 		each(tile, [=](int i, int j, double x) { out[wi * 32 + i + (wj * 32 + j) * TILE] = x; });

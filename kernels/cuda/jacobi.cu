@@ -1,6 +1,6 @@
 // The pointwise one-sided Jacobi method on the factors of a batch, [Nov15, §4.3], for orders k ≤ 128.
 //
-// A launch runs one sweep, k − 1 p-steps or so. The host has put the pairs of every p-step into slots, four to a warp, such that for some p-steps, a
+// A launch runs one sweep, k − 1 p-steps or so. The host has put the pairs of every p-step into slots, PER_WARP to a warp, such that for some p-steps, a
 // round, what a warp works on stays its own; the block meets at the end of a round. R lies in the shared memory of one block, the factor's. T, whose rows do not depend on each other, is worked on by
 // other blocks, each with some of its rows: the factor's block writes down the rotations of every p-step and publishes them every
 // WINDOW p-steps, and the others follow. Blocks take their roles in the order in which they start, factors first, so a
@@ -8,9 +8,10 @@
 
 #include "common.cuh"
 
-constexpr int LANES = 8;  // that share a pair of columns
+constexpr int LANES = 4;	       // that share a pair of columns
+constexpr int PER_WARP = 32 / LANES;   // slots
+constexpr int WINDOW = 32 / PER_WARP;  // p-steps between publications, at least
 constexpr int MEET = 1 << 16;
-constexpr int WINDOW = 8; // p-steps between publications
 constexpr int TOP = 480;  // exponent that the largest element gets: its square is far from overflow, and columns down to 2⁻⁹⁹⁰ of the largest have squared norms in the normal range
 
 // What is kept of a problem between launches.
@@ -89,7 +90,7 @@ __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, doubl
 {
 	const double np = Arithmetic::root(hpp), nq = Arithmetic::root(hqq), size = fabs(hpq);
 	const double cot2 = 0.5 * Arithmetic::divide(hqq - hpp, hpq), a = fabs(cot2);
-	Rotation r = {0, 0, false, false, hpp < hqq};
+	Rotation r = {0, 0, false, false, false};
 	r.rotate = hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq;
 	if (!__any_sync(0xffffffff, r.rotate))
 		return r;
@@ -100,7 +101,7 @@ __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, doubl
 		r.sin = sin;
 		r.tau = tau;
 		r.proper = __fma_rn(-sin, tau, 1.0) != 1.0 || size > 0x1p-26 * np * nq;
-		r.swap = __fma_rn(-tan, hpq, hpp) < __fma_rn(tan, hpq, hqq);
+		r.swap = r.proper && __fma_rn(-tan, hpq, hpp) < __fma_rn(tan, hpq, hqq);
 	}
 	return r;
 }
@@ -189,18 +190,41 @@ __device__ inline int load_factor(const Problem &b, State &state, double *r, i64
 	return shift;
 }
 
-// factor_role runs the sweep on R. LANES lanes share a pair: lane l has rows 2l, 2l+1, 2l+16, … of its two columns, which it keeps in registers
-// from the dot products to the rotation.
-template <int V>
+// Part points to the parts of a column that a lane has: every second double2 of its own from `even` on, the others from `odd` on.
+struct Part {
+	double2 *even, *odd;
+	__device__ double2 &operator[](int i) const { return (i % 2 ? odd : even)[i * LANES]; }
+};
+
+// part returns the lane's part of a column: rows 2l, 2l+1, 2l+2·LANES, … for lane l. Every second group of lanes has its double2s exchanged by
+// twos, so that two groups never meet in a bank.
+__device__ inline Part part(double *column, int lane, int group)
+{
+	double2 *x = (double2 *)column + lane;
+	return group % 2 ? Part{x + LANES, x - LANES} : Part{x, x};
+}
+
+// A dot product in four chains, whose sum does not change if every second term goes to the other chain pair.
+struct Chains {
+	double2 c[2];
+	__device__ void add(int i, double2 x, double2 y)
+	{
+		c[i % 2] = {__fma_rn(x.x, y.x, c[i % 2].x), __fma_rn(x.y, y.y, c[i % 2].y)};
+	}
+	__device__ double sum() const { return lanes_sum((c[0].x + c[0].y) + (c[1].x + c[1].y)); }
+};
+
+// factor_role runs the sweep on R. LANES lanes share a pair and keep its two columns in registers from the dot products to the rotation.
+template <int SIZE>
 __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 {
-	constexpr int LD = 16 * V, SLOTS = 8 * V, THREADS = 64 * V;
+	constexpr int LD = SIZE, SLOTS = SIZE / 2, THREADS = SLOTS * LANES, V = LD / (2 * LANES);
 	__shared__ int rotations, proper, changed;
 	const Problem &b = a.problems[problem];
 	State &state = a.states[problem];
 	if (a.number > 0 && state.done < a.number)
 		return;
-	const int k = (int)b.k, thread = threadIdx.x, slot = thread / LANES;
+	const int k = (int)b.k, thread = threadIdx.x, slot = thread / LANES, lane = thread % LANES;
 	const double tol = b.tol;
 	if (thread == 0)
 		rotations = proper = changed = 0;
@@ -215,32 +239,33 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 		const bool valid = q < k, meet = next & MEET;
 		if (step + 1 < steps)
 			next = a.pairs[(step + 1) * SLOTS + slot];
-		double2 *x = (double2 *)(r + (valid ? p : 0) * LD) + thread % LANES, *y = (double2 *)(r + (valid ? q : 0) * LD) + thread % LANES;
-		double2 u[V], w[V], pp = {0, 0}, qq = {0, 0}, pq = {0, 0};
+		const Part x = part(r + (valid ? p : 0) * LD, lane, slot), y = part(r + (valid ? q : 0) * LD, lane, slot);
+		double2 u[V], w[V];
 #pragma unroll
 		for (int i = 0; i < V; i++) {
-			u[i] = x[i * LANES];
-			w[i] = y[i * LANES];
+			u[i] = x[i];
+			w[i] = y[i];
 		}
+		Chains pp = {}, qq = {}, pq = {};
 #pragma unroll
 		for (int i = 0; i < V; i++) {
-			pp = {__fma_rn(u[i].x, u[i].x, pp.x), __fma_rn(u[i].y, u[i].y, pp.y)};
-			qq = {__fma_rn(w[i].x, w[i].x, qq.x), __fma_rn(w[i].y, w[i].y, qq.y)};
-			pq = {__fma_rn(u[i].x, w[i].x, pq.x), __fma_rn(u[i].y, w[i].y, pq.y)};
+			pp.add(i, u[i], u[i]);
+			qq.add(i, w[i], w[i]);
+			pq.add(i, u[i], w[i]);
 		}
-		const double hpp = lanes_sum(pp.x + pp.y), hqq = lanes_sum(qq.x + qq.y), hpq = lanes_sum(pq.x + pq.y);
+		const double hpp = pp.sum(), hqq = qq.sum(), hpq = pq.sum();
 		const Rotation t = rotation(valid ? hpp : 1, valid ? hqq : 1, valid ? hpq : 0, tol);
 		if (t.rotate || t.swap) {
-			double2 *xd = t.swap ? y : x, *yd = t.swap ? x : y;
+			const Part xd = t.swap ? y : x, yd = t.swap ? x : y;
 #pragma unroll
 			for (int i = 0; i < V; i++) {
 				turn(t.sin, t.tau, u[i].x, w[i].x);
 				turn(t.sin, t.tau, u[i].y, w[i].y);
-				xd[i * LANES] = u[i];
-				yd[i * LANES] = w[i];
+				xd[i] = u[i];
+				yd[i] = w[i];
 			}
 		}
-		if (thread % LANES == 0) {
+		if (lane == 0) {
 			// sin φ and tan(φ/2) have the same sign, except here if the columns are swapped.
 			turns[step * SLOTS + slot] = {t.sin, t.swap ? -t.tau : t.tau};
 			my_rotations += t.rotate;
@@ -257,7 +282,7 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 			publish(&state.progress, a.epoch << 32 | (u64)published);
 		}
 	}
-	if (thread % LANES == 0 && my_changes) { // integers: the order does not matter
+	if (lane == 0 && my_changes) { // integers: the order does not matter
 		atomicAdd(&rotations, my_rotations);
 		atomicAdd(&proper, my_proper);
 		atomicOr(&changed, 1);
@@ -283,11 +308,11 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 }
 
 // turns_role applies the rotations of the sweep to a slice of the rows of T, lane l to rows l, l+32, … of the slice.
-template <int V>
+template <int SIZE>
 __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double *t)
 {
-	constexpr int SLOTS = 8 * V, WARPS = 2 * V, PER_WARP = SLOTS / WARPS;
-	static_assert(WINDOW * PER_WARP == 32, "a lane keeps one rotation of a window");
+	constexpr int SLOTS = SIZE / 2, WARPS = SLOTS / PER_WARP;
+	constexpr int PAIRS = 2, ROWS = (SIZE + 31) / 32; // pairs, and rows of each, that a lane works on at a time
 	const Problem &b = a.problems[problem];
 	const State &state = a.states[problem];
 	const int k = (int)b.k, rows = (k + (int)a.slices - 1) / (int)a.slices, first = slice * rows, n = min(rows, k - first);
@@ -316,24 +341,38 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 		for (int step = start; step < end; step++) {
 			bool meet = true;
 #pragma unroll
-			for (int s = 0; s < PER_WARP; s++) {
-				const int from = (step - start) * PER_WARP + s;
-				const double sin = __shfl_sync(0xffffffff, mine.x, from), coded = __shfl_sync(0xffffffff, mine.y, from);
-				const unsigned both = __shfl_sync(0xffffffff, pair, from);
-				const bool swap = signbit(sin) != signbit(coded);
-				const int p = both & 0xff, q = both >> 8 & 0xff;
-				meet = both & MEET;
-				if (q >= k || (sin == 0 && !swap))
-					continue;
-				const double tau = copysign(coded, sin);
-				double *x = t + p * n, *y = t + q * n, *xd = swap ? y : x, *yd = swap ? x : y;
-#pragma unroll 4
-				for (int i = lane; i < n; i += 32) {
-					double u = x[i], w = y[i];
-					turn(sin, tau, u, w);
-					xd[i] = u;
-					yd[i] = w;
+			for (int s = 0; s < PER_WARP; s += PAIRS) {
+				double sin[PAIRS], tau[PAIRS], u[PAIRS][ROWS], w[PAIRS][ROWS], *x[PAIRS], *y[PAIRS];
+				bool go[PAIRS], swap[PAIRS];
+#pragma unroll
+				for (int i = 0; i < PAIRS; i++) {
+					const int from = (step - start) * PER_WARP + s + i;
+					const unsigned both = __shfl_sync(0xffffffff, pair, from);
+					sin[i] = __shfl_sync(0xffffffff, mine.x, from);
+					tau[i] = __shfl_sync(0xffffffff, mine.y, from);
+					swap[i] = signbit(sin[i]) != signbit(tau[i]);
+					tau[i] = copysign(tau[i], sin[i]);
+					const int p = both & 0xff, q = both >> 8 & 0xff;
+					meet = both & MEET;
+					go[i] = q < k && (sin[i] != 0 || swap[i]);
+					x[i] = t + p * n + lane;
+					y[i] = t + q * n + lane;
+#pragma unroll
+					for (int r = 0; r < ROWS; r++)
+						if (go[i] && lane + 32 * r < n) {
+							u[i][r] = x[i][32 * r];
+							w[i][r] = y[i][32 * r];
+						}
 				}
+#pragma unroll
+				for (int i = 0; i < PAIRS; i++)
+#pragma unroll
+					for (int r = 0; r < ROWS; r++)
+						if (go[i] && lane + 32 * r < n) {
+							turn(sin[i], tau[i], u[i][r], w[i][r]);
+							*((swap[i] ? y[i] : x[i]) + 32 * r) = u[i][r];
+							*((swap[i] ? x[i] : y[i]) + 32 * r) = w[i][r];
+						}
 			}
 			if (meet)
 				__syncthreads();
@@ -346,27 +385,27 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 			out[i + j * ldt] = t[i + j * n];
 }
 
-template <int V>
+template <int SIZE>
 __device__ inline void sweep(const Sweep &a)
 {
-	extern __shared__ __align__(16) double shared[]; // k columns of 16·V rows
+	extern __shared__ __align__(16) double shared[]; // k columns of SIZE rows
 	__shared__ u64 ticket;
 	if (threadIdx.x == 0)
 		ticket = atomicAdd(a.ticket, 1ull) - a.tickets;
 	__syncthreads();
 	const i64 role = (i64)ticket;
 	if (role < a.count)
-		factor_role<V>(a, role, shared);
+		factor_role<SIZE>(a, role, shared);
 	else
-		turns_role<V>(a, (role - a.count) % a.count, (int)((role - a.count) / a.count), shared);
+		turns_role<SIZE>(a, (role - a.count) % a.count, (int)((role - a.count) / a.count), shared);
 }
 
-// jacobi_16, jacobi_32, jacobi_64, jacobi_128: one sweep for factors of order k up to that. Grid (count·(1 + slices)), block 4·k threads. Shared
-// bytes: 8·order². T need not be set before the first sweep.
-extern "C" __global__ void __launch_bounds__(64) jacobi_16(Sweep a) { sweep<1>(a); }
-extern "C" __global__ void __launch_bounds__(128) jacobi_32(Sweep a) { sweep<2>(a); }
-extern "C" __global__ void __launch_bounds__(256) jacobi_64(Sweep a) { sweep<4>(a); }
-extern "C" __global__ void __launch_bounds__(512) jacobi_128(Sweep a) { sweep<8>(a); }
+// jacobi_16, jacobi_32, jacobi_64, jacobi_128: one sweep for factors of that order or smaller. Grid (count·(1 + slices)), block order/2·LANES
+// threads. Shared bytes: 8·order². T need not be set before the first sweep.
+extern "C" __global__ void __launch_bounds__(8 * LANES) jacobi_16(Sweep a) { sweep<16>(a); }
+extern "C" __global__ void __launch_bounds__(16 * LANES) jacobi_32(Sweep a) { sweep<32>(a); }
+extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_64(Sweep a) { sweep<64>(a); }
+extern "C" __global__ void __launch_bounds__(64 * LANES) jacobi_128(Sweep a) { sweep<128>(a); }
 
 // jacobi_cancel sets the columns of R to zero that are nothing but rounding errors: column j of R·T, whose norm is at most
 // tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of; and it tells in close[problem] whether every diagonal

@@ -26,30 +26,34 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 {
 	constexpr int COLUMNS = 32 * COLUMN_WARPS, THREADS = 64 * COLUMN_WARPS;
 	constexpr int STAGE = CHUNK * LD_ROWS + COLUMNS * LD_INNER;
-	constexpr int T_COPIES = CHUNK / 2, T_COLUMNS = THREADS / T_COPIES; // copies for a column of t; columns that are copied at a time
 	extern __shared__ __align__(16) double shared[]; // STAGES × STAGE: CHUNK columns of x, CHUNK rows of t
 
 	const int thread = threadIdx.x, warp = thread / 32, wi = warp % 2 * 32, wj = warp / 2 * 32;
 	const int rows = (int)(a.x.m - row < ROWS ? a.x.m - row : ROWS), k = (int)a.k;
-	const Pivot x = {a.x.p + row, a.x.q + row, rows, a.x.np, a.x.ldp, a.x.ldq};
 	const unsigned char *columns = a.columns;
-	const int tc = thread / T_COPIES, tr = thread % T_COPIES * 2; // the first copy of t that this thread makes
-	const double *t = a.t + (j0 + tc) * a.ldt + tr, *anywhere = a.t;
-	const i64 t_step = T_COLUMNS * a.ldt;
+	const double *const anywhere = a.t;
+	// Column c of x begins at p + c·ldp up to column np, at q + c·ldq from there on.
+	const int np = (int)a.x.np, ldp = (int)a.x.ldp, ldq = (int)a.x.ldq, ldt = (int)a.ldt;
+	const double *const p = a.x.p + row, *const q = a.x.q + row - a.x.np * a.x.ldq;
+	auto x = [=](int c) { return c < np ? p + (i64)c * ldp : q + (i64)c * ldq; };
+
+	// This thread copies rows xr, xr + 1 of columns xc, xc + X_COLUMNS, … of a chunk of x, and rows tr, tr + 1 of columns tc, tc + T_COLUMNS, … of t.
+	constexpr int X_COLUMNS = THREADS / (ROWS / 2), T_COLUMNS = THREADS / (CHUNK / 2);
+	const int xc = thread / (ROWS / 2), xr = thread % (ROWS / 2) * 2, tc = thread / (CHUNK / 2), tr = thread % (CHUNK / 2) * 2;
+	double *const x_to = shared + xc * LD_ROWS + xr, *const t_to = shared + CHUNK * LD_ROWS + tc * LD_INNER + tr;
+	const unsigned x_at = (unsigned)__cvta_generic_to_shared(x_to), t_at = (unsigned)__cvta_generic_to_shared(t_to);
+	const double *const t = a.t + (i64)(j0 + tc) * ldt + tr;
 	auto load = [&](int chunk, int stage) {
-		double *to = shared + stage * STAGE;
-		const int l = chunk * CHUNK;
+		const int l = chunk * CHUNK, place = stage * STAGE;
 #pragma unroll
-		for (int i = 0; i < CHUNK * ROWS / 2 / THREADS; i++) {
-			const int c = (thread + i * THREADS) / (ROWS / 2), r = thread % (ROWS / 2) * 2;
-			const int n = ACCESS == WHOLE ? 2 : l + c < k ? clamp2(rows - r) : 0;
-			fetch2<ACCESS>(to + c * LD_ROWS + r, n ? column(x, l + c) + r : anywhere, n);
+		for (int c = 0; c < CHUNK; c += X_COLUMNS) {
+			const int n = ACCESS == WHOLE ? 2 : l + xc + c < k ? clamp2(rows - xr) : 0, to = place + c * LD_ROWS;
+			fetch2<ACCESS>(x_to + to, x_at + 8 * to, n ? x(l + xc + c) + xr : anywhere, n);
 		}
-		to += CHUNK * LD_ROWS + tc * LD_INNER + tr;
 #pragma unroll
-		for (int i = 0; i < COLUMNS / T_COLUMNS; i++) {
-			const int n = ACCESS == WHOLE ? 2 : j0 + tc + i * T_COLUMNS < k ? clamp2(k - l - tr) : 0;
-			fetch2<ACCESS>(to + i * T_COLUMNS * LD_INNER, n ? t + i * t_step + l : anywhere, n);
+		for (int c = 0; c < COLUMNS; c += T_COLUMNS) {
+			const int n = ACCESS == WHOLE ? 2 : j0 + tc + c < k ? clamp2(k - l - tr) : 0, to = place + c * LD_INNER;
+			fetch2<ACCESS>(t_to + to, t_at + 8 * to, n ? t + (i64)c * ldt + l : anywhere, n);
 		}
 	};
 	auto arrived = [&](int chunk, int stage) { // takes the identity out of t
@@ -80,9 +84,7 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 		const double *left = shared + stage * STAGE + wi, *right = shared + stage * STAGE + CHUNK * LD_ROWS + wj * LD_INNER;
 #pragma unroll
 		for (int l = 0; l < CHUNK; l += 4)
-			multiply_add(
-				tile, [=](int i, int inner) { return left[(l + inner) * LD_ROWS + i]; },
-				[=](int inner, int j) { return right[j * LD_INNER + l + inner]; });
+			multiply_add<1, LD_ROWS, LD_INNER, 1>(tile, left + l * LD_ROWS, right + l);
 	});
 	if (idle)
 		return;
@@ -94,7 +96,7 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 		for (int i = 0; i < 4; i++) {
 			const int bit = 4 * half + i, c = j0 + wj + 8 * (bit / 2) + 2 * t4 + bit % 2;
 			const bool add = near >> bit & 1;
-			const double *from = column(x, add ? c : 0) + first;
+			const double *from = x(add ? c : 0) + first;
 #pragma unroll
 			for (int h = 0; h < 4; h++)
 				old[i][h] = add && first + 8 * h < rows ? from[8 * h] : 0;

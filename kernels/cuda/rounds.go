@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	warpSlots  = 4 // pairs of a p-step that a warp works on (jacobi.cu)
+	warpSlots  = 8 // pairs of a p-step that a warp works on (jacobi.cu)
 	longest    = 8 // p-steps of a round at most
 	absent     = 0xff << 8
 	meet       = 1 << 16
@@ -18,7 +18,7 @@ const (
 //
 // A round is a number of p-steps after each other in which the columns fall into groups so small that a warp can keep a whole group for itself.
 // Only at the end of a round must the warps wait for each other. For the row-cyclic strategy of an order 2ᵏ and its kin, where p-step j pairs the
-// columns i and i⊕j, four p-steps j = 4a … 4a+3 keep within groups of 8 columns, and the last seven do; for most others every p-step is a round.
+// columns i and i⊕j, eight p-steps j = 8a … 8a+7 keep within groups of 16 columns; for most others every p-step is a round.
 func rounds(s *kernels.Schedule, order, slots int) []uint32 {
 	steps := len(s.Pairs) / max(s.Order, 1)
 	words := make([]uint32, steps*slots)

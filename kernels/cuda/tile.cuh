@@ -18,12 +18,11 @@ enum Access {
 };
 
 // fetch2 starts to copy two elements to shared memory: the first n ≤ 2, the others become zero. `from` need not be readable beyond
-// n elements. With WHOLE n is taken to be 2.
+// n elements. With WHOLE n is taken to be 2. at is the address of `to` within shared memory.
 template <Access ACCESS>
-__device__ inline void fetch2(double *to, const double *from, int n)
+__device__ inline void fetch2(double *to, unsigned at, const double *from, int n)
 {
 #if __CUDA_ARCH__ >= 800
-	const unsigned at = (unsigned)__cvta_generic_to_shared(to);
 	if (ACCESS == WHOLE) {
 		asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
 	} else if (ACCESS == ALIGNED) {
@@ -116,37 +115,42 @@ __device__ inline void mma(double c[4], const double a[2], double b)
 }
 #endif
 
-// multiply_add adds to the tile the product of a 32×4 and a 4×32 matrix, whose elements a(i,l) and b(l,j) give.
-template <class A, class B>
-__device__ inline void multiply_add(Tile &tile, A a, B b)
+// multiply_add adds to the tile the product of a 32×4 matrix a and a 4×32 matrix b in shared memory: a(i,l) lies at a[i·A_ROW + l·A_INNER],
+// b(l,j) at b[j·B_COLUMN + l·B_INNER].
+template <int A_ROW, int A_INNER, int B_COLUMN, int B_INNER>
+__device__ inline void multiply_add(Tile &tile, const double *a, const double *b)
 {
 	const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+	a += g * A_ROW;
 #if __CUDA_ARCH__ >= 800
+	a += t * A_INNER;
+	b += g * B_COLUMN + t * B_INNER;
 	double x[2][2];
 #pragma unroll
 	for (int i = 0; i < 2; i++)
 #pragma unroll
 		for (int h = 0; h < 2; h++)
-			x[i][h] = a(16 * i + 8 * h + g, t);
+			x[i][h] = a[(16 * i + 8 * h) * A_ROW];
 #pragma unroll
 	for (int j = 0; j < 4; j++) {
-		const double y = b(t, 8 * j + g);
+		const double y = b[8 * j * B_COLUMN];
 #pragma unroll
 		for (int i = 0; i < 2; i++)
 			mma(tile.c[i][j], x[i], y);
 	}
 #else
+	b += 2 * t * B_COLUMN;
 #pragma unroll 2
 	for (int l = 0; l < 4; l++) {
 		double x[4];
 #pragma unroll
 		for (int i = 0; i < 4; i++)
-			x[i] = a(8 * i + g, l);
+			x[i] = a[8 * i * A_ROW + l * A_INNER];
 #pragma unroll
 		for (int j = 0; j < 4; j++)
 #pragma unroll
 			for (int e = 0; e < 2; e++) {
-				const double y = b(l, 8 * j + 2 * t + e);
+				const double y = b[(8 * j + e) * B_COLUMN + l * B_INNER];
 #pragma unroll
 				for (int i = 0; i < 4; i++)
 					tile.c[i / 2][j][i % 2 * 2 + e] = __fma_rn(x[i], y, tile.c[i / 2][j][i % 2 * 2 + e]);
