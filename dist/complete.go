@@ -169,20 +169,29 @@ func (s *Solution) present(block int) ([]float64, error) {
 	return s.share(mine)
 }
 
+// sharePiece is how many numbers share sends at once.
+const sharePiece = 1 << 22
+
 // share gives every rank the numbers of the one rank that has any.
 func (s *Solution) share(mine []float64) ([]float64, error) {
-	b := make([]byte, 0, 8*len(mine))
-	for _, x := range mine {
-		b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-	}
-	all, err := s.comm.Allgather(b)
-	if err != nil {
+	length := []int64{int64(len(mine))}
+	if err := s.comm.AllreduceMax(length); err != nil {
 		return nil, fmt.Errorf("dist: completing U: %w", err)
 	}
-	var out []float64
-	for _, b := range all {
-		for ; len(b) >= 8; b = b[8:] {
-			out = append(out, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+	out := make([]float64, 0, length[0])
+	for from := 0; from < int(length[0]); from += sharePiece {
+		var b []byte
+		for _, x := range mine[min(from, len(mine)):min(from+sharePiece, len(mine))] {
+			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
+		}
+		all, err := s.comm.Allgather(b)
+		if err != nil {
+			return nil, fmt.Errorf("dist: completing U: %w", err)
+		}
+		for _, b := range all {
+			for ; len(b) >= 8; b = b[8:] {
+				out = append(out, math.Float64frombits(binary.LittleEndian.Uint64(b)))
+			}
 		}
 	}
 	return out, nil

@@ -26,6 +26,11 @@ func (s *Solution) extract(e int) error {
 	}
 	s.norm = append([]float64(nil), sigma...)
 	scale(sigma, e)
+	for _, x := range sigma {
+		if math.IsInf(x, 0) { // every rank has the same sigma
+			return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", e-1000)}
+		}
+	}
 	s.order = make([]int, len(sigma))
 	for j := range s.order {
 		s.order[j] = j

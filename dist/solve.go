@@ -15,7 +15,7 @@ import (
 )
 
 // ErrInterrupted is the cause of a context that ends a run early.
-var ErrInterrupted = errors.New("interrupted")
+var ErrInterrupted = errors.New("stopped")
 
 // Config says what to solve and how. It must be the same on every rank, except Load's data and the callbacks.
 type Config struct {

@@ -24,19 +24,19 @@ type MacroStep struct {
 // inside the macro block-columns belonging to the first macro step (or, for reversed strategies, to the last).
 // For the row- and column-cyclic strategies and their reverses the two are the same when l.Columns is a power of two.
 func NewProgram(name string, l Layout) (*Program, error) {
-	outer, err := strategy.New(name, l.Macros)
-	if err != nil {
-		return nil, fmt.Errorf("node: outer ordering: %w", err)
-	}
-	p := &Program{Layout: l, Outer: outer, Macro: make([]MacroStep, len(outer.Steps))}
 	if l.Macros == 2 {
 		fine, err := strategy.New(name, l.Columns)
 		if err != nil {
 			return nil, fmt.Errorf("node: fine ordering: %w", err)
 		}
-		p.Macro = []MacroStep{{Fine: fine.Steps}}
-		return p, nil
+		whole := &strategy.Table{Name: name, N: 2, Steps: [][]strategy.Pair{{{P: 0, Q: 1}}}}
+		return &Program{Layout: l, Outer: whole, Macro: []MacroStep{{Fine: fine.Steps}}}, nil
 	}
+	outer, err := strategy.New(name, l.Macros)
+	if err != nil {
+		return nil, fmt.Errorf("node: outer ordering: %w", err)
+	}
+	p := &Program{Layout: l, Outer: outer, Macro: make([]MacroStep, len(outer.Steps))}
 	fine := outer
 	for fine.N < l.Columns {
 		if fine, err = fine.Expand(); err != nil {

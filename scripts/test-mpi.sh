@@ -110,9 +110,20 @@ test_that "vectors none" vectors none "S.npy"
 
 # The short form, --force, and a check that can fail.
 short() { run 4 60 square.npy && equal a.svd square.svd S.npy; }
-swapped() { touch b.svd/old && solve 2 square.npy b.svd --force && [[ ! -e b.svd/old ]] || { why="an old file is left"; return 1; }; }
+swapped() { rm -f b.svd/V.npy && solve 2 square.npy b.svd --force --vectors u && [[ ! -e b.svd/V.npy ]] || { why="an old file is left"; return 1; }; }
+foreign() { mkdir -p f.svd && touch f.svd/thesis && refused 3 2 svd square.npy -o f.svd --force && [[ -e f.svd/thesis ]]; }
+# differ FLAG VALUE: rank 1 gets a flag that rank 0 has not.
+differ() { timeout -k 5 10 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o x.svd : -np 1 "$jmpi" svd square.npy -o x.svd "$@" >out 2>err </dev/null
+	(($? == 2)) && [[ $(grep -c '^jmpi: ' err) == 1 && ! -e x.svd ]] || { why="other options on one rank are not refused"; return 1; }; }
 test_that "mpirun jmpi INPUT" short
 test_that "--force swaps the whole folder" swapped
+test_that "--force spares what is no result" foreign
+test_that "another --strategy on rank 1" differ --strategy roundrobin
+test_that "another --max-sweeps on rank 1" differ --max-sweeps 3
+test_that "other --vectors on rank 1" differ --vectors none
+for strategy in mmstep brentluk roundrobin br; do
+	test_that "square.npy by $strategy on 1 rank" solve 1 square.npy b.svd --force --strategy "$strategy"
+done
 run 1 60 gen gauss -o other.npy --shape 256x256 --seed 4
 test_that "check fails for another matrix" verdict 5 FAILED other.npy a.svd
 

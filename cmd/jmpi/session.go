@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -20,6 +21,8 @@ type session struct {
 	placed []dist.DeviceInfo // the devices of all ranks
 	direct dist.GPUDirect
 	log    zerolog.Logger // writes on rank 0 alone
+	// abandon removes what an unfinished run has made, before this rank ends all others; nil if there is nothing.
+	abandon func() error
 }
 
 // errElsewhere stands for an error that another rank prints.
@@ -124,12 +127,38 @@ func (s *session) failed(err error) error {
 	}
 	var known *dist.Failure
 	if !errors.As(err, &known) {
-		err = fmt.Errorf("rank %d: %w", s.comm.Rank(), err)
-		fmt.Fprintf(os.Stderr, "jmpi: %v\n", err)
-		s.comm.Abort(exitFailure)
+		s.abort(err)
 		return exit(exitFailure, errElsewhere)
 	}
 	return s.verdict(map[dist.Kind]int{dist.BadUse: exitUsage, dist.BadInput: exitInput, dist.BadResource: exitFailure}[known.Kind], err)
+}
+
+// abort ends all ranks because of an error that this rank has met alone. A signal usually reaches all ranks, and rank 0
+// speaks for them.
+func (s *session) abort(err error) {
+	if errors.Is(err, dist.ErrInterrupted) && s.comm.Rank() != 0 {
+		time.Sleep(2 * time.Second)
+	}
+	if s.abandon != nil {
+		if e := s.abandon(); e != nil {
+			err = fmt.Errorf("%w (and %w)", err, e)
+		}
+	}
+	fmt.Fprintf(os.Stderr, "jmpi: rank %d: %v\n", s.comm.Rank(), err)
+	s.comm.Abort(exitFailure)
+}
+
+// same makes sure that all ranks were given the same: otherwise they would wait for each other for ever, or
+// compute with parts of different matrices.
+func (s *session) same(kind dist.Kind, what, value, hint string) error {
+	all, err := s.comm.Allgather([]byte(value))
+	if err != nil {
+		return s.failed(err)
+	}
+	if string(all[0]) != value {
+		err = fmt.Errorf("%s %s here, but %s on rank 0: %s", what, value, all[0], hint)
+	}
+	return s.agree(kind, err)
 }
 
 // verdict marks an error that all ranks know with its exit code. Rank 0 prints it at once: when one rank has exited with

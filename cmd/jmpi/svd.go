@@ -92,19 +92,25 @@ func (s *session) svd(input string, f svdFlags) error {
 		return err
 	}
 	defer file.Close()
+	if err := s.sameEverywhere(file, f); err != nil {
+		return err
+	}
 	folder, err := s.target(input, f)
 	if err != nil {
 		return err
 	}
+	s.abandon = folder.Discard
 	code, err := s.decompose(file, folder, f)
 	if err != nil {
 		if s.comm.Rank() == 0 {
-			folder.Discard()
+			err = errors.Join(err, folder.Discard())
 		}
 		return err
 	}
+	s.abandon = nil
 	if f.check {
-		if err := s.checkResult(file, input, f.output); err != nil {
+		err = s.checkResult(file, input, f.output)
+		if err != nil && code == exitDone {
 			return err
 		}
 	}
@@ -112,6 +118,18 @@ func (s *session) svd(input string, f svdFlags) error {
 		return s.verdict(code, fmt.Errorf("not converged in %d sweeps; the results in %s are marked so: raise --max-sweeps", f.maxSweeps, f.output))
 	}
 	return nil
+}
+
+// sameEverywhere compares the options that shape the run, and the input, over all ranks.
+func (s *session) sameEverywhere(file *matio.File, f svdFlags) error {
+	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d vectors %s force %t check %t", f.strategy, f.scheme, f.variant,
+		f.block, f.innerBlock, f.maxSweeps, f.vectors, f.force, f.check)
+	err := s.same(dist.BadUse, "the options are", options, "give all ranks the same ones; mpirun -x NAME hands an environment variable to other nodes")
+	if err != nil {
+		return err
+	}
+	input := fmt.Sprintf("%d×%d %s", file.Rows, file.Cols, file.Dtype)
+	return s.same(dist.BadInput, "the input is", input, "the path must lead to the same file on every node")
 }
 
 // target makes, on rank 0, the folder in which the results are written before they take DIR's place.
@@ -133,7 +151,17 @@ func (s *session) target(input string, f svdFlags) (matio.Folder, error) {
 	if err == nil && s.comm.Rank() == 0 {
 		err = folder.Create()
 	}
-	return folder, s.agree(dist.BadInput, err)
+	if err := s.agree(dist.BadInput, err); err != nil {
+		return folder, err
+	}
+	if _, err = os.Stat(folder.Temp); err != nil {
+		err = fmt.Errorf("the folder for the results, made by rank 0, is not there: %w; it must be on a file system that all nodes share", err)
+	}
+	err = s.agree(dist.BadInput, err)
+	if err != nil && s.comm.Rank() == 0 {
+		err = errors.Join(err, folder.Discard())
+	}
+	return folder, err
 }
 
 // checkInputOutside refuses a target that holds the input, which --force would delete.
@@ -168,7 +196,7 @@ func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (
 	}
 	solution, err := dist.Solve(ctx, s.comm, s.devices, s.configure(p, f.methodFlags))
 	if err != nil {
-		return 0, s.solveFailed(err, folder)
+		return 0, s.failed(err)
 	}
 	defer solution.Free()
 	if err := s.write(p, solution, folder, f); err != nil {
@@ -182,14 +210,14 @@ func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (
 	return exitDone, nil
 }
 
-// interruptible returns a context that SIGTERM and SIGUSR1 end.
+// interruptible returns a context that SIGTERM, SIGINT, SIGHUP and SIGUSR1 end.
 func interruptible() (context.Context, func()) {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGUSR1)
+	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR1)
 	go func() {
 		if s, ok := <-signals; ok {
-			cancel(fmt.Errorf("%w by %v, nothing was written", dist.ErrInterrupted, s))
+			cancel(fmt.Errorf("%w by signal %d (%v); nothing was written", dist.ErrInterrupted, s, s))
 		}
 	}()
 	return ctx, func() {
@@ -199,23 +227,13 @@ func interruptible() (context.Context, func()) {
 	}
 }
 
-// solveFailed gives an error of the solver its exit code. A rank that fails alone ends the others, so
-// it removes the unfinished folder first.
-func (s *session) solveFailed(err error, folder matio.Folder) error {
-	var known *dist.Failure
-	if !errors.As(err, &known) {
-		folder.Discard()
-	}
-	return s.failed(err)
-}
-
 // checkResult runs the check on rank 0; all ranks return its verdict.
 func (s *session) checkResult(file *matio.File, input, dir string) error {
 	var failed, err error
 	if s.comm.Rank() == 0 {
 		var report residual.Report
 		if report, err = residual.Check(file, dir, residual.Options{SigmaFile: gen.Sidecar(input, "sigma")}); err == nil {
-			report.WriteText(os.Stdout)
+			err = report.WriteText(os.Stdout)
 			if !report.Passed() {
 				failed = fmt.Errorf("the check of %s failed", dir)
 			}

@@ -35,6 +35,10 @@ type part struct {
 // Open opens the matrix file path and reads its header. The error is an *Error where the file is there
 // and is not a matrix that can be read; the length of .npy and .f64 files is checked here.
 func Open(path string) (*File, error) {
+	// A pipe would wait for its writer when it is opened.
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return nil, &Error{Path: path, What: "not a regular file; name a matrix file"}
+	}
 	r, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, fmt.Errorf("%w; the file must have this path on every node", err)
@@ -42,9 +46,6 @@ func Open(path string) (*File, error) {
 		return nil, err
 	}
 	info, err := r.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = &Error{Path: path, What: "not a regular file; name a matrix file"}
-	}
 	var f *File
 	if err == nil {
 		f, err = newFile(path, r, info.Size())

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 )
@@ -95,9 +96,12 @@ func CheckTarget(dir string, force bool) error {
 	case len(entries) > 0 && !force:
 		return fmt.Errorf("%s exists and is not empty; choose another folder, or replace it with --force", dir)
 	case len(entries) > 0:
-		if err := checkOutside(target); err != nil {
+		if err := errors.Join(checkOutside(target), checkResults(dir, entries)); err != nil {
 			return err
 		}
+	}
+	if err := checkMount(dir, target); err != nil {
+		return err
 	}
 	parent := filepath.Dir(target)
 	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
@@ -108,6 +112,28 @@ func CheckTarget(dir string, force bool) error {
 		return fmt.Errorf("cannot make a folder in %s: %w; choose another place", parent, errors.Unwrap(err))
 	}
 	return os.Remove(probe)
+}
+
+// resultNames are the files of a finished run, all that a replaced folder may hold.
+var resultNames = []string{"S.npy", "U.npy", "V.npy", "info.json"}
+
+// checkResults tells whether a folder that is to be replaced holds results and nothing else.
+func checkResults(dir string, entries []fs.DirEntry) error {
+	for _, e := range entries {
+		if !slices.Contains(resultNames, e.Name()) {
+			return fmt.Errorf("%s holds %s, which is no result of jmpi and which --force would delete; choose another folder", dir, e.Name())
+		}
+	}
+	return nil
+}
+
+// checkMount tells whether the target can be replaced by a rename: a mount point cannot.
+func checkMount(dir, target string) error {
+	var own, above syscall.Stat_t
+	if syscall.Stat(target, &own) != nil || syscall.Stat(filepath.Dir(target), &above) != nil || own.Dev == above.Dev {
+		return nil
+	}
+	return fmt.Errorf("%s is a mount point and cannot be replaced; choose a folder in it", dir)
 }
 
 // checkOutside tells whether the working directory is neither target nor below it.

@@ -132,7 +132,7 @@ func TestFolderLink(t *testing.T) {
 
 func TestCheckTarget(t *testing.T) {
 	root := t.TempDir()
-	fill(t, root, "empty/", "full/file", "full/work/", "file")
+	fill(t, root, "empty/", "full/file", "full/work/", "file", "old/S.npy", "old/info.json")
 	if err := os.Symlink("nowhere", filepath.Join(root, "dangling")); err != nil {
 		t.Fatal(err)
 	}
@@ -148,6 +148,9 @@ func TestCheckTarget(t *testing.T) {
 		{"empty", true, ""},
 		{"full", false, "exists and is not empty; choose another folder, or replace it with --force"},
 		{"full", true, "holds the working directory"},
+		{"full", true, "holds file, which is no result of jmpi"},
+		{"old", false, "exists and is not empty"},
+		{"old", true, ""},
 		{"full/work", true, ""}, // is empty
 		{"file", false, "not a folder"},
 		{"file", true, "not a folder"},
@@ -164,9 +167,6 @@ func TestCheckTarget(t *testing.T) {
 		t.Errorf("CheckTarget left %q of %q", after, before)
 	}
 	t.Chdir(root)
-	if err := CheckTarget("full", true); err != nil {
-		t.Errorf("full, from outside, force: %v", err)
-	}
 	if err := CheckTarget("/proc/out", false); err == nil || !strings.Contains(err.Error(), "cannot make a folder in /proc") {
 		t.Errorf("/proc/out: %v", err)
 	}
