@@ -55,9 +55,28 @@ func (g gram) add(q panel) {
 			for j := j0; j < j1; j++ {
 				from, to := i0+j*g.rows, i1+j*g.rows
 				accumulate(g.hi[from:to], g.lo[from:to], c[(j-j0)*(i1-i0):])
+				if i0 <= j && j < i1 {
+					// A unit column's square is judged to ε/k: what the plain sum lost is added.
+					x := b[(j-j0)*q.rows+r:][:min(chunk, q.rows-r)]
+					g.lo[j+j*g.rows] += squaresError(x, c[(j-j0)*(i1-i0)+j-i0])
+				}
 			}
 		}
 	})
+}
+
+// squaresError returns Σ xᵢ² − sum, for a sum of the squares that is close.
+func squaresError(x []float64, sum float64) float64 {
+	hi, lo := -sum, 0.0
+	for _, e := range x {
+		p := e * e
+		lo += math.FMA(e, e, -p)
+		s := hi + p
+		t := s - hi
+		lo += (hi - (s - t)) + (p - t)
+		hi = s
+	}
+	return hi + lo
 }
 
 // accumulate adds x to hi + lo, collecting in lo what hi cannot hold.
