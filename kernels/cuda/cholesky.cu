@@ -25,7 +25,7 @@ __device__ inline void factor_panel(double *l, int ld, int n, int c)
 		}
 #pragma unroll
 		for (int j = 0; j < PANEL; j++) {
-			const double inverse = 1 / sqrt(d[j][j]); // not finite, and found later, if the matrix is not positive definite
+			const double inverse = rsqrt(d[j][j]); // not finite, and found later, if the matrix is not positive definite
 			x[j] *= inverse;
 #pragma unroll
 			for (int m = j + 1; m < PANEL; m++)
