@@ -13,8 +13,9 @@
 //	                         gram_add                             the sum of the chunks in order, and the mirror image
 //	Cholesky   §4.1          cholesky_block                       a factor up to k = 128, in shared memory, 8 columns at a time
 //	                         cholesky_row, gram_* (k > 128)       a block-row of a larger one; the update of the rest
-//	QR         §4.2, App. A  qr_piece, qr_join                    2048 rows of a broken pivot; the factors of these
-//	                         qr_gather, cuSOLVER (k > 128)
+//	QR         §4.2          qr_exponents                         the scale of a column of a broken pivot
+//	                         qr_piece, qr_join                    the factor of 2048 rows; of the factors of all
+//	                         qr_gather, cuSOLVER, qr_scatter      (k > 128) a column
 //	Jacobi     §4.3          jacobi_16 … jacobi_128               one sweep of a factor, or of some rows of its T
 //	                         jacobi_cancel                        columns of R·T that are nothing but rounding errors
 //	                         gram_*, newton_schulz                T ← T + T·(I − TᵀT)/2
@@ -26,22 +27,23 @@
 //
 // # Products
 //
-// The operands of a product are copied to shared memory 16 columns (of the inner dimension) at a time, three stages deep, while
-// the tensor cores work on the stage before; a warp keeps a 32×32 tile of the result in registers (tile.cuh). GPUs before
-// compute capability 8.0 have neither, and use ordinary fused multiply-adds.
+// The operands of a product are copied to shared memory 16 or 32 elements of the inner dimension at a time, three stages deep, while
+// the tensor cores work on the stage before; a warp keeps a 32×32 tile of the result in registers (tile.cuh, tiling.go). GPUs before
+// compute capability 8.0 have neither, and use ordinary fused multiply-adds. Leading dimensions are below 2³¹.
 //
 // # Jacobi
 //
 // A sweep of a factor of order k is k−1 p-steps one after the other, each of k/2 independent pairs of columns. R (128 KB at k = 128) is in the shared
-// memory of one block of 4·k threads; 8 of them share a pair, and keep its two columns in registers between the three dot
+// memory of one block of 2·k threads; 4 of them share a pair, and keep its two columns in registers between the three dot
 // products and the rotation. T needs as much again, but only listens: other blocks, with some rows of T each, apply the rotations as they
-// are published. So a problem has two to five multiprocessors, and its time is that of R alone.
+// are published. So a problem has two to five multiprocessors, and its time is that of R alone. Where the schedule allows, the warps of
+// a block meet only every eighth p-step (rounds.go).
 //
 // # Determinism
 //
 // No floating-point number is added by atomic operations, and how a problem is cut into blocks depends on its shape alone. So the
 // bits depend neither on the run nor on what else is in the batch. They differ from those of package cpu by the order of the sums; the
-// rotation computed from three given dot products is the same, bit for bit (jacobi.cu, rotation).
+// rotation computed from three given dot products is the same, bit for bit (rotation.cuh).
 //
 // # Queue
 //

@@ -1,145 +1,15 @@
 // The pointwise one-sided Jacobi method on the factors of a batch, [Nov15, §4.3], for orders k ≤ 128.
 //
-// A launch runs one sweep, k − 1 p-steps or so. The host has put the pairs of every p-step into slots, PER_WARP to a warp, such that for some p-steps, a
-// round, what a warp works on stays its own; the block meets at the end of a round. R lies in the shared memory of one block, the factor's. T, whose rows do not depend on each other, is worked on by
-// other blocks, each with some of its rows: the factor's block writes down the rotations of every p-step and publishes them every
-// WINDOW p-steps, and the others follow. Blocks take their roles in the order in which they start, factors first, so a
+// A launch runs one sweep, k − 1 p-steps or so. The host has put the pairs of every p-step into slots, PER_WARP to a warp, such that
+// for some p-steps, a round, what a warp works on stays its own; the block meets at the end of a round (rounds.go).
+//
+// R lies in the shared memory of one block, the factor's. T, whose rows do not depend on each other, is worked on by other blocks,
+// each with some of its rows: the factor's block writes down the rotations of every p-step and publishes them every WINDOW
+// p-steps or so, and the others follow. Blocks take their roles in the order in which they start, factors first, so a
 // block that waits for a factor knows that it is running.
 
-#include "common.cuh"
-
-constexpr int LANES = 4;	       // that share a pair of columns
-constexpr int PER_WARP = 32 / LANES;   // slots
-constexpr int WINDOW = 32 / PER_WARP;  // p-steps between publications, at least
-constexpr int MEET = 1 << 16;
-constexpr int TOP = 480;  // exponent that the largest element gets: its square is far from overflow, and columns down to 2⁻⁹⁹⁰ of the largest have squared norms in the normal range
-
-// What is kept of a problem between launches.
-struct State {
-	u64 progress;	  // epoch·2³² + p-steps published in the launch with that number
-	i64 shift;	  // R is multiplied by 2^shift in shared memory
-	i64 done;	  // the sweep that found nothing to rotate
-	double before[128]; // norms of the columns of the scaled R before the first sweep
-};
-
-constexpr i64 NEVER = 1ll << 62;
-
-// What a launch works on. pairs has a word p + 2⁸·q + 2¹⁶·m for every p-step and slot, m = 1 where a round ends, q = 255 where there is no
-// pair; turns has a rotation for every problem, p-step and slot.
-struct Sweep {
-	const Problem *problems;
-	State *states;
-	double2 *turns;
-	const unsigned *pairs;
-	u64 *ticket;  // blocks that have started, in all launches
-	u64 tickets;  // of them before this launch
-	u64 epoch;    // number of this launch
-	i64 count;    // problems
-	i64 steps;    // p-steps
-	i64 slices;   // blocks that share the rows of a T
-	i64 number;   // of this sweep, from 0
-};
-
-// A rotation, as kernels.Rotation has it.
-struct Rotation {
-	double sin, tau;
-	bool rotate, proper, swap;
-};
-
-// Division and square root as the processor has them, for any operands.
-struct General {
-	static __device__ double divide(double x, double y) { return x / y; }
-	static __device__ double reciprocal(double x) { return 1.0 / x; }
-	static __device__ double root(double x) { return sqrt(x); }
-};
-
-// The same for operands and results far from over- and underflow: correctly rounded, by the same Newton steps, but without
-// branches, so that independent ones overlap.
-struct Ordinary {
-	static __device__ double inverse(double x, int low)
-	{
-		double y;
-		asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-		y = __hiloint2double(__double2hiint(y), low);
-		double e = __fma_rn(-x, y, 1.0);
-		y = __fma_rn(y, __fma_rn(e, e, e), y);
-		e = __fma_rn(-x, y, 1.0);
-		return __fma_rn(y, e, y);
-	}
-	static __device__ double divide(double x, double y)
-	{
-		const double r = inverse(y, 1), q = x * r;
-		return __fma_rn(r, __fma_rn(-y, q, x), q);
-	}
-	static __device__ double reciprocal(double x) { return inverse(x, __double2hiint(x) + 0x300402); }
-	static __device__ double root(double x)
-	{
-		double y;
-		asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
-		y = __hiloint2double(__double2hiint(y), __double2hiint(x) - 0x3500000);
-		const double e = __fma_rn(x, -(y * y), 1.0);
-		y = __fma_rn(__fma_rn(e, 0.375, 0.5), e * y, y);
-		const double s = x * y;
-		return __fma_rn(__fma_rn(s, -s, x), 0.5 * y, s);
-	}
-};
-
-// rotation_by is kernels.NeedsRotation, Rotation and Diagonal, bit for bit. All lanes of a warp must call it.
-template <class Arithmetic>
-__device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, double tol)
-{
-	const double np = Arithmetic::root(hpp), nq = Arithmetic::root(hqq), size = fabs(hpq);
-	const double cot2 = 0.5 * Arithmetic::divide(hqq - hpp, hpq), a = fabs(cot2);
-	Rotation r = {0, 0, false, false, false};
-	r.rotate = hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq;
-	if (!__any_sync(0xffffffff, r.rotate))
-		return r;
-	const double cot = a < 0x1p27 ? a + Arithmetic::root(__fma_rn(a, a, 1.0)) : a + a;
-	const double tan = copysign(Arithmetic::reciprocal(cot), cot2), s = Arithmetic::root(__fma_rn(tan, tan, 1.0));
-	const double sin = Arithmetic::divide(tan, s), tau = Arithmetic::divide(tan, 1.0 + s);
-	if (r.rotate) {
-		r.sin = sin;
-		r.tau = tau;
-		r.proper = __fma_rn(-sin, tau, 1.0) != 1.0 || size > 0x1p-26 * np * nq;
-		r.swap = r.proper && __fma_rn(-tan, hpq, hpp) < __fma_rn(tan, hpq, hqq);
-	}
-	return r;
-}
-
-// rotation returns the rotation of a pair; all lanes of a warp must call it. Where it rotates, |hpq| > 2⁻⁵³·√hpp·√hqq bounds all
-// intermediate results of ordinary norms to 2^±800.
-__device__ inline Rotation rotation(double hpp, double hqq, double hpq, double tol)
-{
-	const bool ordinary = fmin(hpp, hqq) >= 0x1p-400 && fmax(hpp, hqq) <= 0x1p1000;
-	if (__all_sync(0xffffffff, ordinary))
-		return rotation_by<Ordinary>(hpp, hqq, hpq, tol);
-	return rotation_by<General>(hpp, hqq, hpq, tol);
-}
-
-// turn applies kernels.Turn.Rotate to x and y.
-__device__ inline void turn(double sin, double tau, double &x, double &y)
-{
-	const double u = __fma_rn(tau, x, y), v = __fma_rn(-tau, y, x);
-	x = __fma_rn(-sin, u, x);
-	y = __fma_rn(sin, v, y);
-}
-
-// publish makes everything that the block wrote before its last barrier visible to who waits for this progress; await waits.
-__device__ inline void publish(u64 *progress, u64 value)
-{
-	asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(progress), "l"(value) : "memory");
-}
-
-__device__ inline void await(const u64 *progress, u64 value)
-{
-	for (;;) {
-		u64 now;
-		asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(progress) : "memory");
-		if (now >= value)
-			return;
-		__nanosleep(100);
-	}
-}
+#include "rotation.cuh"
+#include "sweep.cuh"
 
 // lanes_sum returns the sum over the lanes of a pair, the same bits on all.
 __device__ inline double lanes_sum(double x)
@@ -190,21 +60,21 @@ __device__ inline int load_factor(const Problem &b, State &state, double *r, i64
 	return shift;
 }
 
-// Part points to the parts of a column that a lane has: every second double2 of its own from `even` on, the others from `odd` on.
+// What a lane has of a column: every second double2 of its own from `even` on, the others from `odd` on.
 struct Part {
 	double2 *even, *odd;
 	__device__ double2 &operator[](int i) const { return (i % 2 ? odd : even)[i * LANES]; }
 };
 
-// part returns the lane's part of a column: rows 2l, 2l+1, 2l+2·LANES, … for lane l. Every second group of lanes has its double2s exchanged by
-// twos, so that two groups never meet in a bank.
+// part returns what a lane has of a column: rows 2l, 2l+1, then 2·LANES further on, and so on. Every second group of lanes has its double2s
+// in the order 1, 0, 3, 2, …, so that two groups never meet in a bank.
 __device__ inline Part part(double *column, int lane, int group)
 {
 	double2 *x = (double2 *)column + lane;
 	return group % 2 ? Part{x + LANES, x - LANES} : Part{x, x};
 }
 
-// A dot product in four chains, whose sum does not change if every second term goes to the other chain pair.
+// A dot product in four chains. Its sum does not change if the terms come in the order 1, 0, 3, 2, …
 struct Chains {
 	double2 c[2];
 	__device__ void add(int i, double2 x, double2 y)
@@ -219,7 +89,7 @@ template <int SIZE>
 __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 {
 	constexpr int LD = SIZE, SLOTS = SIZE / 2, THREADS = SLOTS * LANES, V = LD / (2 * LANES);
-	__shared__ int rotations, proper, changed;
+	__shared__ int rotations, proper;
 	const Problem &b = a.problems[problem];
 	State &state = a.states[problem];
 	if (a.number > 0 && state.done < a.number)
@@ -227,11 +97,11 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	const int k = (int)b.k, thread = threadIdx.x, slot = thread / LANES, lane = thread % LANES;
 	const double tol = b.tol;
 	if (thread == 0)
-		rotations = proper = changed = 0;
+		rotations = proper = 0;
 	const int shift = load_factor<LD, THREADS>(b, state, r, a.number);
 	double2 *turns = a.turns + problem * a.steps * SLOTS;
 	const int steps = (int)a.steps;
-	int my_rotations = 0, my_proper = 0, my_changes = 0;
+	int my_rotations = 0, my_proper = 0;
 	unsigned next = steps > 0 ? a.pairs[slot] : 0;
 	int published = 0;
 	for (int step = 0; step < steps; step++) {
@@ -255,7 +125,7 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 		}
 		const double hpp = pp.sum(), hqq = qq.sum(), hpq = pq.sum();
 		const Rotation t = rotation(valid ? hpp : 1, valid ? hqq : 1, valid ? hpq : 0, tol);
-		if (t.rotate || t.swap) {
+		if (t.rotate) {
 			const Part xd = t.swap ? y : x, yd = t.swap ? x : y;
 #pragma unroll
 			for (int i = 0; i < V; i++) {
@@ -270,7 +140,6 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 			turns[step * SLOTS + slot] = {t.sin, t.swap ? -t.tau : t.tau};
 			my_rotations += t.rotate;
 			my_proper += t.proper;
-			my_changes |= t.rotate || t.swap;
 		}
 		if (!meet) {
 			__syncwarp();
@@ -282,13 +151,12 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 			publish(&state.progress, a.epoch << 32 | (u64)published);
 		}
 	}
-	if (lane == 0 && my_changes) { // integers: the order does not matter
+	if (lane == 0 && my_rotations) { // integers: the order does not matter
 		atomicAdd(&rotations, my_rotations);
 		atomicAdd(&proper, my_proper);
-		atomicOr(&changed, 1);
 	}
 	__syncthreads();
-	if (changed) {
+	if (rotations) {
 		const double scale = ldexp(1.0, -shift);
 		double *const out = b.r;
 		const i64 ldr = b.ldr;
@@ -301,7 +169,7 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	if (thread == 0) {
 		b.tally->rotations += rotations;
 		b.tally->proper += proper;
-		b.tally->changed = changed | (a.number > 0 ? b.tally->changed : 0);
+		b.tally->changed = rotations > 0 || (a.number > 0 && b.tally->changed);
 		state.shift = shift;
 		state.done = rotations > 0 ? NEVER : a.number;
 	}

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	stateBytes   = (3 + pointwiseOrder) * kernels.WordBytes // State of jacobi.cu
+	stateBytes   = (3 + pointwiseOrder) * kernels.WordBytes // State of sweep.cuh
 	slicesLimit  = 4                                        // most blocks of threads that share the rows of a T
 	turnBytes    = 2 * kernels.WordBytes
 	closeBytes   = kernels.WordBytes

@@ -19,17 +19,17 @@ struct Product {
 	const unsigned char *columns; // flags of the columns, 0: all are NEAR, with the identity already taken out
 };
 
-// product_rows multiplies up to `tiles` times ROWS rows of x, from `row` on, by columns j0 … j0+32·COLUMN_WARPS−1 of t. If x and out are
-// the same, these must be all columns. The first chunks of a tile of rows are on their way while the tile before is finished.
+// product_rows multiplies rows row … row+ROWS−1 of x by columns j0 … j0+32·COLUMN_WARPS−1 of t. If x and out are
+// the same, these must be all columns.
 template <int COLUMN_WARPS, Access ACCESS>
-__device__ inline void product_rows(const Product &a, i64 row, int tiles, int j0)
+__device__ inline void product_rows(const Product &a, i64 row, int j0)
 {
 	constexpr int COLUMNS = 32 * COLUMN_WARPS, THREADS = 64 * COLUMN_WARPS;
 	constexpr int STAGE = CHUNK * LD_ROWS + COLUMNS * LD_INNER;
 	extern __shared__ __align__(16) double shared[]; // STAGES × STAGE: CHUNK columns of x, CHUNK rows of t
 
 	const int thread = threadIdx.x, warp = thread / 32, wi = warp % 2 * 32, wj = warp / 2 * 32;
-	const int rows = (int)min(a.x.m - row, (i64)tiles * ROWS), k = (int)a.k;
+	const int rows = (int)(a.x.m - row < ROWS ? a.x.m - row : ROWS), k = (int)a.k;
 	const unsigned char *columns = a.columns;
 	const double *const anywhere = a.t;
 	// Column c of x begins at p + c·ldp up to column np, at q + c·ldq from there on.
@@ -43,28 +43,21 @@ __device__ inline void product_rows(const Product &a, i64 row, int tiles, int j0
 	double *const x_to = shared + xc * LD_ROWS + xr, *const t_to = shared + CHUNK * LD_ROWS + tc * LD_INNER + tr;
 	const unsigned x_at = (unsigned)__cvta_generic_to_shared(x_to), t_at = (unsigned)__cvta_generic_to_shared(t_to);
 	const double *const t = a.t + (i64)(j0 + tc) * ldt + tr;
-	int load_row = xr, load_l = 0; // of the next chunk
-	auto load = [&](int, int stage) {
-		const int l = load_l, place = stage * STAGE;
+	auto load = [&](int chunk, int stage) {
+		const int l = chunk * CHUNK, place = stage * STAGE;
 #pragma unroll
 		for (int c = 0; c < CHUNK; c += X_COLUMNS) {
-			const int n = ACCESS == WHOLE ? 2 : l + xc + c < k ? clamp2(rows - load_row) : 0, to = place + c * LD_ROWS;
-			fetch2<ACCESS>(x_to + to, x_at + 8 * to, n ? x(l + xc + c) + load_row : anywhere, n);
+			const int n = ACCESS == WHOLE ? 2 : l + xc + c < k ? clamp2(rows - xr) : 0, to = place + c * LD_ROWS;
+			fetch2<ACCESS>(x_to + to, x_at + 8 * to, n ? x(l + xc + c) + xr : anywhere, n);
 		}
 #pragma unroll
 		for (int c = 0; c < COLUMNS; c += T_COLUMNS) {
 			const int n = ACCESS == WHOLE ? 2 : j0 + tc + c < k ? clamp2(k - l - tr) : 0, to = place + c * LD_INNER;
 			fetch2<ACCESS>(t_to + to, t_at + 8 * to, n ? t + (i64)c * ldt + l : anywhere, n);
 		}
-		load_l += CHUNK;
-		if (load_l >= k) {
-			load_l = 0;
-			load_row += ROWS;
-		}
 	};
-	int tile_row = wi, tile_l = 0; // what is multiplied: rows from tile_row on are this warp's
-	auto arrived = [&](int, int stage) { // takes the identity out of t
-		const int l = tile_l - j0;   // the column of the tile that the chunk's first diagonal element is in
+	auto arrived = [&](int chunk, int stage) { // takes the identity out of t
+		const int l = chunk * CHUNK - j0; // the column of the tile that the chunk's first diagonal element is in
 		if (!columns || l < 0 || l >= COLUMNS)
 			return;
 		const int c = l / T_COLUMNS * T_COLUMNS + tc, above = c - l - tr; // T_COLUMNS is a multiple of CHUNK
@@ -74,106 +67,105 @@ __device__ inline void product_rows(const Product &a, i64 row, int tiles, int j0
 				y -= 1;
 		}
 	};
-
-	__shared__ unsigned char flags[COLUMNS];
-	__shared__ Pivot out;
-	for (int c = thread; c < COLUMNS; c += THREADS)
-		flags[c] = !columns ? NEAR : j0 + c < k ? columns[j0 + c] : 0;
-	if (thread == 0)
-		out = a.out;
+	const bool idle = j0 + wj >= k || wi >= rows;
+	const int g = thread % 32 / 4, t4 = thread % 4, first = wi + g; // the rows of this thread are first, first+8, …
+	unsigned near = 0, zero = 0; // bit 2j+e: of column j0 + wj + 8j + 2·t4 + e
+#pragma unroll
+	for (int i = 0; i < 8; i++) {
+		const int c = j0 + wj + 8 * (i / 2) + 2 * t4 + i % 2;
+		const unsigned flags = c >= k ? 0 : columns ? columns[c] : NEAR;
+		near |= (flags & NEAR ? 1u : 0u) << i;
+		zero |= (flags & ZERO ? 1u : 0u) << i;
+	}
 	Tile tile = {};
-	pipeline((rows + ROWS - 1) / ROWS * ((k + CHUNK - 1) / CHUNK), load, arrived, [&](int, int stage) {
-		const bool idle = j0 + wj >= k || tile_row >= rows;
-		const double *left = shared + stage * STAGE + wi, *right = shared + stage * STAGE + CHUNK * LD_ROWS + wj * LD_INNER;
-		if (!idle)
-#pragma unroll
-			for (int l = 0; l < CHUNK; l += 4)
-				multiply_add<1, LD_ROWS, LD_INNER, 1>(tile, left + l * LD_ROWS, right + l);
-		tile_l += CHUNK;
-		if (tile_l < k)
+	pipeline((k + CHUNK - 1) / CHUNK, load, arrived, [&](int, int stage) {
+		if (idle)
 			return;
-		// The tile is complete. Its elements of x are read, many at a time, before they are overwritten.
-		const int r0 = tile_row + threadIdx.x % 32 / 4, c0 = wj + threadIdx.x % 4 * 2; // this lane has rows r0 + 8h and columns c0 + 8j + e
-		if (!idle) {
+		const double *left = shared + stage * STAGE + wi, *right = shared + stage * STAGE + CHUNK * LD_ROWS + wj * LD_INNER;
 #pragma unroll
-			for (int j = 0; j < 4; j++) {
-				double old[2][4];
-#pragma unroll
-				for (int e = 0; e < 2; e++) {
-					const bool add = flags[c0 + 8 * j + e] & NEAR;
-					const double *from = x(add ? j0 + c0 + 8 * j + e : 0) + r0;
-#pragma unroll
-					for (int h = 0; h < 4; h++)
-						old[e][h] = add && r0 + 8 * h < rows ? from[8 * h] : 0;
-				}
-#pragma unroll
-				for (int e = 0; e < 2; e++)
-#pragma unroll
-					for (int h = 0; h < 4; h++) {
-						double &y = tile.c[h / 2][j][h % 2 * 2 + e];
-						y = flags[c0 + 8 * j + e] & ZERO ? 0 : y + old[e][h];
-					}
-			}
-#pragma unroll
-			for (int i = 0; i < 8; i++) {
-				const int c = j0 + c0 + 8 * (i / 2) + i % 2;
-				if (c >= k)
-					continue;
-				double *to = column(out, c) + row + r0;
-#pragma unroll
-				for (int h = 0; h < 4; h++)
-					if (r0 + 8 * h < rows)
-						to[8 * h] = tile.c[h / 2][i / 2][h % 2 * 2 + i % 2];
-			}
-		}
-		tile = {};
-		tile_l = 0;
-		tile_row += ROWS;
+		for (int l = 0; l < CHUNK; l += 4)
+			multiply_add<1, LD_ROWS, LD_INNER, 1>(tile, left + l * LD_ROWS, right + l);
 	});
+	if (idle)
+		return;
+	// All elements of x are read, as many as possible at a time, before the first is overwritten.
+#pragma unroll
+	for (int half = 0; half < 2; half++) {
+		double old[4][4];
+#pragma unroll
+		for (int i = 0; i < 4; i++) {
+			const int bit = 4 * half + i, c = j0 + wj + 8 * (bit / 2) + 2 * t4 + bit % 2;
+			const bool add = near >> bit & 1;
+			const double *from = x(add ? c : 0) + first;
+#pragma unroll
+			for (int h = 0; h < 4; h++)
+				old[i][h] = add && first + 8 * h < rows ? from[8 * h] : 0;
+		}
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+#pragma unroll
+			for (int h = 0; h < 4; h++) {
+				const int bit = 4 * half + i;
+				double &y = tile.c[h / 2][bit / 2][h % 2 * 2 + bit % 2];
+				y = zero >> bit & 1 ? 0 : y + old[i][h];
+			}
+	}
+	const Pivot out = {a.out.p + row, a.out.q + row, rows, a.out.np, a.out.ldp, a.out.ldq};
+#pragma unroll
+	for (int bit = 0; bit < 8; bit++) {
+		const int c = j0 + wj + 8 * (bit / 2) + 2 * t4 + bit % 2;
+		if (c >= k)
+			continue;
+		double *to = column(out, c) + first;
+#pragma unroll
+		for (int h = 0; h < 4; h++)
+			if (first + 8 * h < rows)
+				to[8 * h] = tile.c[h / 2][bit / 2][h % 2 * 2 + bit % 2];
+	}
 }
 
 template <int COLUMN_WARPS>
-__device__ inline void product_tile(const Product &a, i64 row, int tiles, int j0)
+__device__ inline void product_tile(const Product &a, i64 row, int j0)
 {
 	constexpr int COLUMNS = 32 * COLUMN_WARPS;
 	const bool aligned = even(a.x.p + row, a.x.ldp) && even(a.x.q + row, a.x.ldq) && even(a.t, a.ldt);
-	if (aligned && row + tiles * ROWS <= a.x.m && j0 + COLUMNS <= a.k && a.k % CHUNK == 0)
-		product_rows<COLUMN_WARPS, WHOLE>(a, row, tiles, j0);
+	if (aligned && row + ROWS <= a.x.m && j0 + COLUMNS <= a.k && a.k % CHUNK == 0)
+		product_rows<COLUMN_WARPS, WHOLE>(a, row, j0);
 	else if (aligned)
-		product_rows<COLUMN_WARPS, ALIGNED>(a, row, tiles, j0);
+		product_rows<COLUMN_WARPS, ALIGNED>(a, row, j0);
 	else
-		product_rows<COLUMN_WARPS, ODD>(a, row, tiles, j0);
+		product_rows<COLUMN_WARPS, ODD>(a, row, j0);
 }
 
-// multiply: the block's part of [P Q] ← [P Q]·T, `tiles` times ROWS rows: blocks x < g_blocks do G, the others V.
+// multiply: the block's part of [P Q] ← [P Q]·T for G and, if row_tiles > 0, V: blocks x < row_tiles do G, the others V.
 template <int COLUMN_WARPS>
-__device__ inline void multiply(const Problem *problems, const unsigned char *columns, i64 order, i64 g_blocks, i64 tiles)
+__device__ inline void multiply(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
 {
 	const Problem &b = problems[blockIdx.y];
-	const bool v = blockIdx.x >= g_blocks;
+	const bool v = blockIdx.x >= row_tiles;
 	const Pivot &x = v ? b.v : b.g;
-	const i64 row = (blockIdx.x - (v ? g_blocks : 0)) * tiles * ROWS;
+	const i64 row = (blockIdx.x - (v ? row_tiles : 0)) * ROWS;
 	if (b.tally->changed == 0 || row >= x.m)
 		return;
 	const unsigned char *flags = columns + (2 * blockIdx.y + v) * order;
-	product_tile<COLUMN_WARPS>({x, x, b.t, b.ldt, b.k, flags}, row, (int)tiles, 0);
+	product_tile<COLUMN_WARPS>({x, x, b.t, b.ldt, b.k, flags}, row, 0);
 }
 
-// multiply_64, multiply_128, multiply_256: grid (blocks for G, then for V, problems), block 128, 256 or 512 threads, for
+// multiply_64, multiply_128, multiply_256: grid (row tiles of G, then of V, problems), block 128, 256 or 512 threads, for
 // orders k up to 64, 128, 256. columns has 2·order flags for each problem, for G and V. Shared bytes: 8·STAGES·(CHUNK·LD_ROWS + columns·LD_INNER).
-extern "C" __global__ void __launch_bounds__(128) multiply_64(const Problem *problems, const unsigned char *columns, i64 order, i64 g_blocks, i64 tiles)
+extern "C" __global__ void __launch_bounds__(128) multiply_64(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
 {
-	multiply<2>(problems, columns, order, g_blocks, tiles);
+	multiply<2>(problems, columns, order, row_tiles);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 2) multiply_128(const Problem *problems, const unsigned char *columns, i64 order, i64 g_blocks, i64 tiles)
+extern "C" __global__ void __launch_bounds__(256, 2) multiply_128(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
 {
-	multiply<4>(problems, columns, order, g_blocks, tiles);
+	multiply<4>(problems, columns, order, row_tiles);
 }
 
-extern "C" __global__ void __launch_bounds__(512, 1) multiply_256(const Problem *problems, const unsigned char *columns, i64 order, i64 g_blocks, i64 tiles)
+extern "C" __global__ void __launch_bounds__(512, 1) multiply_256(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
 {
-	multiply<8>(problems, columns, order, g_blocks, tiles);
+	multiply<8>(problems, columns, order, row_tiles);
 }
 
 // multiply_large: the same for any order, rows first … first+count−1 of G, or of V if v ≠ 0, from copies in work: matrices of count
@@ -191,7 +183,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) multiply_large(const Proble
 	out.q += first;
 	double *copy = work + blockIdx.y * ld * order;
 	const Pivot x = {copy, copy, out.m, b.k, ld, ld};
-	product_tile<4>({x, out, b.t, b.ldt, b.k, columns + (2 * blockIdx.y + v) * order}, row, 1, j0);
+	product_tile<4>({x, out, b.t, b.ldt, b.k, columns + (2 * blockIdx.y + v) * order}, row, j0);
 }
 
 // copy_rows: the copies for multiply_large. Grid (columns, problems), block 256 threads.
@@ -216,7 +208,7 @@ extern "C" __global__ void __launch_bounds__(256, 2) newton_schulz(const Problem
 	if (b.tally->changed == 0 || row >= b.k)
 		return;
 	const Pivot t = {b.t, b.t, b.k, b.k, b.ldt, b.ldt};
-	product_tile<4>({t, t, departures + blockIdx.y * order * order, order, b.k, 0}, row, 1, 0);
+	product_tile<4>({t, t, departures + blockIdx.y * order * order, order, b.k, 0}, row, 0);
 }
 
 // mark_columns sets the flags of the columns of T: NEAR if its diagonal element is at least 1/2, ZERO for G if the

@@ -5,11 +5,6 @@ import "jmpi/kernels"
 // largeBytes bounds the copies of rows that products with large T are formed from.
 const largeBytes = 256 << 20
 
-const (
-	mostTiles  = 8 // times productRows rows that a block of threads multiplies
-	blocksEach = 6 // blocks for a multiprocessor, at least, before a block gets more rows
-)
-
 // productShared is the shared memory of a product of 64 rows by so many columns.
 func (d *device) productShared(columns int) int {
 	chunk := d.tiling.chunk
@@ -30,15 +25,12 @@ func (d *device) multiply(s *batch) error {
 		return err
 	}
 	g, v := ceil(s.rows, productRows), ceil(s.vRows, productRows)
-	// More rows for a block, as long as there are several blocks for every multiprocessor. The result does not depend on it.
-	tiles := max(1, min(mostTiles, (g+v)*s.n()/(blocksEach*d.processors)))
-	g, v = ceil(g, tiles), ceil(v, tiles)
 	for _, k := range []struct {
 		name           string
 		columns, block int
 	}{{"multiply_64", 64, 128}, {"multiply_128", 128, 256}, {"multiply_256", 256, 512}} {
 		if shared := d.productShared(k.columns); s.order <= k.columns && shared < d.shared {
-			return d.launch(k.name, g+v, s.n(), 1, k.block, shared, s.at, word(flags), uint64(s.order), uint64(g), uint64(tiles))
+			return d.launch(k.name, g+v, s.n(), 1, k.block, shared, s.at, word(flags), uint64(s.order), uint64(g))
 		}
 	}
 	if err := d.multiplyLarge(s, flags, 0, s.rows); err != nil {

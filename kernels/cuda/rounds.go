@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	warpSlots  = 8 // pairs of a p-step that a warp works on (jacobi.cu)
+	warpSlots  = 8 // pairs of a p-step that a warp works on (sweep.cuh)
 	longest    = 8 // p-steps of a round at most
 	absent     = 0xff << 8
 	meet       = 1 << 16

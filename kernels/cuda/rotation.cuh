@@ -1,0 +1,88 @@
+// The Jacobi rotation of a pair of columns, [Nov15, (4.1), (4.3)–(4.5)], with the bits that package kernels gives it.
+#pragma once
+
+#include "common.cuh"
+
+// A rotation, as kernels.Rotation has it.
+struct Rotation {
+	double sin, tau;
+	bool rotate, proper, swap;
+};
+
+// Division and square root as the processor has them, for any operands.
+struct General {
+	static __device__ double divide(double x, double y) { return x / y; }
+	static __device__ double reciprocal(double x) { return 1.0 / x; }
+	static __device__ double root(double x) { return sqrt(x); }
+};
+
+// The same for operands and results far from over- and underflow: correctly rounded, by the same Newton steps, but without
+// branches, so that independent ones overlap.
+struct Ordinary {
+	static __device__ double inverse(double x, int low)
+	{
+		double y;
+		asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+		y = __hiloint2double(__double2hiint(y), low);
+		double e = __fma_rn(-x, y, 1.0);
+		y = __fma_rn(y, __fma_rn(e, e, e), y);
+		e = __fma_rn(-x, y, 1.0);
+		return __fma_rn(y, e, y);
+	}
+	static __device__ double divide(double x, double y)
+	{
+		const double r = inverse(y, 1), q = x * r;
+		return __fma_rn(r, __fma_rn(-y, q, x), q);
+	}
+	static __device__ double reciprocal(double x) { return inverse(x, __double2hiint(x) + 0x300402); }
+	static __device__ double root(double x)
+	{
+		double y;
+		asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+		y = __hiloint2double(__double2hiint(y), __double2hiint(x) - 0x3500000);
+		const double e = __fma_rn(x, -(y * y), 1.0);
+		y = __fma_rn(__fma_rn(e, 0.375, 0.5), e * y, y);
+		const double s = x * y;
+		return __fma_rn(__fma_rn(s, -s, x), 0.5 * y, s);
+	}
+};
+
+// rotation_by is kernels.NeedsRotation, Rotation and Diagonal, bit for bit. All lanes of a warp must call it.
+template <class Arithmetic>
+__device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, double tol)
+{
+	const double np = Arithmetic::root(hpp), nq = Arithmetic::root(hqq), size = fabs(hpq);
+	const double cot2 = 0.5 * Arithmetic::divide(hqq - hpp, hpq), a = fabs(cot2);
+	Rotation r = {0, 0, false, false, false};
+	r.rotate = hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq;
+	if (!__any_sync(0xffffffff, r.rotate))
+		return r;
+	const double cot = a < 0x1p27 ? a + Arithmetic::root(__fma_rn(a, a, 1.0)) : a + a;
+	const double tan = copysign(Arithmetic::reciprocal(cot), cot2), s = Arithmetic::root(__fma_rn(tan, tan, 1.0));
+	const double sin = Arithmetic::divide(tan, s), tau = Arithmetic::divide(tan, 1.0 + s);
+	if (r.rotate) {
+		r.sin = sin;
+		r.tau = tau;
+		r.proper = __fma_rn(-sin, tau, 1.0) != 1.0 || size > 0x1p-26 * np * nq;
+		r.swap = r.proper && __fma_rn(-tan, hpq, hpp) < __fma_rn(tan, hpq, hqq);
+	}
+	return r;
+}
+
+// rotation returns the rotation of a pair; all lanes of a warp must call it. Where it rotates, |hpq| > 2⁻⁵³·√hpp·√hqq bounds all
+// intermediate results of ordinary norms to 2^±800.
+__device__ inline Rotation rotation(double hpp, double hqq, double hpq, double tol)
+{
+	const bool ordinary = fmin(hpp, hqq) >= 0x1p-400 && fmax(hpp, hqq) <= 0x1p1000;
+	if (__all_sync(0xffffffff, ordinary))
+		return rotation_by<Ordinary>(hpp, hqq, hpq, tol);
+	return rotation_by<General>(hpp, hqq, hpq, tol);
+}
+
+// turn applies kernels.Turn.Rotate to x and y.
+__device__ inline void turn(double sin, double tau, double &x, double &y)
+{
+	const double u = __fma_rn(tau, x, y), v = __fma_rn(-tau, y, x);
+	x = __fma_rn(-sin, u, x);
+	y = __fma_rn(sin, v, y);
+}
