@@ -59,28 +59,10 @@ func (p *planner) start() map[int][2]int {
 func (p *planner) sweep(n int) ([]topology.Step, error) {
 	count := len(p.program.Outer.Steps)
 	if n-p.first >= p.horizon {
-		last := p.plan.Steps[len(p.plan.Steps)-1]
-		if err := p.extend(n, follow(last, p.program)); err != nil {
+		if err := p.extend(n, p.plan.End()); err != nil {
 			return nil, err
 		}
 	}
 	from := (n - p.first) * count
 	return p.plan.Steps[from : from+count], nil
-}
-
-// follow returns the device of each pair of a sweep's first step after the moves of the last step before it.
-func follow(last topology.Step, program *node.Program) []int {
-	at := map[int]int{} // device of each macro block-column
-	for i, d := range last.Device {
-		at[last.Pairs[i][0]], at[last.Pairs[i][1]] = d, d
-	}
-	for _, m := range last.Moves {
-		at[m.Column] = m.To
-	}
-	first := program.Outer.Steps[0]
-	start := make([]int, len(first))
-	for i, pair := range first {
-		start[i] = at[pair.P]
-	}
-	return start
 }

@@ -35,23 +35,27 @@ func (c Config) node(devices int, limits kernels.Limits) node.Config {
 	return nc
 }
 
-// fits refuses a matrix for which one of this rank's devices has no room. The devices of all ranks are all in number, and this rank's
-// begin with the one of number first. Where memory is host memory the system decides.
-func (c Config) fits(all, first int, devices []kernels.Backend) error {
+// fits refuses a matrix for which one of this rank's devices, or this host for all the devices that take its memory, has no
+// room. The devices of all ranks are all in number, those of this host beside, and this rank's begin with the one of number first.
+func (c Config) fits(all, beside, first int, devices []kernels.Backend) error {
+	const gib = 1 << 30
 	for i, be := range devices {
 		limits, d := be.Limits(), be.Describe()
-		if limits.HostMemory {
-			continue
-		}
 		free := d.Free
 		if free == 0 {
 			free = d.Memory
 		}
 		need := c.demand(all, limits)
+		if limits.HostMemory {
+			if free > 0 && need*int64(beside) > free {
+				return fmt.Errorf("a %d×%d matrix needs %.3g GiB for the %d of %d devices on this host, which has %.3g GiB available: take more hosts",
+					c.M, c.N, float64(need)*float64(beside)/gib, beside, all, float64(free)/gib)
+			}
+			continue
+		}
 		if need <= free {
 			continue
 		}
-		const gib = 1 << 30
 		text := fmt.Sprintf("a %d×%d matrix needs %.3g GiB on each of %d devices, device %d (%s) has %.3g GiB",
 			c.M, c.N, float64(need)/gib, all, first+i, d.Name, float64(free)/gib)
 		if would := c.enough(all, free, limits); would > 0 {

@@ -158,7 +158,13 @@ func (s *Solution) open(devices []kernels.Backend, program *node.Program, nc nod
 			first = i
 		}
 	}
-	if err := s.config.fits(len(s.Devices), first, devices); err != nil {
+	beside := 0
+	for _, d := range s.Devices {
+		if d.Host == s.Devices[first].Host {
+			beside++
+		}
+	}
+	if err := s.config.fits(len(s.Devices), beside, first, devices); err != nil {
 		return err
 	}
 	s.exchange = newExchange(s.ctx, s.cancel, s.comm, ranks)

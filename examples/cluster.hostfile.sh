@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # jmpi on several hosts that mpirun reaches by ssh. Every host needs jmpi and the input under the same path:
-# a shared file system, or copies. Run it on any of the hosts.
+# a shared file system (the input may be a copy on each). Run it on any of the hosts.
 #   examples/cluster.hostfile.sh HOSTFILE INPUT.npy       (hostfile.example shows the format)
 #
 # What a run will cost, before anything starts: jmpi plan --shape 20000x20000 --devices 4 --hostfile HOSTFILE
