@@ -15,7 +15,7 @@ import (
 const smallestDiagonal = 0x1p-900
 
 func (d *device) Cholesky(b *kernels.Batch) error {
-	err := checkBatch(b, needs{r: true, tally: true})
+	err := b.Check(kernels.Needs{R: true, Tally: true})
 	if err == nil {
 		err = d.each(len(b.R), func(w *workspace, i int) error {
 			ok, err := cholesky(w, b.R[i])

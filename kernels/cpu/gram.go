@@ -21,7 +21,7 @@ import (
 const gramColumns = 32
 
 func (d *device) Gram(b *kernels.Batch) error {
-	err := checkBatch(b, needs{g: true, r: true})
+	err := b.Check(kernels.Needs{G: true, R: true})
 	if err == nil {
 		tasks := d.gramTasks(b)
 		err = d.each(len(tasks), func(_ *workspace, i int) error { tasks[i](); return nil })

@@ -49,9 +49,9 @@ func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
 }
 
 func (d *device) Copy(dst, src kernels.Panel) error {
-	err := checkPanel("dst", dst)
+	err := dst.Check("dst")
 	if err == nil {
-		err = checkPanel("src", src)
+		err = src.Check("src")
 	}
 	if err == nil && (dst.M != src.M || dst.N != src.N) {
 		err = fmt.Errorf("%w: dst is %d×%d, src %d×%d", kernels.ErrShape, dst.M, dst.N, src.M, src.N)
@@ -70,7 +70,7 @@ func (d *device) Copy(dst, src kernels.Panel) error {
 }
 
 func (d *device) Identity(dst kernels.Panel, row0 int) error {
-	err := checkPanel("dst", dst)
+	err := dst.Check("dst")
 	if err == nil {
 		err = d.eachColumns(dst, func(j0, j1 int) {
 			for j := j0; j < j1; j++ {
@@ -90,7 +90,7 @@ func (d *device) Identity(dst kernels.Panel, row0 int) error {
 
 // checkHost tells whether a host matrix with leading dimension ld has room for the panel p.
 func checkHost(name string, p kernels.Panel, host []float64, ld int) error {
-	if err := checkPanel(name, p); err != nil {
+	if err := p.Check(name); err != nil {
 		return err
 	}
 	if p.M > 0 && p.N > 0 && (ld < p.M || len(host) < ld*(p.N-1)+p.M) {

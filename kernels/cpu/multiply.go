@@ -25,7 +25,7 @@ const (
 )
 
 func (d *device) Multiply(b *kernels.Batch) error {
-	err := checkBatch(b, needs{g: true, v: b.V != nil, r: true, t: true, tally: true})
+	err := b.Check(kernels.Needs{G: true, V: b.V != nil, R: true, T: true, Tally: true})
 	if err == nil {
 		tasks := d.multiplyTasks(b)
 		err = d.each(len(tasks), func(w *workspace, i int) error { return tasks[i](w) })

@@ -7,7 +7,7 @@ import (
 )
 
 func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
-	if err := checkPanel("panel", p); err != nil {
+	if err := p.Check("panel"); err != nil {
 		return nil, fmt.Errorf("cpu: ColumnNorms: %w", err)
 	}
 	norms := make([]float64, p.N)

@@ -16,7 +16,7 @@ const (
 )
 
 func (d *device) QR(b *kernels.Batch) error {
-	err := checkBatch(b, needs{g: true, r: true, tally: true})
+	err := b.Check(kernels.Needs{G: true, R: true, Tally: true})
 	if err == nil {
 		err = d.each(len(b.G), func(w *workspace, i int) error {
 			if b.Tally[i].Broken == 0 {

@@ -7,7 +7,7 @@ import (
 )
 
 func (d *device) Cholesky(b *kernels.Batch) error {
-	return d.primitive("Cholesky", b, needs{r: true, tally: true}, true, d.cholesky)
+	return d.primitive("Cholesky", b, kernels.Needs{R: true, Tally: true}, true, d.cholesky)
 }
 
 // cholesky factors by block-rows of the order that one block of threads can take.

@@ -30,7 +30,7 @@ func chunkRows(m, k int) int {
 }
 
 func (d *device) Gram(b *kernels.Batch) error {
-	return d.primitive("Gram", b, needs{g: true, r: true}, false, func(s *batch) error {
+	return d.primitive("Gram", b, kernels.Needs{G: true, R: true}, false, func(s *batch) error {
 		chunks := 1
 		for _, p := range s.problems {
 			chunks = max(chunks, ceil(int(p.g.m), int(p.chunk)))

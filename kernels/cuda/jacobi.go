@@ -35,8 +35,8 @@ func (e *epoch) close(d *device) error {
 }
 
 func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
-	n := needs{r: true, t: true, tally: true}
-	err := checkBatch(b, n)
+	n := kernels.Needs{R: true, T: true, Tally: true}
+	err := b.Check(n)
 	if err == nil {
 		err = d.checkSchedule(b, o)
 	}

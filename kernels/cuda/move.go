@@ -159,7 +159,7 @@ func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
 // Copy copies from this device, in the order of the calls, or from another of this process: then it starts at once, and both
 // devices must be done with the memory that it touches.
 func (d *device) Copy(dst, src kernels.Panel) error {
-	err := errors.Join(checkPanel("dst", dst), checkPanel("src", src))
+	err := errors.Join(dst.Check("dst"), src.Check("src"))
 	if err == nil && (dst.M != src.M || dst.N != src.N) {
 		err = fmt.Errorf("%w: dst is %d×%d, src %d×%d", kernels.ErrShape, dst.M, dst.N, src.M, src.N)
 	}
@@ -196,7 +196,7 @@ func (d *device) Store(device, host kernels.Address, bytes int64) error {
 const gridLimit = 65535
 
 func (d *device) Identity(dst kernels.Panel, row0 int) error {
-	if err := checkPanel("dst", dst); err != nil {
+	if err := dst.Check("dst"); err != nil {
 		return fmt.Errorf("cuda: Identity: %w", err)
 	}
 	return d.entered("Identity", func() error {
@@ -205,7 +205,7 @@ func (d *device) Identity(dst kernels.Panel, row0 int) error {
 }
 
 func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
-	if err := checkPanel("panel", p); err != nil {
+	if err := p.Check("panel"); err != nil {
 		return nil, fmt.Errorf("cuda: ColumnNorms: %w", err)
 	}
 	norms := make([]float64, p.N)
@@ -231,7 +231,7 @@ func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
 
 // checkHost tells whether a host matrix with leading dimension ld has room for the panel p.
 func checkHost(name string, p kernels.Panel, host []float64, ld int) error {
-	if err := checkPanel(name, p); err != nil {
+	if err := p.Check(name); err != nil {
 		return err
 	}
 	if p.M > 0 && p.N > 0 && (ld < p.M || len(host) < ld*(p.N-1)+p.M) {

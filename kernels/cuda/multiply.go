@@ -12,7 +12,7 @@ func (d *device) productShared(columns int) int {
 }
 
 func (d *device) Multiply(b *kernels.Batch) error {
-	return d.primitive("Multiply", b, needs{g: true, v: b.V != nil, r: true, t: true, tally: true}, false, d.multiply)
+	return d.primitive("Multiply", b, kernels.Needs{G: true, V: b.V != nil, R: true, T: true, Tally: true}, false, d.multiply)
 }
 
 // multiply forms the products in place where one block of threads has all columns of T, else from copies of rows.

@@ -12,7 +12,7 @@ const qrPiece = 2048
 // QR queues kernels that look at Broken on the device. For orders beyond that of one block of threads it waits
 // for the flags, and cuSOLVER factors the pivots.
 func (d *device) QR(b *kernels.Batch) error {
-	return d.primitive("QR", b, needs{g: true, r: true, tally: true}, false, func(s *batch) error {
+	return d.primitive("QR", b, kernels.Needs{G: true, R: true, Tally: true}, false, func(s *batch) error {
 		if s.order > d.order() {
 			return d.largeQR(s)
 		}

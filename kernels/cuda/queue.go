@@ -219,15 +219,15 @@ func (d *device) sync() error {
 func (d *device) Sync() error { return d.entered("Sync", d.sync) }
 
 // primitive checks a batch, sends it to the device and runs a primitive on it. fresh: the primitive sets the tally.
-func (d *device) primitive(name string, b *kernels.Batch, n needs, fresh bool, run func(*batch) error) error {
-	if err := checkBatch(b, n); err != nil {
+func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh bool, run func(*batch) error) error {
+	if err := b.Check(n); err != nil {
 		return fmt.Errorf("cuda: %s: %w", name, err)
 	}
 	if len(b.R) == 0 {
 		return nil
 	}
 	return d.entered(name, func() error {
-		s, err := d.send(b, n.tally, fresh)
+		s, err := d.send(b, n.Tally, fresh)
 		if err != nil {
 			return err
 		}

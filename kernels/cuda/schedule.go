@@ -1,7 +1,6 @@
 package cuda
 
 import (
-	"fmt"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -22,26 +21,14 @@ type schedule struct {
 // disjoint within a p-step, so that they can be processed in any order.
 func (d *device) checkSchedule(b *kernels.Batch, o kernels.JacobiOptions) error {
 	s := o.Schedule
-	if s == nil || s.Order < 0 || s.Order%2 != 0 || s.Order > 0 && len(s.Pairs)%s.Order != 0 {
-		return fmt.Errorf("%w: the schedule must have an even order and order/2 pairs in each p-step", kernels.ErrShape)
-	}
-	for i, r := range b.R {
-		if r.N > s.Order || r.N > d.order() {
-			return fmt.Errorf("%w: problem %d: a factor of order %d, but the schedule is of order %d and %d is the limit",
-				kernels.ErrShape, i, r.N, s.Order, d.order())
-		}
+	if err := s.Check(b.R, d.order()); err != nil {
+		return err
 	}
 	if s.Order == d.schedule.checked.Order && slices.Equal(s.Pairs, d.schedule.checked.Pairs) {
 		return nil
 	}
-	met := make([]int, s.Order) // the last p-step, from 1, that an index was in
-	for i := 0; i < len(s.Pairs); i += 2 {
-		p, q, step := int(s.Pairs[i]), int(s.Pairs[i+1]), i/s.Order+1
-		if p < 0 || p >= q || q >= s.Order || met[p] == step || met[q] == step {
-			return fmt.Errorf("%w: p-step %d: pair (%d,%d) is out of order, out of range or not disjoint from the others",
-				kernels.ErrShape, step, p, q)
-		}
-		met[p], met[q] = step, step
+	if err := s.Disjoint(); err != nil {
+		return err
 	}
 	d.schedule.checked = kernels.Schedule{Order: s.Order, Pairs: slices.Clone(s.Pairs)}
 	d.schedule.slots = 0

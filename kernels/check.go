@@ -1,0 +1,120 @@
+package kernels
+
+import "fmt"
+
+// Needs says which parts of a batch a primitive uses.
+type Needs struct{ G, V, R, T, Tally bool }
+
+// Check tells whether the batch has all that is needed, in shapes that fit: what a back end asks before it
+// follows an address. The error wraps ErrShape.
+func (b *Batch) Check(n Needs) error {
+	problems := len(b.R)
+	if n.G {
+		problems = len(b.G)
+	}
+	for _, s := range []struct {
+		name   string
+		needed bool
+		length int
+	}{
+		{"V", n.V, len(b.V)}, {"R", n.R, len(b.R)}, {"T", n.T, len(b.T)}, {"Tally", n.Tally, len(b.Tally)},
+	} {
+		if s.needed && s.length != problems {
+			return fmt.Errorf("%w: %d problems, but %s has %d", ErrShape, problems, s.name, s.length)
+		}
+	}
+	for i := range problems {
+		if err := checkProblem(b, i, n); err != nil {
+			return fmt.Errorf("problem %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// checkProblem compares the shapes of problem i with the order of its pivot, or of its factor where there is no pivot.
+func checkProblem(b *Batch, i int, n Needs) error {
+	var k int
+	if n.G {
+		k = b.G[i].Order()
+		if err := checkPivot("G", b.G[i], k); err != nil {
+			return err
+		}
+	} else {
+		k = b.R[i].N
+	}
+	if n.V {
+		if err := checkPivot("V", b.V[i], k); err != nil {
+			return err
+		}
+	}
+	if n.R {
+		if err := checkFactor("R", b.R[i], k); err != nil {
+			return err
+		}
+	}
+	if n.T {
+		return checkFactor("T", b.T[i], k)
+	}
+	return nil
+}
+
+func checkPivot(name string, g Pivot, k int) error {
+	if err := g.P.Check(name + ".P"); err != nil {
+		return err
+	}
+	if err := g.Q.Check(name + ".Q"); err != nil {
+		return err
+	}
+	if g.P.M != g.Q.M || g.Order() != k {
+		return fmt.Errorf("%w: %s is [%d×%d %d×%d], must have equal rows and %d columns",
+			ErrShape, name, g.P.M, g.P.N, g.Q.M, g.Q.N, k)
+	}
+	return nil
+}
+
+func checkFactor(name string, p Panel, k int) error {
+	if err := p.Check(name); err != nil {
+		return err
+	}
+	if p.M != k || p.N != k {
+		return fmt.Errorf("%w: %s is %d×%d, must be %d×%d", ErrShape, name, p.M, p.N, k, k)
+	}
+	return nil
+}
+
+// Check tells whether p is a possible panel; the error calls it by name and wraps ErrShape.
+func (p Panel) Check(name string) error {
+	if p.M < 0 || p.N < 0 || p.Ld < p.M {
+		return fmt.Errorf("%w: %s is %d×%d with Ld %d", ErrShape, name, p.M, p.N, p.Ld)
+	}
+	return nil
+}
+
+// Check tells whether the schedule is one for factors of these orders, of which limit is the largest that the device takes. The
+// error wraps ErrShape.
+func (s *Schedule) Check(factors []Panel, limit int) error {
+	if s == nil || s.Order < 0 || s.Order%2 != 0 || s.Order > 0 && len(s.Pairs)%s.Order != 0 {
+		return fmt.Errorf("%w: the schedule must have an even order and order/2 pairs in each p-step", ErrShape)
+	}
+	for i, r := range factors {
+		if r.N > s.Order || r.N > limit {
+			return fmt.Errorf("%w: problem %d: a factor of order %d, but the schedule is of order %d and %d is the limit",
+				ErrShape, i, r.N, s.Order, limit)
+		}
+	}
+	return nil
+}
+
+// Disjoint tells whether the pairs of each p-step share no index, so that they can be processed in any order. The error wraps ErrShape.
+func (s *Schedule) Disjoint() error {
+	met := make([]int, s.Order) // the last p-step, from 1, that an index was in
+	for i := 0; i < len(s.Pairs); i += 2 {
+		p, q, step := int(s.Pairs[i]), int(s.Pairs[i+1]), i/s.Order+1
+		if p < 0 || p >= q || q >= s.Order || met[p] == step || met[q] == step {
+			return fmt.Errorf("%w: p-step %d: pair (%d,%d) is out of order, out of range or not disjoint from the others",
+				ErrShape, step, p, q)
+		}
+		met[p], met[q] = step, step
+	}
+	return nil
+}
