@@ -40,6 +40,10 @@ func newSession(f sessionFlags) (*session, error) {
 	if err := choice.Apply(); err != nil {
 		return nil, exit(exitFailure, err)
 	}
+	// The thread that calls MPI needs one of Go's processors beside those that compute.
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), choice.Threads+1))
+	}
 	comm, err := dist.StartMPI()
 	if err != nil {
 		return nil, exit(exitFailure, err)
