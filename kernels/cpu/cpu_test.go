@@ -107,7 +107,7 @@ func newProblem(t testing.TB, d *device, order int, shapes []shape) *problem {
 		p.batch.T = append(p.batch.T, p.panel(t, k, k))
 	}
 	p.batch.Tally = make([]kernels.Tally, len(shapes))
-	p.option = kernels.JacobiOptions{Schedule: roundRobin(order + order%2), MaxSweeps: 1}
+	p.option = kernels.JacobiOptions{Schedule: kerneltest.RoundRobin(order + order%2), MaxSweeps: 1}
 	return p
 }
 
@@ -163,20 +163,6 @@ func same(t *testing.T, what string, got, want [][]float64) {
 			}
 		}
 	}
-}
-
-func roundRobin(order int) *kernels.Schedule {
-	s := &kernels.Schedule{Order: order}
-	for step := range order - 1 {
-		for i := range order / 2 {
-			p, q := order-1, step
-			if i > 0 {
-				p, q = (step+i)%(order-1), (step-i+order-1)%(order-1)
-			}
-			s.Pairs = append(s.Pairs, int32(min(p, q)), int32(max(p, q)))
-		}
-	}
-	return s
 }
 
 func must(t testing.TB, err error) {

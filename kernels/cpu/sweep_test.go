@@ -7,20 +7,8 @@ import (
 	"time"
 
 	"jmpi/kernels"
+	"jmpi/kernels/kerneltest"
 )
-
-// xor returns the reverse of the row-cyclic strategy of an order 2ᵏ: p-step j = order−1 … 1 pairs i with i⊕j.
-func xor(order int) *kernels.Schedule {
-	s := &kernels.Schedule{Order: order}
-	for j := order - 1; j > 0; j-- {
-		for i := range order {
-			if i < i^j {
-				s.Pairs = append(s.Pairs, int32(i), int32(i^j))
-			}
-		}
-	}
-	return s
-}
 
 // BenchmarkSVD runs the block method on a Gaussian matrix with V, two threads, until a sweep has no proper rotation, for the
 // widths and numbers of inner sweeps that preferredWidth was chosen from. It reports the seconds of each primitive.
@@ -58,8 +46,8 @@ func benchSVD(b *testing.B, d *device, n, w, inner int) {
 	}
 	p.batch.G, p.batch.V = make([]kernels.Pivot, problems), make([]kernels.Pivot, problems)
 	p.batch.Tally = make([]kernels.Tally, problems)
-	outer := xor(n / w)
-	p.option = kernels.JacobiOptions{Schedule: xor(2 * w), MaxSweeps: inner}
+	outer := kerneltest.ReverseRowCyclic(n / w)
+	p.option = kernels.JacobiOptions{Schedule: kerneltest.ReverseRowCyclic(2 * w), MaxSweeps: inner}
 
 	seconds := map[string]float64{}
 	timed := func(name string, f func() error) {

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"jmpi/kernels"
+	"jmpi/kernels/kerneltest"
 )
 
 // event marks a place in the device's queue.
@@ -86,7 +87,7 @@ func newSquare(t testing.TB, d *device, n, w int) *square {
 	}
 	s.batch.G, s.batch.V = make([]kernels.Pivot, problems), make([]kernels.Pivot, problems)
 	s.batch.Tally = make([]kernels.Tally, problems)
-	s.option = kernels.JacobiOptions{Schedule: xor(2 * w), MaxSweeps: 1}
+	s.option = kernels.JacobiOptions{Schedule: kerneltest.ReverseRowCyclic(2 * w), MaxSweeps: 1}
 	return s
 }
 
@@ -120,19 +121,6 @@ func (s *square) choose(j int) {
 			at++
 		}
 	}
-}
-
-// xor is the reverse of the row-cyclic strategy of an order 2ᵏ: p-step j = order−1 … 1 pairs i with i⊕j.
-func xor(order int) *kernels.Schedule {
-	s := &kernels.Schedule{Order: order}
-	for j := order - 1; j > 0; j-- {
-		for i := range order {
-			if i < i^j {
-				s.Pairs = append(s.Pairs, int32(i), int32(i^j))
-			}
-		}
-	}
-	return s
 }
 
 // BenchmarkStep times the primitives of the first p-steps of an n×n matrix with V, by events, as milliseconds a step and as TFLOP/s: a Gram

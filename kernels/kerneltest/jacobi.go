@@ -74,7 +74,7 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 			continue
 		}
 		order := k + k%2
-		full := kernels.JacobiOptions{Schedule: roundRobin(order + 4), MaxSweeps: 30} // a longer schedule than needed
+		full := kernels.JacobiOptions{Schedule: RoundRobin(order + 4), MaxSweeps: 30} // a longer schedule than needed
 		random, graded, zero, double := randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k)
 		for j := range k {
 			graded.scaleColumn(j, math.Pow(10, -150*rnd.Float64()))
@@ -99,7 +99,7 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 	for j := range 9 {
 		rising.set(j, j, float64(j+1))
 	}
-	tally, r, tr := jacobi(t, b, []matrix{rising}, kernels.JacobiOptions{Schedule: roundRobin(10), MaxSweeps: 1})
+	tally, r, tr := jacobi(t, b, []matrix{rising}, kernels.JacobiOptions{Schedule: RoundRobin(10), MaxSweeps: 1})
 	if tally[0] != (kernels.Tally{}) {
 		t.Errorf("nothing to rotate: tally %+v", tally[0])
 	}
@@ -170,7 +170,7 @@ func dotScaled(x, y []float64, a, b float64) float64 {
 func JacobiSweep(t *testing.T, b kernels.Backend) {
 	rnd := newRand(7)
 	for _, k := range []int{2, 5, 16, 32, 63, 64} {
-		s := roundRobin(k + k%2)
+		s := RoundRobin(k + k%2)
 		x := randomUpper(rnd, k)
 		r, tr := x.clone(), identity(k)
 		want := oneSweep(r, tr, s)
@@ -208,7 +208,7 @@ func JacobiAccuracy(t *testing.T, b kernels.Backend) {
 				x.scaleColumn(j, math.Pow(10, -decades*at))
 			}
 			want := singularValues(x)
-			_, r, _ := jacobi(t, b, []matrix{x}, kernels.JacobiOptions{Schedule: roundRobin(k), MaxSweeps: 30})
+			_, r, _ := jacobi(t, b, []matrix{x}, kernels.JacobiOptions{Schedule: RoundRobin(k), MaxSweeps: 30})
 			var worst float64
 			for j := range k {
 				worst = math.Max(worst, math.Abs(kernels.Norm2(r[0].column(j))/want[j]-1))
@@ -224,7 +224,7 @@ func JacobiAccuracy(t *testing.T, b kernels.Backend) {
 func JacobiScale(t *testing.T, b kernels.Backend) {
 	const k = 31
 	x := randomUpper(newRand(9), k)
-	o := kernels.JacobiOptions{Schedule: roundRobin(k + 1), MaxSweeps: 30}
+	o := kernels.JacobiOptions{Schedule: RoundRobin(k + 1), MaxSweeps: 30}
 	tally, r, tr := jacobi(t, b, []matrix{x}, o)
 	for _, e := range []int{-900, -600, 300, 1000} {
 		y, want := x.clone(), r[0].clone()

@@ -8,21 +8,6 @@ import (
 	"jmpi/kernels"
 )
 
-// roundRobin returns the strategy of a round-robin tournament: order−1 p-steps, every pair once.
-func roundRobin(order int) *kernels.Schedule {
-	s := &kernels.Schedule{Order: order}
-	for step := range order - 1 {
-		for i := range order / 2 {
-			p, q := order-1, step
-			if i > 0 {
-				p, q = (step+i)%(order-1), (step-i+order-1)%(order-1)
-			}
-			s.Pairs = append(s.Pairs, int32(min(p, q)), int32(max(p, q)))
-		}
-	}
-	return s
-}
-
 // oneSweep is a sweep of the pointwise Jacobi method in plain Go: r ← r·t, t ← t·rotations.
 func oneSweep(r, t matrix, s *kernels.Schedule) (tally kernels.Tally) {
 	tol := kernels.Tolerance(r.n)

@@ -18,7 +18,7 @@ func Step(t *testing.T, b kernels.Backend) {
 		}
 		s := newBatch(t, b, g, v)
 		k := g[0].p.n + g[0].q.n
-		o := kernels.JacobiOptions{Schedule: roundRobin(k + k%2), MaxSweeps: 30}
+		o := kernels.JacobiOptions{Schedule: RoundRobin(k + k%2), MaxSweeps: 30}
 		const limit = 10
 		for step := 0; ; step++ {
 			must(t, b.Gram(&s.Batch))
@@ -82,7 +82,7 @@ func Refusals(t *testing.T, b kernels.Backend) {
 		g := []pivot{split(random(rnd, 9, 5), 3)}
 		return newBatch(t, b, g, []pivot{split(random(rnd, 4, 5), 3)})
 	}
-	options := kernels.JacobiOptions{Schedule: roundRobin(6), MaxSweeps: 1}
+	options := kernels.JacobiOptions{Schedule: RoundRobin(6), MaxSweeps: 1}
 	for _, c := range []struct {
 		name  string
 		spoil func(s *batch)
@@ -95,7 +95,7 @@ func Refusals(t *testing.T, b kernels.Backend) {
 		{"QR: Ld below M", func(s *batch) { s.G[0].P.Ld = 3 }, func(s *batch) error { return b.QR(&s.Batch) }},
 		{"Jacobi: T missing", func(s *batch) { s.T = nil }, func(s *batch) error { return b.Jacobi(&s.Batch, options) }},
 		{"Jacobi: schedule too short", nil, func(s *batch) error {
-			return b.Jacobi(&s.Batch, kernels.JacobiOptions{Schedule: roundRobin(4), MaxSweeps: 1})
+			return b.Jacobi(&s.Batch, kernels.JacobiOptions{Schedule: RoundRobin(4), MaxSweeps: 1})
 		}},
 		{"Jacobi: no schedule", nil, func(s *batch) error { return b.Jacobi(&s.Batch, kernels.JacobiOptions{MaxSweeps: 1}) }},
 		{"Jacobi: pairs not disjoint", nil, func(s *batch) error {
