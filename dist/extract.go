@@ -31,14 +31,14 @@ func (s *Solution) extract(e int) error {
 			return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", e-1000)}
 		}
 	}
-	s.order = make([]int, len(sigma))
-	for j := range s.order {
-		s.order[j] = j
+	order := make([]int, len(sigma)) // order[k]: column of G·V that holds Sigma[k]
+	for j := range order {
+		order[j] = j
 	}
-	sort.SliceStable(s.order, func(a, b int) bool { return sigma[s.order[a]] > sigma[s.order[b]] })
+	sort.SliceStable(order, func(a, b int) bool { return sigma[order[a]] > sigma[order[b]] })
 	s.place = make([]int, len(sigma))
 	s.Sigma = make([]float64, len(sigma))
-	for k, j := range s.order {
+	for k, j := range order {
 		s.place[j] = k
 		s.Sigma[k] = sigma[j]
 	}

@@ -75,8 +75,7 @@ type Solution struct {
 	exchange *exchange
 	runners  []*runner
 	norm     []float64 // of the columns of the scaled G·V
-	order    []int     // order[k]: column of G·V that holds Sigma[k]
-	place    []int     // its inverse
+	place    []int     // place[j]: where Sigma holds the norm of column j of G·V
 }
 
 // Solve runs the one-sided Jacobi method on the devices of all ranks: distribute, sweep until a sweep has no proper

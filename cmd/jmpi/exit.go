@@ -13,7 +13,6 @@ const (
 	exitNotConverged = 4
 	exitCheckFailed  = 5
 	exitFailure      = 6
-	exitCheckpoint   = 75
 )
 
 // exitError carries the exit code of an error up to main, the only place that exits.

@@ -108,14 +108,17 @@ func (s *session) svd(input string, f svdFlags) error {
 		return err
 	}
 	s.abandon = nil
+	passed := true
 	if f.check {
-		err = s.checkResult(file, input, f.output)
-		if err != nil && code == exitDone {
+		if passed, err = s.checkResult(file, input, f.output); err != nil {
 			return err
 		}
 	}
-	if code == exitNotConverged {
+	switch {
+	case code == exitNotConverged:
 		return s.verdict(code, fmt.Errorf("not converged in %d sweeps; the results in %s are marked so: raise --max-sweeps", f.maxSweeps, f.output))
+	case !passed:
+		return s.verdict(exitCheckFailed, fmt.Errorf("the check of %s failed", f.output))
 	}
 	return nil
 }
@@ -137,7 +140,10 @@ func (s *session) target(input string, f svdFlags) (matio.Folder, error) {
 	var err error
 	if s.comm.Rank() == 0 {
 		if err = matio.CheckTarget(f.output, f.force); err == nil {
-			err = checkInputOutside(input, f.output)
+			var inside bool
+			if inside, err = matio.Holds(f.output, input); inside {
+				err = fmt.Errorf("%s holds the input %s, which would be deleted with it; choose another folder", f.output, input)
+			}
 		}
 	}
 	if err := s.agree(dist.BadInput, err); err != nil {
@@ -162,28 +168,6 @@ func (s *session) target(input string, f svdFlags) (matio.Folder, error) {
 		err = errors.Join(err, folder.Discard())
 	}
 	return folder, err
-}
-
-// checkInputOutside refuses a target that holds the input, which --force would delete.
-func checkInputOutside(input, target string) error {
-	from, err := filepath.EvalSymlinks(input)
-	if err != nil {
-		return err
-	}
-	to, err := filepath.EvalSymlinks(target)
-	if err != nil { // not there yet
-		return nil
-	}
-	if from, err = filepath.Abs(from); err != nil {
-		return err
-	}
-	if to, err = filepath.Abs(to); err != nil {
-		return err
-	}
-	if strings.HasPrefix(from, to+string(filepath.Separator)) {
-		return fmt.Errorf("%s holds the input %s, which would be deleted with it; choose another folder", target, input)
-	}
-	return nil
 }
 
 // decompose solves and writes the results into the folder, and publishes it. It returns the exit code.
@@ -227,23 +211,24 @@ func interruptible() (context.Context, func()) {
 	}
 }
 
-// checkResult runs the check on rank 0; all ranks return its verdict.
-func (s *session) checkResult(file *matio.File, input, dir string) error {
-	var failed, err error
+// checkResult runs the check on rank 0 and tells all ranks whether it has passed.
+func (s *session) checkResult(file *matio.File, input, dir string) (passed bool, err error) {
+	var failures int64
 	if s.comm.Rank() == 0 {
 		var report residual.Report
 		if report, err = residual.Check(file, dir, residual.Options{SigmaFile: gen.Sidecar(input, "sigma")}); err == nil {
 			err = report.WriteText(os.Stdout)
 			if !report.Passed() {
-				failed = fmt.Errorf("the check of %s failed", dir)
+				failures = 1
 			}
 		}
 	}
 	if err := s.agree(dist.BadResource, err); err != nil {
-		return err
+		return false, err
 	}
-	if err := dist.Agree(s.comm, dist.BadInput, failed); err != nil {
-		return s.verdict(exitCheckFailed, err)
+	x := []int64{failures}
+	if err := s.comm.AllreduceMax(x); err != nil {
+		return false, s.failed(err)
 	}
-	return nil
+	return x[0] == 0, nil
 }

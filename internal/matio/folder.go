@@ -96,7 +96,12 @@ func CheckTarget(dir string, force bool) error {
 	case len(entries) > 0 && !force:
 		return fmt.Errorf("%s exists and is not empty; choose another folder, or replace it with --force", dir)
 	case len(entries) > 0:
-		if err := errors.Join(checkOutside(target), checkResults(dir, entries)); err != nil {
+		if inside, err := Holds(dir, "."); err != nil {
+			return err
+		} else if inside {
+			return fmt.Errorf("%s holds the working directory, which --force would delete; choose another folder", dir)
+		}
+		if err := checkResults(dir, entries); err != nil {
 			return err
 		}
 	}
@@ -136,14 +141,12 @@ func checkMount(dir, target string) error {
 	return fmt.Errorf("%s is a mount point and cannot be replaced; choose a folder in it", dir)
 }
 
-// checkOutside tells whether the working directory is neither target nor below it.
-func checkOutside(target string) error {
-	here, err := resolve(".")
+// Holds tells whether path is dir or lies below it, symbolic links resolved.
+func Holds(dir, path string) (bool, error) {
+	target, err := resolve(dir)
 	if err != nil {
-		return err
+		return false, err
 	}
-	if strings.HasPrefix(here+"/", strings.TrimSuffix(target, "/")+"/") {
-		return fmt.Errorf("%s holds the working directory, which --force would delete; choose another folder", target)
-	}
-	return nil
+	inner, err := resolve(path)
+	return strings.HasPrefix(inner+"/", strings.TrimSuffix(target, "/")+"/"), err
 }

@@ -148,7 +148,6 @@ func TestCheckTarget(t *testing.T) {
 		{"empty", true, ""},
 		{"full", false, "exists and is not empty; choose another folder, or replace it with --force"},
 		{"full", true, "holds the working directory"},
-		{"full", true, "holds file, which is no result of jmpi"},
 		{"old", false, "exists and is not empty"},
 		{"old", true, ""},
 		{"full/work", true, ""}, // is empty
@@ -167,6 +166,9 @@ func TestCheckTarget(t *testing.T) {
 		t.Errorf("CheckTarget left %q of %q", after, before)
 	}
 	t.Chdir(root)
+	if err := CheckTarget("full", true); err == nil || !strings.Contains(err.Error(), "holds file, which is no result of jmpi") {
+		t.Errorf("full, from outside, force: %v", err)
+	}
 	if err := CheckTarget("/proc/out", false); err == nil || !strings.Contains(err.Error(), "cannot make a folder in /proc") {
 		t.Errorf("/proc/out: %v", err)
 	}
