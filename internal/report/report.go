@@ -26,6 +26,7 @@ type Info struct {
 	Block            int                `json:"block"`
 	FineBlockColumns int                `json:"fine_block_columns"`
 	V                Choice             `json:"v"`
+	Signature        *Signature         `json:"signature"` // null for the SVD
 	Ranks            int                `json:"ranks"`
 	Devices          any                `json:"devices"`
 	Transport        any                `json:"transport"`
@@ -40,8 +41,12 @@ type Choice struct {
 	Why  string `json:"why"`
 }
 
-// Convention says what the files of a decomposition mean.
-const Convention = "A = U*diag(S)*V^T; V.npy holds V, not its transpose; S is non-increasing"
+// What the files of a decomposition mean: of the SVD, and of the hyperbolic SVD with a Signature.
+const (
+	Convention           = "A = U*diag(S)*V^T; V.npy holds V, not its transpose; S is non-increasing"
+	HyperbolicConvention = "A = U*diag(S)*V^T; V.npy holds V, not its transpose; V^T*D*V = diag(I_P, -I) for the signature D; " +
+		"S is non-increasing over its first P entries and non-decreasing over the rest"
+)
 
 // Write writes info.json.
 func (i Info) Write(path string) error {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"jmpi/internal/gen"
 	"jmpi/internal/matio"
 )
 
@@ -17,16 +18,23 @@ const (
 	sigmaTol = 1e-10 // default of Options.SigmaTol
 )
 
-// Options are the choices of a check. The zero value is a good one.
+// Options are the choices of a check. The zero value is a good one. If there is no file of a name, or no name, its row is not in the report.
 type Options struct {
-	// SigmaFile is a file with the min(m,n) true singular values, non-increasing. If it does not
-	// exist or no name is given, the report has no row sigma.
+	// SigmaFile is a file with the min(m,n) true singular values, non-increasing: the row sigma.
 	SigmaFile string
-	// SigmaTol is what the relative error of the singular values must stay below; 0 means 1e-10.
+	// LambdaFile is a file with the eigenvalues of A·J·Aᵀ, non-increasing, and SignatureFile one with the diagonal of this J: the row lambda.
+	LambdaFile, SignatureFile string
+	// SigmaTol is what the relative errors of these two rows must stay below; 0 means 1e-10.
 	SigmaTol float64
 }
 
-// Check judges the files S.npy, U.npy and V.npy in dir as a decomposition of the matrix input.
+// Beside returns the options with the files that "jmpi gen" writes beside the matrix file input.
+func Beside(input string) Options {
+	return Options{SigmaFile: gen.Sidecar(input, "sigma"), LambdaFile: gen.Sidecar(input, "lambda"), SignatureFile: gen.Sidecar(input, "signature")}
+}
+
+// Check judges the files S.npy, U.npy and V.npy in dir as a decomposition of the matrix input: the
+// SVD, or the hyperbolic one with the signature in info.json, if that is there and has one.
 // Where U or V is missing, the rows that need it are skipped. An error means that there is
 // nothing to judge: input or dir cannot be read, or their shapes do not fit. NaN or Inf in S, U
 // or V is no error but a failed row.
@@ -65,18 +73,18 @@ func check(input *matio.File, dir string, o Options, budget int64) (r Report, er
 		return r, fmt.Errorf("cannot check against this input: %w", err)
 	}
 	measure("residual", limit, func() (float64, error) { return d.residual(scale) }, d.u, d.v)
-	measure("orthU", limit, func() (float64, error) { return d.orthogonality(d.u) }, d.u)
-	measure("orthV", limit, func() (float64, error) { return d.orthogonality(d.v) }, d.v)
-	measure("order", 1, func() (float64, error) { return disorder(d.s), nil })
+	measure("orthU", limit, func() (float64, error) { return d.orthogonality(d.u, nil) }, d.u)
+	measure("orthV", limit, func() (float64, error) { return d.orthogonality(d.v, d.signature) }, d.v)
+	measure("order", 1, func() (float64, error) { return d.disorder(), nil })
 	measure("sign", 1, func() (float64, error) { return d.wrongSigns() }, d.u)
-	if sigma, ok, e := trueSigma(o.SigmaFile, d.k); e != nil {
-		err = errors.Join(err, e)
-	} else if ok {
-		tol := o.SigmaTol
-		if tol == 0 {
-			tol = sigmaTol
+	references, e := d.references(o)
+	err = errors.Join(err, e)
+	for _, known := range references {
+		if !known.told {
+			r.skip(known.name)
+			continue
 		}
-		measure("sigma", tol, func() (float64, error) { return relativeError(d.s, sigma), nil })
+		measure(known.name, o.tolerance(), func() (float64, error) { return relativeError(known.got, known.want), nil })
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("check %s: %w", dir, err)
@@ -84,12 +92,20 @@ func check(input *matio.File, dir string, o Options, budget int64) (r Report, er
 	return r, nil
 }
 
+func (o Options) tolerance() float64 {
+	if o.SigmaTol == 0 {
+		return sigmaTol
+	}
+	return o.SigmaTol
+}
+
 // factors are the open files of a decomposition.
 type factors struct {
-	a, u, v *matio.File // u or v nil: missing
-	s       []float64   // all NaN if one of them is not finite
-	m, n, k int64
-	budget  int64 // numbers that a buffer may take
+	a, u, v   *matio.File // u or v nil: missing
+	s         []float64   // all NaN if one of them is not finite
+	signature *signature  // nil: the SVD
+	m, n, k   int64
+	budget    int64 // numbers that a buffer may take
 }
 
 func (d *factors) close() {
@@ -122,6 +138,9 @@ func openFactors(input *matio.File, dir string) (*factors, error) {
 	}
 	if int64(len(d.s)) != d.k {
 		return nil, fmt.Errorf("%s has %d singular values, a %d×%d matrix has %d; was it made from another input?", path, len(d.s), d.m, d.n, d.k)
+	}
+	if d.signature, err = openSignature(filepath.Join(dir, "info.json"), d.m, d.n); err != nil {
+		return nil, err
 	}
 	if d.u, err = openFactor(filepath.Join(dir, "U.npy"), d.m, d.k); err == nil {
 		d.v, err = openFactor(filepath.Join(dir, "V.npy"), d.n, d.k)

@@ -9,6 +9,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 
 	"jmpi/internal/matio"
+	"jmpi/internal/report"
 )
 
 // decomposition is a matrix with its factors, column-major as in the files.
@@ -16,6 +17,8 @@ type decomposition struct {
 	m, n, k       int
 	a, s, u, v    []float64
 	sigma         []float64
+	info          *report.Info
+	lambda, signs []float64 // beside the input
 	noU, noV, noS bool
 }
 
@@ -95,18 +98,26 @@ func (d *decomposition) run(t testing.TB, budget int64) (Report, error) {
 			t.Fatal(err)
 		}
 	}
-	sigma := filepath.Join(dir, "a.sigma.npy")
-	if d.sigma != nil {
-		if err := matio.WriteVector(sigma, d.sigma); err != nil {
+	for name, x := range map[string][]float64{"sigma": d.sigma, "lambda": d.lambda, "signature": d.signs} {
+		if x == nil {
+			continue
+		}
+		if err := matio.WriteVector(filepath.Join(dir, "a."+name+".npy"), x); err != nil {
 			t.Fatal(err)
 		}
 	}
-	input, err := matio.Open(filepath.Join(dir, "a.npy"))
+	if d.info != nil {
+		if err := d.info.Write(filepath.Join(dir, "info.json")); err != nil {
+			t.Fatal(err)
+		}
+	}
+	path := filepath.Join(dir, "a.npy")
+	input, err := matio.Open(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer input.Close()
-	return check(input, dir, Options{SigmaFile: sigma}, budget)
+	return check(input, dir, Beside(path), budget)
 }
 
 // verdicts returns the names of the rows that failed.

@@ -9,27 +9,37 @@ import (
 // chunk is the number of rows over which inner products are summed without compensation.
 const chunk = 4096
 
-// orthogonality returns ‖QᵀQ − I‖_F / (k·ε) of the matrix Q with k columns in f, 0 for k = 0.
-// It computes as many rows of QᵀQ at a time, right of the diagonal, as fit in the budget.
-func (d *factors) orthogonality(f *matio.File) (float64, error) {
+// orthogonality returns ‖QᵀQ − I‖_F / (k·ε) of the matrix Q with k columns in f, and with a
+// signature ‖QᵀDQ − diag(I_P, −I)‖_F / (‖Q‖_F²·ε); 0 for k = 0.
+// It computes as many rows of QᵀDQ at a time, right of the diagonal, as fit in the budget.
+func (d *factors) orthogonality(f *matio.File, j *signature) (float64, error) {
 	if f.Cols == 0 {
 		return 0, nil
 	}
 	k := int(f.Cols)
 	height := int(min(f.Cols, max(1, d.budget/f.Cols)))
-	squares := 0.0
+	squares, size := 0.0, 0.0
 	for p := 0; p < k; p += height {
 		g := newGram(p, min(p+height, k), k)
-		err := d.panels(f, func(_ int64, q panel) error { g.add(q); return nil })
+		err := d.panels(f, func(i0 int64, q panel) error {
+			if p == 0 && j != nil {
+				size += q.sumSquares()
+			}
+			g.add(q, j.times(i0, q))
+			return nil
+		})
 		if err != nil {
 			return 0, err
 		}
-		squares += g.departure()
+		squares += g.departure(j)
 	}
-	return math.Sqrt(squares) / (float64(k) * epsilon), nil
+	if j == nil {
+		size = float64(k)
+	}
+	return math.Sqrt(squares) / (size * epsilon), nil
 }
 
-// gram holds rows p0 ≤ i < p1 and columns p0 ≤ j < k of QᵀQ, of which those right of the diagonal
+// gram holds rows p0 ≤ i < p1 and columns p0 ≤ j < k of QᵀDQ, of which those right of the diagonal
 // (and some beside it) are computed, as unevaluated sums hi + lo.
 type gram struct {
 	p0, rows, cols int
@@ -42,14 +52,14 @@ func newGram(p0, p1, k int) gram {
 	return g
 }
 
-// add adds the inner products over the rows of a panel of Q.
-func (g gram) add(q panel) {
+// add adds the inner products over the rows of a panel of Q and the same of DQ.
+func (g gram) add(q, dq panel) {
 	tiles(g.rows, g.cols, func(i0, i1, j0, j1 int) {
 		if j1 <= i0 {
 			return // left of the diagonal
 		}
 		c := make([]float64, (i1-i0)*(j1-j0))
-		a, b := q.data[(g.p0+i0)*q.rows:], q.data[(g.p0+j0)*q.rows:]
+		a, b := q.data[(g.p0+i0)*q.rows:], dq.data[(g.p0+j0)*q.rows:]
 		for r := 0; r < q.rows; r += chunk {
 			innerProducts(i1-i0, j1-j0, min(chunk, q.rows-r), a[r:], q.rows, b[r:], q.rows, c, i1-i0)
 			for j := j0; j < j1; j++ {
@@ -57,20 +67,20 @@ func (g gram) add(q panel) {
 				accumulate(g.hi[from:to], g.lo[from:to], c[(j-j0)*(i1-i0):])
 				if i0 <= j && j < i1 {
 					// A unit column's square is judged to ε/k: what the plain sum lost is added.
-					x := b[(j-j0)*q.rows+r:][:min(chunk, q.rows-r)]
-					g.lo[j+j*g.rows] += squaresError(x, c[(j-j0)*(i1-i0)+j-i0])
+					x, y := a[(j-i0)*q.rows+r:][:min(chunk, q.rows-r)], b[(j-j0)*q.rows+r:]
+					g.lo[j+j*g.rows] += sumError(x, y, c[(j-j0)*(i1-i0)+j-i0])
 				}
 			}
 		}
 	})
 }
 
-// squaresError returns Σ xᵢ² − sum, for a sum of the squares that is close.
-func squaresError(x []float64, sum float64) float64 {
+// sumError returns Σ xᵢ·yᵢ − sum, for a sum of these products that is close.
+func sumError(x, y []float64, sum float64) float64 {
 	hi, lo := -sum, 0.0
-	for _, e := range x {
-		p := e * e
-		lo += math.FMA(e, e, -p)
+	for i, e := range x {
+		p := e * y[i]
+		lo += math.FMA(e, y[i], -p)
 		s := hi + p
 		t := s - hi
 		lo += (hi - (s - t)) + (p - t)
@@ -89,15 +99,15 @@ func accumulate(hi, lo, x []float64) {
 	}
 }
 
-// departure returns the sum of the squares of QᵀQ − I over these rows, together with the columns
-// that mirror them.
-func (g gram) departure() float64 {
+// departure returns the sum of the squares of QᵀDQ − diag(I_P, −I) over these rows, together with
+// the columns that mirror them.
+func (g gram) departure(signs *signature) float64 {
 	sums := make([]float64, g.cols)
 	parallel(g.cols, func(j int) {
 		for i := range min(j+1, g.rows) {
 			x := g.hi[i+j*g.rows]
 			if i == j {
-				x = (x - 1) + g.lo[i+j*g.rows]
+				x = (x - signs.column(g.p0+j)) + g.lo[i+j*g.rows]
 				sums[j] += x * x
 			} else {
 				x += g.lo[i+j*g.rows]

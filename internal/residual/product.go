@@ -18,7 +18,8 @@ func (d *factors) scale() (e int, err error) {
 	return e, err
 }
 
-// residual returns ‖A − U·diag(S)·Vᵀ‖_F / (‖A‖_F·max(m,n)·ε), with A and S divided by 2^e. A
+// residual returns ‖A − U·diag(S)·Vᵀ‖_F / (‖A‖_F·max(m,n)·ε), with A and S divided by 2^e; of a
+// hyperbolic decomposition ‖U·diag(S)‖_F·‖V‖_F stands for ‖A‖_F. A
 // panel of rows of A is overwritten by its residual, panel of rows by panel of rows of V.
 func (d *factors) residual(e int) (float64, error) {
 	// Two factors, because 2^(−e) alone may overflow.
@@ -28,7 +29,7 @@ func (d *factors) residual(e int) (float64, error) {
 		s[l] = x * first * second
 	}
 	var u panel
-	var normA, norm float64 // squares
+	var normA, normUS, normV, norm float64 // squares
 	err := d.panels(d.a, func(i0 int64, a panel) error {
 		a.eachColumn(func(_ int, column []float64) {
 			for i := range column {
@@ -48,7 +49,10 @@ func (d *factors) residual(e int) (float64, error) {
 				column[i] *= s[l]
 			}
 		})
+		normUS += u.sumSquares()
+		normV = 0
 		err := d.panels(d.v, func(j0 int64, v panel) error {
+			normV += v.sumSquares()
 			c := a.data[int(j0)*a.rows:]
 			tiles(a.rows, v.rows, func(i0, i1, j0, j1 int) {
 				subtractProduct(i1-i0, j1-j0, u.cols, u.data[i0:], u.rows, v.data[j0:], v.rows, c[i0+j0*a.rows:], a.rows)
@@ -61,5 +65,9 @@ func (d *factors) residual(e int) (float64, error) {
 	if norm == 0 {
 		return 0, err
 	}
-	return math.Sqrt(norm) / (math.Sqrt(normA) * float64(max(d.m, d.n)) * epsilon), err
+	size := math.Sqrt(normA)
+	if d.signature != nil {
+		size = math.Sqrt(normUS) * math.Sqrt(normV)
+	}
+	return math.Sqrt(norm) / (size * float64(max(d.m, d.n)) * epsilon), err
 }

@@ -32,7 +32,7 @@ func TestOrthogonalityOfEqualNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		d := &factors{budget: 1 << 20}
-		got, err := d.orthogonality(f)
+		got, err := d.orthogonality(f, nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,14 +10,22 @@ import (
 	"jmpi/internal/matio"
 )
 
-// disorder counts the singular values that are negative, NaN, Inf or larger than the one before.
-func disorder(s []float64) float64 {
-	wrong, before := 0, math.MaxFloat64
-	for _, x := range s {
-		if !(x >= 0 && x <= before) {
+// disorder counts the singular values that are negative, NaN, Inf or larger than the one before; those with the sign −1 must not be
+// smaller than the one before.
+func (d *factors) disorder() float64 {
+	wrong := 0
+	for j, x := range d.s {
+		low, high := 0.0, math.MaxFloat64
+		if j > 0 && d.signature.column(j) == d.signature.column(j-1) {
+			if before := d.s[j-1]; d.signature.column(j) > 0 {
+				high = before
+			} else {
+				low = max(low, before)
+			}
+		}
+		if !(low <= x && x <= high) {
 			wrong++
 		}
-		before = x
 	}
 	return float64(wrong)
 }
@@ -45,29 +53,53 @@ func (d *factors) wrongSigns() (float64, error) {
 	return float64(wrong), err
 }
 
-// trueSigma reads the k true singular values; ok is false if there is no such file.
-func trueSigma(path string, k int64) (sigma []float64, ok bool, err error) {
+// reference is something that is known of the input beside what S says of it, both non-increasing.
+type reference struct {
+	name      string
+	want, got []float64
+	told      bool // S says something of it
+}
+
+// references reads what is known of the input. The singular values are not those of a hyperbolic decomposition, and the eigenvalues
+// belong to one signature.
+func (d *factors) references(o Options) (all []reference, err error) {
+	sigma, ok, err := vector(o.SigmaFile, "true singular values", d.k)
+	if err != nil {
+		return nil, err
+	} else if ok {
+		all = append(all, reference{"sigma", sigma, d.s, d.signature == nil})
+	}
+	lambda, ok, err := vector(o.LambdaFile, "eigenvalues", d.k)
+	if err != nil || !ok {
+		return all, err
+	}
+	signs, ok, err := vector(o.SignatureFile, "signs", d.n)
+	return append(all, reference{"lambda", lambda, d.signature.eigenvalues(d.s), ok && d.signature.equals(signs)}), err
+}
+
+// vector reads the k numbers that are known of the input, called what; ok is false if there is no such file or name.
+func vector(path, what string, k int64) (x []float64, ok bool, err error) {
 	if path == "" {
 		return nil, false, nil
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil, false, nil
 	}
-	if sigma, err = matio.ReadVector(path); err != nil {
+	if x, err = matio.ReadVector(path); err != nil {
 		return nil, false, err
 	}
-	if int64(len(sigma)) != k {
-		return nil, false, fmt.Errorf("%s has %d true singular values, the input has %d; remove the file if it belongs to another matrix", path, len(sigma), k)
+	if int64(len(x)) != k {
+		return nil, false, fmt.Errorf("%s has %d %s, the input has %d; remove the file if it belongs to another matrix", path, len(x), what, k)
 	}
-	return sigma, true, nil
+	return x, true, nil
 }
 
-// relativeError returns max |sᵢ − σᵢ|/σᵢ, an exact 0 being right for σᵢ = 0.
-func relativeError(s, sigma []float64) float64 {
+// relativeError returns max |gotᵢ − wantᵢ|/|wantᵢ|, an exact 0 being right for 0.
+func relativeError(got, want []float64) float64 {
 	worst := 0.0
-	for i, want := range sigma {
-		if s[i] != want {
-			worst = max(worst, math.Abs(s[i]-want)/want) // max keeps a NaN
+	for i, x := range want {
+		if got[i] != x {
+			worst = max(worst, math.Abs(got[i]-x)/math.Abs(x)) // max keeps a NaN
 		}
 	}
 	return worst
