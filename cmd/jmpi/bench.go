@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"jmpi/dist"
 	"jmpi/internal/gen"
@@ -30,6 +31,7 @@ type benchFlags struct {
 	vs     []string
 	repeat int
 	folder string
+	paperFlags
 }
 
 func newBenchCommand() *cobra.Command {
@@ -45,14 +47,27 @@ seconds is the median of --repeat runs (on GPUs after one to warm up), from the 
 the driver's call (the others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
 --vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest, --vs scalapack
 pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's tolerance and with 1e-14) and gesvdp on rank 0's first
-GPU, timed by events on it. A library that is not there gives a row that says so.`,
+GPU, timed by events on it. A library that is not there gives a row that says so.
+
+` + paperHelp,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			var given []string // on the command line
+			cmd.Flags().Visit(func(flag *pflag.Flag) { given = append(given, flag.Name) })
 			if err := fromEnvironment(cmd.Flags()); err != nil {
 				return err
 			}
+			if err := f.conflict(given); err != nil {
+				return err
+			}
+			if f.paper && !cmd.Flags().Changed("vs") {
+				f.vs = []string{"dgesvj"} // as in Table 6.1
+			}
 			if err := f.validate(); err != nil {
 				return err
+			}
+			if f.paper {
+				return runPaper(f)
 			}
 			return runBench(f)
 		},
@@ -66,6 +81,7 @@ GPU, timed by events on it. A library that is not there gives a row that says so
 	flags.StringSliceVar(&f.vs, "vs", nil, "rivals: lapack, scalapack, cusolver, or single drivers: "+strings.Join(rivalDrivers(), " "))
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
 	flags.StringVar(&f.folder, "folder", ".", "where the files of the run are made and deleted; the same on all nodes")
+	f.paperFlags.register(flags)
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
 	return cmd
@@ -87,7 +103,10 @@ func (f *benchFlags) validate() error {
 	if err := f.sessionFlags.check(); err != nil {
 		return err
 	}
-	return f.methodFlags.check()
+	if err := f.methodFlags.check(); err != nil {
+		return err
+	}
+	return f.checkPaper()
 }
 
 // bench is one run of the command.
@@ -134,15 +153,20 @@ func (b *bench) run() (err error) {
 			err = errors.Join(err, os.RemoveAll(b.folder))
 		}
 	}()
-	fmt.Fprintf(b.out, "%% %s\n%% command: jmpi %s\n", version(), strings.Join(os.Args[1:], " "))
-	fmt.Fprintf(b.out, "%% %s %dx%d, seed %d; %d ranks, %d devices each; cores used: %d of each rank; threads: %d of each rank\n",
-		b.f.kind, b.m, b.n, b.f.seed, b.comm.Size(), len(b.devices), b.choice.Cores, b.threads())
-	d := b.devices[0].Describe()
-	fmt.Fprintf(b.out, "%% %s; %s; %s\n", d.Name, d.Library, b.comm.Library())
+	b.circumstances(b.out, fmt.Sprintf("%s %dx%d, seed %d", b.f.kind, b.m, b.n, b.f.seed))
 	if err := b.jmpi(); err != nil {
 		return err
 	}
 	return b.rivals()
+}
+
+// circumstances writes the lines that say what runs where on which matrix.
+func (s *session) circumstances(w io.Writer, matrix string) {
+	fmt.Fprintf(w, "%% %s\n%% command: jmpi %s\n", version(), strings.Join(os.Args[1:], " "))
+	fmt.Fprintf(w, "%% %s; %d ranks, %d devices each; cores used: %d of each rank; threads: %d of each rank\n",
+		matrix, s.comm.Size(), len(s.devices), s.choice.Cores, s.threads())
+	d := s.devices[0].Describe()
+	fmt.Fprintf(w, "%% %s; %s; %s\n", d.Name, d.Library, s.comm.Library())
 }
 
 // prepare generates the matrix, on rank 0, in a folder that all ranks see.
@@ -190,10 +214,7 @@ func (b *bench) jmpi() error {
 		seconds = append(seconds, solution.Seconds)
 		return use(solution)
 	}
-	warmUp := 0
-	if b.gpus != nil {
-		warmUp = 1 // as the drivers of cuSOLVER
-	}
+	warmUp := b.warmUps()
 	for run := range warmUp + b.f.repeat {
 		err := solve(func(s *dist.Solution) error {
 			if run+1 < warmUp+b.f.repeat {
@@ -216,6 +237,23 @@ func (b *bench) jmpi() error {
 	return solve(b.phases)
 }
 
+// warmUps is the number of runs that are not timed: on GPUs the first one, as for the drivers of cuSOLVER.
+func (s *session) warmUps() int {
+	if s.gpus != nil {
+		return 1
+	}
+	return 0
+}
+
+// slowest returns the time of the slowest rank. It is collective.
+func (s *session) slowest(seconds float64) (float64, error) {
+	x := []int64{int64(seconds * 1e9)}
+	if err := s.comm.AllreduceMax(x); err != nil {
+		return 0, s.failed(err)
+	}
+	return float64(x[0]) / 1e9, nil
+}
+
 // report writes the result for the check, and prints the row.
 func (b *bench) report(p problem, solution *dist.Solution, seconds float64) error {
 	folder, err := b.target(b.input(), svdFlags{output: filepath.Join(b.folder, "jmpi")})
@@ -225,12 +263,9 @@ func (b *bench) report(p problem, solution *dist.Solution, seconds float64) erro
 	if err := b.write(p, solution, folder, svdFlags{methodFlags: b.f.methodFlags}); err != nil {
 		return err
 	}
-	// The ranks agree on the slowest.
-	x := []int64{int64(seconds * 1e9)}
-	if err := b.comm.AllreduceMax(x); err != nil {
-		return b.failed(err)
+	if b.ours, err = b.slowest(seconds); err != nil {
+		return err
 	}
-	b.ours = float64(x[0]) / 1e9
 	return b.row("jmpi", b.comm.Size(), len(solution.Devices), b.ours, fmt.Sprint(len(solution.Sweeps)), folder.Target)
 }
 

@@ -80,6 +80,15 @@ func (b *bench) lapack(driver string) (rivals.Result, error) {
 	if b.comm.Rank() != 0 {
 		return rivals.Result{}, nil
 	}
+	a := make([]float64, b.m*b.n)
+	if err := b.file.ReadColumns(0, int64(b.n), a, b.m); err != nil {
+		return rivals.Result{}, err
+	}
+	return runLAPACK(driver, b.m, b.n, a)
+}
+
+// runLAPACK runs a driver of LAPACK on the m×n matrix a (column-major), on all cores of the node.
+func runLAPACK(driver string, m, n int, a []float64) (rivals.Result, error) {
 	l, err := rivals.OpenLAPACK()
 	if err != nil {
 		return rivals.Result{}, err
@@ -90,15 +99,8 @@ func (b *bench) lapack(driver string) (rivals.Result, error) {
 		return rivals.Result{}, err
 	}
 	l.Threads = len(info.Allowed)
-	a := make([]float64, b.m*b.n)
-	if err := b.file.ReadColumns(0, int64(b.n), a, b.m); err != nil {
-		return rivals.Result{}, err
-	}
-	result, err := l.SVD(driver, b.m, b.n, a)
-	if err != nil {
-		return result, err
-	}
-	return result, (cores.Choice{CPUs: cores.CPUs(info.Mask)}).Apply()
+	result, err := l.SVD(driver, m, n, a)
+	return result, errors.Join(err, (cores.Choice{CPUs: cores.CPUs(info.Mask)}).Apply())
 }
 
 // gpu runs a driver of cuSOLVER on the first GPU of rank 0, while the other ranks rest.
