@@ -16,6 +16,7 @@ import (
 	"jmpi/dist"
 	"jmpi/internal/gen"
 	"jmpi/internal/matio"
+	"jmpi/internal/paper"
 	"jmpi/internal/residual"
 	"jmpi/internal/rivals"
 )
@@ -61,7 +62,7 @@ GPU, timed by events on it. A library that is not there gives a row that says so
 				return err
 			}
 			if f.paper && !cmd.Flags().Changed("vs") {
-				f.vs = []string{"dgesvj"} // as in Table 6.1
+				f.vs = []string{paper.JacobiDriver}
 			}
 			if err := f.validate(); err != nil {
 				return err

@@ -49,9 +49,9 @@ func TestPaperTablesAndFigures(t *testing.T) {
 	f := benchFlags{methodFlags: methodFlags{scheme: "flat", block: 4, maxSweeps: 30}, seed: 1, repeat: 1, vs: []string{"dgesvj"}}
 	f.paperFlags = paperFlags{paper: true, sizes: []int{24, 40}, strategies: []string{"brentluk", "rev-rowcyc"}, output: filepath.Join(t.TempDir(), "paper")}
 	text := paperOf(t, 2, f)
-	perMatrix := 3 // reverse R in two variants, and Brent–Luk
+	perSize := 3 * len(definite) // reverse R in two variants, and Brent–Luk
 	if _, err := rivals.OpenLAPACK(); err == nil {
-		perMatrix++
+		perSize++
 	}
 
 	file, err := os.Open(filepath.Join(f.output, "rows.csv"))
@@ -64,7 +64,7 @@ func TestPaperTablesAndFigures(t *testing.T) {
 		t.Fatal(err)
 	}
 	rows = rows[1:]
-	if want := len(definite) * len(f.sizes) * perMatrix; len(rows) != want {
+	if want := len(f.sizes) * perSize; len(rows) != want {
 		t.Errorf("%d rows, want %d", len(rows), want)
 	}
 	for _, r := range rows {
@@ -97,6 +97,31 @@ func TestPaperTablesAndFigures(t *testing.T) {
 		}
 		figure.Close()
 	}
+}
+
+func TestBroadcast(t *testing.T) {
+	const n = pieceNumbers + 3 // two pieces
+	var wg sync.WaitGroup
+	for rank, comm := range dist.NewLocal(3) {
+		wg.Go(func() {
+			x := make([]float64, n)
+			if rank == 0 {
+				for i := range x {
+					x[i] = 1 / float64(i+1)
+				}
+			}
+			if err := (&paperBench{session: &session{comm: comm}}).broadcast(x); err != nil {
+				t.Error(err)
+			}
+			for i, got := range x {
+				if got != 1/float64(i+1) {
+					t.Errorf("rank %d: number %d is %g", rank, i, got)
+					break
+				}
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func number(t *testing.T, text string) float64 {

@@ -22,7 +22,7 @@ func measured() []Row {
 				{What: "brentluk", Variant: Full, Seconds: 5, Sweeps: 30, Rotations: 2000, Error: 3e-13},
 			}
 			if spectrum == 2 {
-				matrix = append(matrix, Row{What: jacobiDriver, Variant: None, Seconds: 11, Converged: true, Error: 1e-14})
+				matrix = append(matrix, Row{What: JacobiDriver, Variant: None, Seconds: 11, Converged: true, Error: 1e-14})
 			}
 			for j := range matrix {
 				matrix[j].Spectrum, matrix[j].N = spectrum, n

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// jacobiDriver is the driver of LAPACK in Table 6.1, and tableSpectrum the spectrum of Tables 6.1 and 6.2.
+// JacobiDriver is the driver of LAPACK in Table 6.1, and TableSpectrum the spectrum of Tables 6.1 and 6.2.
 const (
-	jacobiDriver  = "dgesvj"
-	tableSpectrum = 2
+	JacobiDriver  = "dgesvj"
+	TableSpectrum = 2
 )
 
 // WriteTables writes Tables 6.1 to 6.3, as far as there are rows for them. Lines that begin with % are titles.
@@ -24,15 +24,15 @@ func WriteTables(w io.Writer, rows []Row) error {
 
 // driverTable writes Table 6.1.
 func driverTable(w io.Writer, rows []Row) error {
-	drivers := pick(rows, func(r Row) bool { return r.Spectrum == tableSpectrum && r.What == jacobiDriver })
-	return columns(w, fmt.Sprintf("Table 6.1: n, time of %s over that of %s, spectrum %d", jacobiDriver, Base, tableSpectrum), drivers,
+	drivers := pick(rows, func(r Row) bool { return r.Spectrum == TableSpectrum && r.What == JacobiDriver })
+	return columns(w, fmt.Sprintf("Table 6.1: n, time of %s over that of %s, spectrum %d", JacobiDriver, Base, TableSpectrum), drivers,
 		func(r Row) string { return fmt.Sprintf("%5d %7.2f", r.N, r.Ratio) })
 }
 
 // timeTable writes Table 6.2.
 func timeTable(w io.Writer, rows []Row) error {
-	times := pick(rows, func(r Row) bool { return r.Spectrum == tableSpectrum && r.isBase() })
-	return columns(w, fmt.Sprintf("Table 6.2: n, seconds of %s, spectrum %d, full block variant", Base, tableSpectrum), times,
+	times := pick(rows, func(r Row) bool { return r.Spectrum == TableSpectrum && r.isBase() })
+	return columns(w, fmt.Sprintf("Table 6.2: n, seconds of %s, spectrum %d, full block variant", Base, TableSpectrum), times,
 		func(r Row) string { return fmt.Sprintf("%5d %10.4f", r.N, r.Seconds) })
 }
 
