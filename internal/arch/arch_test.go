@@ -51,6 +51,7 @@ var rules = map[string]rule{
 	"internal/gen":        leaf,
 	"internal/matio":      leaf,
 	"internal/paper":      leaf,
+	"internal/reference":  {pure: true, only: []string{"internal/dd"}, tests: []string{"internal/gen"}},
 	"internal/report":     leaf,
 	"internal/residual":   {never: []string{"cmd", "dist", "node", "kernels", "strategy", "topology"}}, // shares no code with the solver
 	"internal/rivals":     leaf,

@@ -1,6 +1,7 @@
 package dd
 
 import (
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -30,11 +31,11 @@ func TestDotAgainstBig(t *testing.T) {
 	}
 }
 
-func TestAxpyAndRotateAgainstBig(t *testing.T) {
+func TestAxpyAndCombineAgainstBig(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 10))
 	n := 500
 	x, y := randomVector(r, n), randomVector(r, n)
-	a := randomVector(r, 2)
+	a := randomVector(r, 3)
 
 	got := slices.Clone(y)
 	Axpy(a[0], x, got)
@@ -48,16 +49,19 @@ func TestAxpyAndRotateAgainstBig(t *testing.T) {
 		}
 	}
 
-	norm := a[0].Mul(a[0]).Add(a[1].Mul(a[1])).Sqrt()
-	c, s := a[0].Div(norm), a[1].Div(norm)
+	c, s, f := a[0], a[1], a[2]
 	x0, y0 := slices.Clone(x), slices.Clone(y)
-	Rotate(c, s, x, y)
-	one := newBig().SetFloat64(1)
+	Combine(c, s, f, x, y)
+	// terms returns c·x + s·y and |c·x| + |s·y|.
+	terms := func(c, x, s, y Float) (sum, scale *big.Float) {
+		p, q := newBig().Mul(toBig(c), toBig(x)), newBig().Mul(toBig(s), toBig(y))
+		return newBig().Add(p, q), newBig().Add(newBig().Abs(p), newBig().Abs(q))
+	}
 	for i := range x {
-		wantX := newBig().Sub(newBig().Mul(toBig(c), toBig(x0[i])), newBig().Mul(toBig(s), toBig(y0[i])))
-		wantY := newBig().Add(newBig().Mul(toBig(s), toBig(x0[i])), newBig().Mul(toBig(c), toBig(y0[i])))
-		if ex, ey := errorIn(x[i], wantX, one), errorIn(y[i], wantY, one); max(ex, ey) > 20 {
-			t.Fatalf("Rotate, i = %d: errors %g u², %g u²", i, ex, ey)
+		wantX, scaleX := terms(c, x0[i], s.Neg(), y0[i])
+		wantY, scaleY := terms(f, x0[i], c, y0[i])
+		if ex, ey := errorIn(x[i], wantX, scaleX), errorIn(y[i], wantY, scaleY); max(ex, ey) > 8 {
+			t.Fatalf("Combine, i = %d: errors %g u², %g u²", i, ex, ey)
 		}
 	}
 }
@@ -74,5 +78,13 @@ func BenchmarkAxpy(b *testing.B) {
 	x, y := randomVector(r, 1024), randomVector(r, 1024)
 	for b.Loop() {
 		Axpy(From(1e-9), x, y)
+	}
+}
+
+func BenchmarkCombine(b *testing.B) {
+	r := rand.New(rand.NewPCG(1, 1))
+	x, y := randomVector(r, 1024), randomVector(r, 1024)
+	for b.Loop() {
+		Combine(Float{1, 1e-20}, Float{1e-9, 1e-30}, Float{1e-9, 1e-30}, x, y)
 	}
 }

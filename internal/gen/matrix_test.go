@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"gonum.org/v1/gonum/floats"
+
+	"jmpi/internal/reference"
 )
 
 // matrix makes a test matrix, or fails the test.
@@ -27,6 +29,16 @@ func dense(t testing.TB, a *Matrix) []float64 {
 		t.Fatal(err)
 	}
 	return x
+}
+
+// referenceSigma returns the singular values of the m×n matrix a, or fails the test.
+func referenceSigma(t testing.TB, a []float64, m, n int) []float64 {
+	t.Helper()
+	sigma, err := reference.Sigma(a, m, n, m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sigma
 }
 
 // shapeFor returns m×n, made square for the kinds that exist only square.

@@ -21,7 +21,7 @@ func TestDefiniteSpectraAgainstReference(t *testing.T) {
 			t.Fatalf("%s: %d σ, signature %v", kind, len(a.Sigma), a.Signature)
 		}
 		g := dense(t, a)
-		for i, got := range ReferenceSigma(g, n, n, n) {
+		for i, got := range referenceSigma(t, g, n, n) {
 			if e := math.Abs(got-a.Sigma[i]) / a.Sigma[i]; e > 2e-15 {
 				t.Errorf("%s: σ[%d] = %.17g, want %.17g, relative error %.1e", kind, i, got, a.Sigma[i], e)
 			}
