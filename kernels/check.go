@@ -18,6 +18,7 @@ func (b *Batch) Check(n Needs) error {
 		length int
 	}{
 		{"V", n.V, len(b.V)}, {"R", n.R, len(b.R)}, {"T", n.T, len(b.T)}, {"Tally", n.Tally, len(b.Tally)},
+		{"Positive", b.Positive != nil, len(b.Positive)},
 	} {
 		if s.needed && s.length != problems {
 			return fmt.Errorf("%w: %d problems, but %s has %d", ErrShape, problems, s.name, s.length)
@@ -41,6 +42,9 @@ func checkProblem(b *Batch, i int, n Needs) error {
 		}
 	} else {
 		k = b.R[i].N
+	}
+	if b.Positive != nil && (b.Positive[i] < 0 || b.Positive[i] > k) {
+		return fmt.Errorf("%w: %d positive columns of %d", ErrShape, b.Positive[i], k)
 	}
 	if n.V {
 		if err := checkPivot("V", b.V[i], k); err != nil {

@@ -38,9 +38,12 @@ func (p Pivot) Order() int { return p.P.N + p.Q.N }
 // Tally counts what was done to one pivot problem.
 type Tally struct {
 	Rotations int64 // rotations applied
-	Proper    int64 // of these, the proper ones (see Rotation)
+	Proper    int64 // of these, the proper ones (see Kind.Rotation)
 	Changed   int64 // 0: T = I
 	Broken    int64 // 1: the Cholesky factorization broke down, the factor came from QR
+	// Degenerate counts the hyperbolic rotations among Rotations for which 5/4 took the place of |coth 2φ| (see Kind.Rotation). Where there
+	// are some in every sweep, the columns have no hyperbolic SVD: rank(G·J·Gᵀ) < rank(G).
+	Degenerate int64
 }
 
 // Batch is a set of pivot problems that share no block-column and are solved together.
@@ -50,8 +53,19 @@ type Batch struct {
 	V []Pivot // the same block-columns of the accumulated V; nil if V is not carried
 	R []Panel // k×k, the triangular factor: [P Q]ᵀ[P Q] = RᵀR, overwritten by R·T
 	T []Panel // k×k, the transformation V' of [Nov15, (2.9)]
+	// Positive is the number of ones in each problem's J = diag(I, −I), the signs of its columns in the hyperbolic SVD: the leading
+	// Positive[i] of them have +1. nil: all, the SVD.
+	Positive []int
 	// Tally is written by the primitives that say so. It is valid after Sync.
 	Tally []Tally
+}
+
+// Ones returns how many leading columns of problem i, of order k, have sign +1.
+func (b *Batch) Ones(i, k int) int {
+	if b.Positive == nil {
+		return k
+	}
+	return b.Positive[i]
 }
 
 // Schedule is a parallel pivot strategy as a table: Pairs holds the 0-based indices
@@ -138,10 +152,12 @@ type Backend interface {
 	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.
 	QR(b *Batch) error
 	// Jacobi runs the pointwise one-sided Jacobi method on each factor: T ← product of the rotations, from the identity,
-	// R ← R·T, columns sorted by non-increasing norm as far as proper rotations sort them ([Nov15, §4.3]). T is then made orthogonal to
-	// working precision, by one Newton–Schulz step that keeps the graded structure it has for graded columns.
+	// R ← R·T ([Nov15, §4.3]). The rotations of columns with different signs (Batch.Positive) are hyperbolic. The columns with sign +1 are
+	// sorted by non-increasing norm, those with −1 by non-decreasing norm, as far as proper rotations sort them, so that the eigenvalues of
+	// R·J·Rᵀ are non-increasing. T is then made orthogonal, or J-orthogonal, TᵀJT = J, to working precision (relative to ‖T‖²),
+	// by one Newton–Schulz step that keeps the graded structure it has for graded columns.
 	// A column of R·T whose norm is at most c(ε)·Σᵢ|T_ij|·‖R_i‖ is nothing but rounding errors of columns that are dependent: it is
-	// set to zero. It adds to Tally.Rotations and Tally.Proper and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
+	// set to zero. It adds to Tally.Rotations, Proper and Degenerate and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
 	// the largest in the factor may count as zero: they are not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error
 	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems

@@ -41,7 +41,7 @@ func TestRotation(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			hpq = -hpq
 		}
-		turn, tan, proper := Rotation(hpp, hqq, hpq)
+		turn, tan, proper, _ := Trigonometric.Rotation(hpp, hqq, hpq)
 		want := exactTan(hpp, hqq, hpq)
 		if e := float(number(0).Quo(number(tan), want)) - 1; math.Abs(e) > 8*Epsilon {
 			t.Fatalf("Rotation(%g, %g, %g): tan = %g, relative error %g", hpp, hqq, hpq, tan, e)
@@ -77,7 +77,7 @@ func TestRotationExtremes(t *testing.T) {
 		{0x1p-1000, 0x1p1000, 0x1p-30, 0, 0},                                             // cot 2φ = 2¹⁰²⁹ overflows: tan φ is 0, not NaN
 		{0x1p1020, 0x1p1022, 0x1p1021, (math.Sqrt(0.5625+1) - 0.75), 1 - 2/math.Sqrt(5)}, // 2·hpq would overflow with one more bit
 	} {
-		turn, tan, _ := Rotation(c.hpp, c.hqq, c.hpq)
+		turn, tan, _, _ := Trigonometric.Rotation(c.hpp, c.hqq, c.hpq)
 		delta := turn.Sin * turn.Tau
 		if math.Abs(tan-c.tan) > 4*Epsilon*math.Abs(c.tan) || math.Abs(delta-c.delta) > 4*Epsilon {
 			t.Errorf("Rotation(%g, %g, %g) = %g, %g, want %g, %g", c.hpp, c.hqq, c.hpq, tan, delta, c.tan, c.delta)
@@ -124,9 +124,9 @@ func drift(seed uint64, angle func(*rand.Rand) float64, rotate func(x, y, cot2 f
 // near x. The angles are those around the smallest proper ones.
 func TestRotateUnbiased(t *testing.T) {
 	angle := func(rnd *rand.Rand) float64 { return math.Exp2(24 + 4*rnd.Float64()) } // 2·cot 2φ
-	tangent := func(a float64) float64 { _, tan, _ := Rotation(0, a, 1); return tan }
+	tangent := func(a float64) float64 { _, tan, _, _ := Trigonometric.Rotation(0, a, 1); return tan }
 	half := drift(3, angle, func(x, y, a float64) (float64, float64) {
-		turn, _, _ := Rotation(0, a, 1)
+		turn, _, _, _ := Trigonometric.Rotation(0, a, 1)
 		return turn.Rotate(x, y)
 	})
 	cosine := drift(3, angle, func(x, y, a float64) (float64, float64) {

@@ -35,18 +35,20 @@ func TestPrimitives(t *testing.T) {
 }
 
 // TestSameBits runs a step of pivots of several orders, some of them large, and compares all results bit by bit: for
-// 1, 2 and 3 threads, for every set of kernels, and for each problem alone instead of all in one batch.
+// 1, 2 and 3 threads, for every set of kernels, and for each problem alone instead of all in one batch; without and with columns of sign −1.
 func TestSameBits(t *testing.T) {
 	small := []shape{{300, 16, 16}, {1500, 17, 16}, {40, 30, 31}, {700, 1, 0}}
 	large := []shape{{600, 150, 140}}
 	for _, set := range instructions {
 		for _, threads := range []int{1, 2, 3} {
 			d := mustOpen(t, threads, set)
-			same(t, "large", step(t, d, large), step(t, mustOpen(t, 1, "avx512"), large))
-			want := step(t, mustOpen(t, 1, "avx512"), small)
-			same(t, fmt.Sprint(set, threads), step(t, d, small), want)
-			for i := range small {
-				same(t, fmt.Sprint(set, threads, " alone"), step(t, d, small[i:i+1]), want[i:i+1])
+			same(t, "large", step(t, d, large, false), step(t, mustOpen(t, 1, "avx512"), large, false))
+			for _, mixed := range []bool{false, true} {
+				want := step(t, mustOpen(t, 1, "avx512"), small, mixed)
+				same(t, fmt.Sprint(set, threads, mixed), step(t, d, small, mixed), want)
+				for i := range small {
+					same(t, fmt.Sprint(set, threads, mixed, " alone"), step(t, d, small[i:i+1], mixed), want[i:i+1])
+				}
 			}
 		}
 	}
@@ -122,15 +124,20 @@ func (p *problem) panel(t testing.TB, m, n int) kernels.Panel {
 }
 
 // step does one step of the method and returns all that it has computed, one slice a problem. Factors
-// too large for pointwise Jacobi get another transformation, the factor itself.
-func step(t testing.TB, d *device, shapes []shape) [][]float64 {
+// too large for pointwise Jacobi get another transformation, the factor itself. mixed: a third of the columns of those of odd order
+// have sign −1.
+func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 	t.Helper()
 	p := newProblem(t, d, maxOrder, shapes)
 	b := &p.batch
 	must(t, d.Gram(b))
 	must(t, d.Cholesky(b))
 	for i := range b.Tally {
-		b.Tally[i].Broken = int64(b.R[i].N % 2) // some factors from QR
+		k := b.R[i].N
+		b.Tally[i].Broken = int64(k % 2) // some factors from QR
+		if mixed {
+			b.Positive = append(b.Positive, k-k%2*(k/3))
+		}
 	}
 	must(t, d.QR(b))
 	if b.R[0].N <= maxOrder {

@@ -2,10 +2,10 @@ package cpu
 
 // #include "kernels.h"
 //
-// static struct jmpi_tally jacobi(const struct jmpi_kernels *s, int64_t k, double *r, int64_t ldr, double *t, int64_t ldt,
-//		const int32_t *pairs, int64_t steps, int64_t half, int64_t max_sweeps, double tol, double *work)
+// static struct jmpi_tally jacobi(const struct jmpi_kernels *s, int64_t k, int64_t positive, double *r, int64_t ldr,
+//		double *t, int64_t ldt, const int32_t *pairs, int64_t steps, int64_t half, int64_t max_sweeps, double tol, double *work)
 // {
-//	return s->jacobi(k, r, ldr, t, ldt, (struct jmpi_schedule){pairs, steps, half}, max_sweeps, tol, work);
+//	return s->jacobi(k, positive, r, ldr, t, ldt, (struct jmpi_schedule){pairs, steps, half}, max_sweeps, tol, work);
 // }
 import "C"
 
@@ -26,7 +26,7 @@ func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 	}
 	if err == nil {
 		err = d.each(len(b.R), func(w *workspace, i int) error {
-			return d.jacobi(w, b.R[i], b.T[i], o, &b.Tally[i])
+			return d.jacobi(w, b.R[i], b.T[i], b.Ones(i, b.R[i].N), o, &b.Tally[i])
 		})
 	}
 	if err != nil {
@@ -35,18 +35,19 @@ func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 	return nil
 }
 
-func (d *device) jacobi(w *workspace, r, t kernels.Panel, o kernels.JacobiOptions, tally *kernels.Tally) error {
+func (d *device) jacobi(w *workspace, r, t kernels.Panel, positive int, o kernels.JacobiOptions, tally *kernels.Tally) error {
 	k := r.N
 	work, err := w.floats(int(C.jmpi_jacobi_work(C.int64_t(k))))
 	if err != nil {
 		return err
 	}
 	s := o.Schedule
-	done := C.jacobi(d.kernels, C.int64_t(k), doubles(r.Data), C.int64_t(r.Ld), doubles(t.Data), C.int64_t(t.Ld),
+	done := C.jacobi(d.kernels, C.int64_t(k), C.int64_t(positive), doubles(r.Data), C.int64_t(r.Ld), doubles(t.Data), C.int64_t(t.Ld),
 		(*C.int32_t)(unsafe.SliceData(s.Pairs)), C.int64_t(len(s.Pairs)/max(s.Order, 1)), C.int64_t(s.Order/2),
 		C.int64_t(o.MaxSweeps), C.double(kernels.Tolerance(k)), scratch(work))
 	tally.Rotations += int64(done.rotations)
 	tally.Proper += int64(done.proper)
+	tally.Degenerate += int64(done.degenerate)
 	tally.Changed = int64(done.changed)
 	return nil
 }

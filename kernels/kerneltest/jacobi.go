@@ -8,10 +8,11 @@ import (
 	"jmpi/kernels"
 )
 
-// jacobi runs the method on copies of the factors and returns the tallies, R·T and T.
-func jacobi(t *testing.T, b kernels.Backend, factors []matrix, o kernels.JacobiOptions) (tally []kernels.Tally, r, tr []matrix) {
+// jacobi runs the method on copies of the factors and returns the tallies, R·T and T. positive: see kernels.Batch.
+func jacobi(t *testing.T, b kernels.Backend, factors []matrix, positive []int, o kernels.JacobiOptions) (tally []kernels.Tally, r, tr []matrix) {
 	t.Helper()
 	s := newFactors(t, b, factors)
+	s.Positive = positive
 	must(t, b.Jacobi(&s.Batch, o))
 	for i := range factors {
 		r, tr = append(r, s.r[i].download()), append(tr, s.tr[i].download())
@@ -19,7 +20,7 @@ func jacobi(t *testing.T, b kernels.Backend, factors []matrix, o kernels.JacobiO
 	return s.Tally, r, tr
 }
 
-// Rotations tests single rotations bit by bit against kernels.Rotation. The factor is block-diagonal with blocks
+// Rotations tests single rotations bit by bit against kernels.Kind.Rotation. The factor is block-diagonal with blocks
 // [a b; 0 c], whose Gram matrices [a² ab; ab b²+c²] are rounded in one way only, and the only p-step meets each block once.
 func Rotations(t *testing.T, b kernels.Backend) {
 	rnd := newRand(5)
@@ -46,9 +47,9 @@ func Rotations(t *testing.T, b kernels.Backend) {
 				r.set(p+1, p+1, z)
 			}
 			rotated, want := r.clone(), identity(k)
-			tally := oneSweep(rotated, want, s)
+			tally := oneSweep(rotated, want, s, k)
 			cancel(r, want, rotated)
-			got, rt, tr := jacobi(t, b, []matrix{r}, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1})
+			got, rt, tr := jacobi(t, b, []matrix{r}, nil, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1})
 			if got[0] != tally {
 				t.Fatalf("%d blocks: tally %+v, want %+v", blocks, got[0], tally)
 			}
@@ -83,9 +84,9 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 		copy(double.column(k-1), double.column(0))
 		names := []string{"random", "graded", "zero column", "duplicate column", "identity", "zero", "smaller"}
 		factors := []matrix{random, graded, zero, double, identity(k), newMatrix(k, k), randomUpper(rnd, max(k-1, 1))}
-		tally, r, tr := jacobi(t, b, factors, full)
+		tally, r, tr := jacobi(t, b, factors, nil, full)
 		for i, x := range factors {
-			t.Run(names[i], func(t *testing.T) { checkJacobi(t, x, r[i], tr[i], tally[i], i == 3) })
+			t.Run(names[i], func(t *testing.T) { checkJacobi(t, x, k, r[i], tr[i], tally[i], i == 3) })
 		}
 		for _, i := range []int{4, 5} { // I and 0: nothing to do
 			if tally[i] != (kernels.Tally{}) {
@@ -99,7 +100,7 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 	for j := range 9 {
 		rising.set(j, j, float64(j+1))
 	}
-	tally, r, tr := jacobi(t, b, []matrix{rising}, kernels.JacobiOptions{Schedule: RoundRobin(10), MaxSweeps: 1})
+	tally, r, tr := jacobi(t, b, []matrix{rising}, nil, kernels.JacobiOptions{Schedule: RoundRobin(10), MaxSweeps: 1})
 	if tally[0] != (kernels.Tally{}) {
 		t.Errorf("nothing to rotate: tally %+v", tally[0])
 	}
@@ -107,13 +108,13 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 	equal(t, r[0], rising)
 }
 
-// checkJacobi tests T and R·T for the factor x. Where columns of x are dependent, elements of T that ought to be
-// zero are as large as rounding errors of 1, so R·T is compared less strictly.
-func checkJacobi(t *testing.T, x, r, tr matrix, tally kernels.Tally, dependent bool) {
+// checkJacobi tests T and R·T for the factor x, the leading `positive` columns with sign +1. Where columns of x are dependent, elements of
+// T that ought to be zero are as large as rounding errors of 1, so R·T is compared less strictly.
+func checkJacobi(t *testing.T, x matrix, positive int, r, tr matrix, tally kernels.Tally, dependent bool) {
 	t.Helper()
 	k := x.n
-	if e := orthogonality(tr); !(e <= 8*math.Sqrt(float64(k))*2*eps) {
-		t.Errorf("k = %d: max|TᵀT − I| = %g", k, e)
+	if e := orthogonality(tr, positive); !(e <= 8*math.Sqrt(float64(k))*2*eps) {
+		t.Errorf("k = %d: max|TᵀJT − J| = %g", k, e)
 	}
 	want, bound := x.times(tr), x.abs().times(tr.abs())
 	if dependent {
@@ -136,7 +137,11 @@ func checkJacobi(t *testing.T, x, r, tr matrix, tally kernels.Tally, dependent b
 	// Columns of very different norms may not meet in a proper rotation, and then stay where they are.
 	graded := slices.Min(before) < 1e-3*slices.Max(before)
 	for j := 1; j < k && !graded; j++ {
-		if norms[j] > norms[j-1]*(1+8*float64(k)*eps) { // equal norms may be computed as if out of order
+		larger, smaller := norms[j-1], norms[j]
+		if j > positive {
+			larger, smaller = smaller, larger
+		}
+		if j != positive && smaller > larger*(1+8*float64(k)*eps) { // equal norms may be computed as if out of order
 			t.Errorf("k = %d: columns %d, %d not sorted: norms %g, %g", k, j-1, j, norms[j-1], norms[j])
 		}
 	}
@@ -173,7 +178,7 @@ func JacobiSweep(t *testing.T, b kernels.Backend) {
 		s := RoundRobin(k + k%2)
 		x := randomUpper(rnd, k)
 		r, tr := x.clone(), identity(k)
-		want := oneSweep(r, tr, s)
+		want := oneSweep(r, tr, s, k)
 		f := newFactors(t, b, []matrix{x})
 		f.Tally[0] = kernels.Tally{Rotations: 100, Proper: 10, Changed: 0, Broken: 1}
 		must(t, b.Jacobi(&f.Batch, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1}))
@@ -207,8 +212,8 @@ func JacobiAccuracy(t *testing.T, b kernels.Backend) {
 				}
 				x.scaleColumn(j, math.Pow(10, -decades*at))
 			}
-			want := singularValues(x)
-			_, r, _ := jacobi(t, b, []matrix{x}, kernels.JacobiOptions{Schedule: RoundRobin(k), MaxSweeps: 30})
+			want := singularValues(x, k)
+			_, r, _ := jacobi(t, b, []matrix{x}, nil, kernels.JacobiOptions{Schedule: RoundRobin(k), MaxSweeps: 30})
 			var worst float64
 			for j := range k {
 				worst = math.Max(worst, math.Abs(kernels.Norm2(r[0].column(j))/want[j]-1))
@@ -225,14 +230,14 @@ func JacobiScale(t *testing.T, b kernels.Backend) {
 	const k = 31
 	x := randomUpper(newRand(9), k)
 	o := kernels.JacobiOptions{Schedule: RoundRobin(k + 1), MaxSweeps: 30}
-	tally, r, tr := jacobi(t, b, []matrix{x}, o)
+	tally, r, tr := jacobi(t, b, []matrix{x}, nil, o)
 	for _, e := range []int{-900, -600, 300, 1000} {
 		y, want := x.clone(), r[0].clone()
 		for j := range k {
 			y.scaleColumn(j, math.Ldexp(1, e))
 			want.scaleColumn(j, math.Ldexp(1, e))
 		}
-		gotTally, gotR, gotT := jacobi(t, b, []matrix{y}, o)
+		gotTally, gotR, gotT := jacobi(t, b, []matrix{y}, nil, o)
 		if gotTally[0] != tally[0] {
 			t.Errorf("2^%d: tally %+v, want %+v", e, gotTally[0], tally[0])
 		}

@@ -16,7 +16,9 @@ func All(t *testing.T, b kernels.Backend) {
 		{"Memory", Memory}, {"Move", Move}, {"Identity", Identity}, {"ColumnNorms", ColumnNorms},
 		{"Gram", Gram}, {"Cholesky", Cholesky}, {"QR", QR}, {"Multiply", Multiply},
 		{"Rotations", Rotations}, {"Jacobi", Jacobi}, {"JacobiSweep", JacobiSweep}, {"JacobiAccuracy", JacobiAccuracy},
-		{"JacobiScale", JacobiScale}, {"Step", Step}, {"Refusals", Refusals},
+		{"JacobiScale", JacobiScale},
+		{"HyperbolicRotations", HyperbolicRotations}, {"HyperbolicJacobi", HyperbolicJacobi}, {"HyperbolicSweep", HyperbolicSweep},
+		{"HyperbolicAccuracy", HyperbolicAccuracy}, {"Step", Step}, {"Refusals", Refusals},
 	} {
 		t.Run(body.name, func(t *testing.T) { body.run(t, b) })
 	}

@@ -88,6 +88,17 @@ func (x matrix) times(y matrix) matrix {
 	return z
 }
 
+// transpose returns xᵀ.
+func (x matrix) transpose() matrix {
+	y := newMatrix(x.n, x.m)
+	for j := range x.n {
+		for i := range x.m {
+			y.set(j, i, x.at(i, j))
+		}
+	}
+	return y
+}
+
 // abs returns the matrix of the |xᵢⱼ|.
 func (x matrix) abs() matrix {
 	y := x.clone()

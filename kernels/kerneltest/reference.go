@@ -8,8 +8,8 @@ import (
 	"jmpi/kernels"
 )
 
-// oneSweep is a sweep of the pointwise Jacobi method in plain Go: r ← r·t, t ← t·rotations.
-func oneSweep(r, t matrix, s *kernels.Schedule) (tally kernels.Tally) {
+// oneSweep is a sweep of the pointwise Jacobi method in plain Go: r ← r·t, t ← t·rotations, the leading `positive` columns with sign +1.
+func oneSweep(r, t matrix, s *kernels.Schedule, positive int) (tally kernels.Tally) {
 	tol := kernels.Tolerance(r.n)
 	for i := 0; i < len(s.Pairs); i += 2 {
 		p, q := int(s.Pairs[i]), int(s.Pairs[i+1])
@@ -18,21 +18,20 @@ func oneSweep(r, t matrix, s *kernels.Schedule) (tally kernels.Tally) {
 		}
 		x, y := r.column(p), r.column(q)
 		hpp, hqq, hpq := dot(x, x), dot(y, y), dot(x, y)
-		var turn kernels.Turn
-		var tan float64
-		var proper bool
-		if kernels.NeedsRotation(hpp, hqq, hpq, tol) {
-			turn, tan, proper = kernels.Rotation(hpp, hqq, hpq)
-			tally.Rotations++
-			if proper {
-				tally.Proper++
-			}
-		}
-		hpp, hqq = kernels.Diagonal(hpp, hqq, hpq, tan)
-		swap := proper && hpp < hqq
-		if tan == 0 {
+		if !kernels.NeedsRotation(hpp, hqq, hpq, tol) {
 			continue
 		}
+		kind := kernels.KindOf(p, q, positive)
+		turn, tan, proper, degenerate := kind.Rotation(hpp, hqq, hpq)
+		tally.Rotations++
+		if proper {
+			tally.Proper++
+		}
+		if degenerate {
+			tally.Degenerate++
+		}
+		hpp, hqq = kernels.Diagonal(hpp, hqq, hpq, tan)
+		swap := proper && kind == kernels.Trigonometric && (hpp < hqq && q < positive || hpp > hqq && p >= positive)
 		tally.Changed = 1
 		for _, c := range [][2][]float64{{x, y}, {t.column(p), t.column(q)}} {
 			for j := range c[0] {
@@ -59,9 +58,10 @@ func cancel(r, t, rt matrix) {
 	}
 }
 
-// singularValues returns the singular values of a, largest first, by one-sided
-// Jacobi in numbers of 256 bits, correct to far more than double precision.
-func singularValues(a matrix) []float64 {
+// singularValues returns the hyperbolic singular values of a, the leading `positive` columns with sign +1, by one-sided
+// Jacobi in numbers of 256 bits, correct to far more than double precision: those with sign +1 largest first, then the others
+// smallest first.
+func singularValues(a matrix, positive int) []float64 {
 	const bits = 256
 	number := func() *big.Float { return new(big.Float).SetPrec(bits) }
 	columns := make([][]*big.Float, a.n)
@@ -88,17 +88,18 @@ func singularValues(a matrix) []float64 {
 					continue // cosine below 2⁻¹²⁰
 				}
 				rotated = true
-				// t = sgn(z)/(|z| + √(z²+1)), z = cot 2φ = (hqq−hpp)/(2hpq)
-				z := number().Quo(number().Sub(hqq, hpp), number().Add(hpq, hpq))
-				one := number().SetInt64(1)
-				root := number().Sqrt(number().Add(number().Mul(z, z), one))
+				// t = sgn(z)/(|z| + √(z²+𝔱)), z = cot 2φ = 𝔱·(hqq − 𝔱·hpp)/(2hpq)
+				one, kind := number().SetInt64(1), number().SetFloat64(float64(kernels.KindOf(p, q, positive)))
+				z := number().Quo(number().Sub(number().Mul(kind, hqq), hpp), number().Add(hpq, hpq))
+				root := number().Sqrt(number().Add(number().Mul(z, z), kind))
 				tan := number().Quo(one, root.Add(root, number().Abs(z)))
 				if z.Sign() < 0 {
 					tan.Neg(tan)
 				}
-				cos := number().Quo(one, number().Sqrt(number().Add(number().Mul(tan, tan), one)))
+				back := number().Mul(kind, tan)
+				cos := number().Quo(one, number().Sqrt(number().Add(number().Mul(back, tan), one)))
 				for i := range x {
-					u := number().Sub(x[i], number().Mul(tan, y[i]))
+					u := number().Sub(x[i], number().Mul(back, y[i]))
 					v := number().Add(y[i], number().Mul(tan, x[i]))
 					x[i], y[i] = u.Mul(u, cos), v.Mul(v, cos)
 				}
@@ -110,22 +111,42 @@ func singularValues(a matrix) []float64 {
 		v, _ := number().Sqrt(inner(x, x)).Float64()
 		sigma = append(sigma, v)
 	}
-	slices.Sort(sigma)
-	slices.Reverse(sigma)
+	sortSigned(sigma, positive)
 	return sigma
 }
 
-// orthogonality returns max|QᵀQ − I|.
-func orthogonality(q matrix) float64 {
+// sortSigned sorts the first `positive` numbers from the largest down, the others from the smallest up.
+func sortSigned(x []float64, positive int) {
+	slices.Sort(x[:positive])
+	slices.Reverse(x[:positive])
+	slices.Sort(x[positive:])
+}
+
+// orthogonality returns max|(QᵀJQ − J)_ij|/(‖q_i‖·‖q_j‖) for J = diag(I, −I) with `positive` ones: max|QᵀQ − I| where J = I.
+func orthogonality(q matrix, positive int) float64 {
 	var worst float64
-	for j, g := 0, q.gram(); j < q.n; j++ {
+	signed := q.clone()
+	for j := range q.n {
+		for i := positive; i < q.m; i++ {
+			signed.set(i, j, -q.at(i, j))
+		}
+	}
+	for j := range q.n {
 		for i := range q.n {
-			want := 0.0
+			product := dot(signed.column(i), q.column(j))
 			if i == j {
-				want = 1
+				product -= sign(i, positive)
 			}
-			worst = math.Max(worst, math.Abs(g.at(i, j)-want))
+			worst = math.Max(worst, math.Abs(product)/kernels.Norm2(q.column(i))/kernels.Norm2(q.column(j)))
 		}
 	}
 	return worst
+}
+
+// sign returns the element of J for column j.
+func sign(j, positive int) float64 {
+	if j < positive {
+		return 1
+	}
+	return -1
 }

@@ -49,7 +49,7 @@ func Step(t *testing.T, b kernels.Backend) {
 func checkSolved(t *testing.T, a, got, v matrix) {
 	t.Helper()
 	k := float64(a.n)
-	if e := orthogonality(v); !(e <= 40*math.Sqrt(k)*eps) {
+	if e := orthogonality(v, v.n); !(e <= 40*math.Sqrt(k)*eps) {
 		t.Errorf("max|VᵀV − I| = %g", e)
 	}
 	want, bound := a.times(v), a.abs().times(ones(a.n))
@@ -101,6 +101,8 @@ func Refusals(t *testing.T, b kernels.Backend) {
 		{"Jacobi: pairs not disjoint", nil, func(s *batch) error {
 			return b.Jacobi(&s.Batch, kernels.JacobiOptions{Schedule: &kernels.Schedule{Order: 6, Pairs: []int32{0, 1, 1, 2, 4, 5}}, MaxSweeps: 1})
 		}},
+		{"Jacobi: too few signs", func(s *batch) { s.Positive = []int{} }, func(s *batch) error { return b.Jacobi(&s.Batch, options) }},
+		{"Jacobi: more signs than columns", func(s *batch) { s.Positive = []int{6} }, func(s *batch) error { return b.Jacobi(&s.Batch, options) }},
 		{"Multiply: V of another order", func(s *batch) { s.V[0].P.N-- }, func(s *batch) error { return b.Multiply(&s.Batch) }},
 		{"Copy: shapes differ", nil, func(s *batch) error { return b.Copy(s.G[0].P, s.G[0].Q) }},
 		{"Read: host too short", nil, func(s *batch) error { return b.Read(make([]float64, 26), 9, s.G[0].P) }},
