@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"io"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,13 +76,51 @@ func TestCheckCommand(t *testing.T) {
 	expect("wrong σ", exitCheckFailed, "sigma = 1e-06  FAILED\nFAILED\n")
 	expect("wrong σ, large tolerance", exitDone, "sigma = 1e-06  PASSED\nPASSED\n", "--sigma-tol", "1e-5")
 	expect("impossible tolerance", exitUsage, "", "--sigma-tol", "-1")
+	expect("reference beside a wrong file", exitCheckFailed, "sigma = 1e-06  FAILED\nreference = 0  PASSED\nFAILED\n", "--reference")
+	expect("a rival and a wrong file", exitDone, "dgesdd = 1e-06  compared\nPASSED\n", "--vs", "dgesdd", "--sigma-tol", "1e-5")
+	expect("unknown rival", exitUsage, "", "--vs", "dgeev")
+	if err := os.Remove(filepath.Join(dir, "a.sigma.npy")); err != nil {
+		t.Fatal(err)
+	}
+	expect("reference and a rival", exitDone, "sign = 0  PASSED\nreference = 0  PASSED\ndgesdd = 0  compared\nPASSED\n", "--reference", "--vs", "dgesdd")
+	expect("a rival and no true σ", exitUsage, "", "--vs", "dgesdd")
+	vector(filepath.Join(results, "S.npy"), 4, 1.000001e-3)
+	expect("wrong S", exitCheckFailed, "reference = 1e-06  FAILED\nFAILED\n", "--reference")
+	vector(filepath.Join(results, "S.npy"), 4, 1e-3)
 	if err := os.Remove(filepath.Join(results, "V.npy")); err != nil {
 		t.Fatal(err)
 	}
-	expect("missing V", exitDone, "PASSED\n", "--sigma-tol", "1e-5")
+	expect("missing V", exitDone, "PASSED\n")
 	vector(filepath.Join(results, "S.npy"), 4)
 	expect("S too short", exitInput, "")
 	if code, _ := output(t, "check", filepath.Join(dir, "absent.npy"), results); code != exitInput {
 		t.Errorf("missing input: exit code %d", code)
+	}
+}
+
+// Where the reference finds that a singular value is 0, the computed one may be a rounding error, k·ε·σ₁ = 1.1e-15.
+func TestCheckAgainstZeroReference(t *testing.T) {
+	dir := t.TempDir()
+	input, results := filepath.Join(dir, "a.npy"), filepath.Join(dir, "a.svd")
+	w, err := matio.CreateNpy(input, 2, 3)
+	if err == nil {
+		err = w.WriteColumns(0, []float64{1, 1, 1, 1, 1, 1}, 2, 3)
+	}
+	if err := errors.Join(err, w.Close(), os.Mkdir(results, 0o777)); err != nil {
+		t.Fatal(err)
+	}
+	for small, want := range map[float64]int{0: exitDone, 1e-15: exitDone, 2e-15: exitCheckFailed, math.NaN(): exitCheckFailed} {
+		if err := matio.WriteVector(filepath.Join(results, "S.npy"), []float64{math.Sqrt(6), small}); err != nil {
+			t.Fatal(err)
+		}
+		if code, text := output(t, "check", input, results, "--reference"); code != want {
+			t.Errorf("σ₂ = %g: exit code %d, printed\n%s", small, code, text)
+		}
+	}
+	if code := run([]string{"gen", "gauss", "-o", input, "--shape", "513x514"}); code != exitDone {
+		t.Fatalf("gen: exit code %d", code)
+	}
+	if code, _ := output(t, "check", input, results, "--reference"); code != exitUsage {
+		t.Errorf("a reference of order 513: exit code %d", code)
 	}
 }

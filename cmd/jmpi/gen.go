@@ -11,14 +11,16 @@ import (
 
 	"jmpi/internal/gen"
 	"jmpi/internal/matio"
+	"jmpi/internal/reference"
 )
 
 // genFlags are the flags of gen.
 type genFlags struct {
-	output   string
-	shape    string
-	positive int64
-	options  gen.Options
+	output    string
+	shape     string
+	positive  int64
+	reference bool
+	options   gen.Options
 }
 
 func newGenCommand() *cobra.Command {
@@ -39,7 +41,7 @@ func newGenCommand() *cobra.Command {
 
 Beside FILE.npy stand FILE.sigma.npy with the singular values, non-increasing, if they are known to a relative
 error of 5e-11 in spite of the rounding of the matrix to double, which perturbs each by up to
-1.1e-16·‖A‖_F; and for the spectra FILE.lambda.npy (Λ, non-increasing) and FILE.signature.npy
+1.1e-16·‖A‖_F, or with --reference those of the matrix in the file, whatever the kind; and for the spectra FILE.lambda.npy (Λ, non-increasing) and FILE.signature.npy
 (the diagonal of J). Under mpirun only rank 0 writes.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -66,6 +68,8 @@ error of 5e-11 in spite of the rounding of the matrix to double, which perturbs 
 	flags.Int64Var(&f.options.Rank, "rank", 0, "rank of lowrank")
 	flags.Int64Var(&f.positive, "positive", 0, "number of positive eigenvalues of spectrum1 and spectrum3 (default: by chance)")
 	flags.BoolVar(&f.options.Sorted, "sorted", false, "gradings in decreasing order")
+	flags.BoolVar(&f.reference, "reference", false,
+		fmt.Sprintf("compute FILE.sigma.npy in double-double arithmetic, to full relative accuracy; min(m,n) up to %d", reference.MaxOrder))
 	return cmd
 }
 
@@ -83,8 +87,13 @@ func (f *genFlags) validate(changed func(string) bool) error {
 		}
 	}
 	var err error
-	f.options.Rows, f.options.Cols, err = parseShape(f.shape)
-	return err
+	if f.options.Rows, f.options.Cols, err = parseShape(f.shape); err != nil || !f.reference {
+		return err
+	}
+	if err := reference.Fits(f.options.Rows, f.options.Cols); err != nil {
+		return usagef("--reference: %w", err)
+	}
+	return nil
 }
 
 // sidecars are the vectors that gen may know, by the names of gen.Sidecar.
@@ -114,6 +123,11 @@ func generate(kind string, f genFlags) error {
 	} else if err != nil {
 		return exit(exitFailure, err)
 	}
+	if f.reference {
+		if a.Sigma, err = referenceSigma(a); err != nil {
+			return usagef("--reference: %w", err)
+		}
+	}
 	temp := filepath.Join(folder, filepath.Base(f.output))
 	err = writeMatrix(temp, a)
 	for _, s := range sidecars {
@@ -125,6 +139,16 @@ func generate(kind string, f genFlags) error {
 		err = publish(temp, f.output, a)
 	}
 	return exit(exitFailure, err)
+}
+
+// referenceSigma returns the singular values of a by the reference solver.
+func referenceSigma(a *gen.Matrix) ([]float64, error) {
+	m, n := int(a.Rows), int(a.Cols)
+	x := make([]float64, m*n)
+	if err := a.Columns(0, a.Cols, x, max(1, m)); err != nil {
+		return nil, err
+	}
+	return reference.Sigma(x, m, n, max(1, m))
 }
 
 // publish moves the files of a from temp to output, the matrix last. A file that an earlier

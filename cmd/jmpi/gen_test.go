@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -28,6 +29,7 @@ func filesIn(t *testing.T, dir string) []string {
 
 func TestGenWritesTheMatrixAndWhatIsKnown(t *testing.T) {
 	cases := []struct{ kind, shape, beside string }{
+		{"gauss --reference", "30x70", "sigma"},
 		{"gauss", "70x30", ""},
 		{"geometric", "20x30", "sigma"},
 		{"lowrank", "0x4", ""},
@@ -37,7 +39,8 @@ func TestGenWritesTheMatrixAndWhatIsKnown(t *testing.T) {
 	dir := t.TempDir()
 	out := filepath.Join(dir, "a.b.npy")
 	for _, c := range cases { // in one folder: what is stale must go
-		if code := run([]string{"gen", c.kind, "-o", out, "--shape", c.shape, "--seed", "3"}); code != exitDone {
+		kind := strings.Fields(c.kind)
+		if code := run(append([]string{"gen", "-o", out, "--shape", c.shape, "--seed", "3"}, kind...)); code != exitDone {
 			t.Fatalf("%s: exit code %d", c.kind, code)
 		}
 		want := []string{}
@@ -53,7 +56,7 @@ func TestGenWritesTheMatrixAndWhatIsKnown(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		a, err := gen.New(c.kind, gen.Options{Rows: f.Rows, Cols: f.Cols, Seed: 3})
+		a, err := gen.New(kind[0], gen.Options{Rows: f.Rows, Cols: f.Cols, Seed: 3})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -69,6 +72,33 @@ func TestGenWritesTheMatrixAndWhatIsKnown(t *testing.T) {
 			t.Errorf("%s: the file differs from the matrix", c.kind)
 		}
 		f.Close()
+	}
+}
+
+// With --reference the singular values are those of the matrix in the file: for a prescribed spectrum they
+// differ from the prescribed ones by its rounding to double, and for graded columns they are told too.
+func TestGenReference(t *testing.T) {
+	sigma := func(args ...string) []float64 {
+		path := filepath.Join(t.TempDir(), "a.npy")
+		if code := run(append([]string{"gen", "-o", path, "--shape", "30x20"}, args...)); code != exitDone {
+			t.Fatalf("%v: exit code %d", args, code)
+		}
+		x, err := matio.ReadVector(gen.Sidecar(path, "sigma"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	prescribed, stored := sigma("geometric"), sigma("geometric", "--reference")
+	worst := 0.0
+	for i, want := range prescribed {
+		worst = max(worst, math.Abs(stored[i]-want)/want)
+	}
+	if worst == 0 || worst > 0x1p-53*2/1e-4 { // u·‖A‖_F/σ_min
+		t.Errorf("geometric: the reference differs by %g", worst)
+	}
+	if s := sigma("graded-cols", "--reference"); len(s) != 20 || s[19] > 1e-11 || s[19] < 1e-13 {
+		t.Errorf("graded-cols: σ = %g", s)
 	}
 }
 
@@ -128,6 +158,8 @@ func TestGenRefuses(t *testing.T) {
 		{exitUsage, "lowrank --shape 3x3 --rank 4 -o " + out},
 		{exitUsage, "lowrank --shape 3x3 --rank 0 -o " + out},
 		{exitUsage, "spectrum2 --shape 3x3 --positive 2 -o " + out},
+		{exitUsage, "gauss --reference --shape 600x513 -o " + out},
+		{exitUsage, "kahan --reference --shape 180x180 -o " + out},
 		{exitUsage, "gauss --shape 3x3 --colour red -o " + out},
 		{exitUsage, "--shape 3x3 -o " + out},
 		{exitInput, "gauss --shape 3x3 -o " + filepath.Join(dir, "absent", "a.npy")},

@@ -23,7 +23,7 @@ func accurate(relative float64) error {
 	if relative <= accuracy {
 		return nil
 	}
-	return fmt.Errorf("its singular values are determined only to a relative %.1g, even by double-double arithmetic", relative)
+	return fmt.Errorf("double-double arithmetic determines them only to a relative %.1g", relative)
 }
 
 // rowsOfR overwrites x, m×n, m ≥ n, by R of its QR factorization with column pivoting and returns

@@ -63,7 +63,7 @@ func values(a []float64, m, n, ld int) ([]value, error) {
 	for j := range n {
 		for i := range m {
 			if x := at(i, j); math.IsNaN(x - x) {
-				return nil, fmt.Errorf("reference: a matrix with an entry %g", x)
+				return nil, fmt.Errorf("a matrix with an entry %g has no singular values", x)
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func values(a []float64, m, n, ld int) ([]value, error) {
 		err = l.orthogonalize()
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reference: a %d×%d matrix: %w", m, n, err)
+		return nil, fmt.Errorf("the singular values of a %d×%d matrix: %w", m, n, err)
 	}
 	sigma := make([]value, n) // zeros beyond the rank
 	for j, x := range l.columns {

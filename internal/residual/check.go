@@ -22,9 +22,11 @@ const (
 type Options struct {
 	// SigmaFile is a file with the min(m,n) true singular values, non-increasing: the row sigma.
 	SigmaFile string
+	// Reference has the min(m,n) true singular values, non-increasing, if they were computed: the row reference.
+	Reference []float64
 	// LambdaFile is a file with the eigenvalues of A·J·Aᵀ, non-increasing, and SignatureFile one with the diagonal of this J: the row lambda.
 	LambdaFile, SignatureFile string
-	// SigmaTol is what the relative errors of these two rows must stay below; 0 means 1e-10.
+	// SigmaTol is what the relative errors of these rows must stay below; 0 means 1e-10.
 	SigmaTol float64
 }
 
@@ -84,7 +86,7 @@ func check(input *matio.File, dir string, o Options, budget int64) (r Report, er
 			r.skip(known.name)
 			continue
 		}
-		measure(known.name, o.tolerance(), func() (float64, error) { return relativeError(known.got, known.want), nil })
+		measure(known.name, o.tolerance(), func() (float64, error) { return RelativeError(known.got, known.want), nil })
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("check %s: %w", dir, err)

@@ -9,11 +9,12 @@
 //	order     how many of S are negative, not finite or larger than the one before    0
 //	sign      how many columns of U have a largest entry that is not positive         0
 //	sigma     max |Sᵢ − σᵢ|/σᵢ against the true singular values, if they are there    below 1e-10
+//	reference  the same against singular values that were computed for the check
 //
 // The first two can fail alone: a decomposition of another matrix has orthonormal factors, and
 // one with factors that are not orthonormal can reproduce A. A residual of exactly 0 passes, also
 // for A = 0; whatever is NaN fails. Of the entries of largest magnitude in a column the first
-// one counts for the sign.
+// one counts for the sign. Where σᵢ = 0, Sᵢ is right up to the rounding errors k·ε·σ₁.
 //
 // # The hyperbolic SVD
 //

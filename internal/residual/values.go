@@ -69,6 +69,9 @@ func (d *factors) references(o Options) (all []reference, err error) {
 	} else if ok {
 		all = append(all, reference{"sigma", sigma, d.s, d.signature == nil})
 	}
+	if o.Reference != nil {
+		all = append(all, reference{"reference", o.Reference, d.s, d.signature == nil})
+	}
 	lambda, ok, err := vector(o.LambdaFile, "eigenvalues", d.k)
 	if err != nil || !ok {
 		return all, err
@@ -94,11 +97,12 @@ func vector(path, what string, k int64) (x []float64, ok bool, err error) {
 	return x, true, nil
 }
 
-// relativeError returns max |gotᵢ − wantᵢ|/|wantᵢ|, an exact 0 being right for 0.
-func relativeError(got, want []float64) float64 {
-	worst := 0.0
+// RelativeError returns max |gotᵢ − wantᵢ|/|wantᵢ|. Where wantᵢ is 0, |gotᵢ| may be as large as the rounding errors
+// n·ε·max|want|, n = len(want).
+func RelativeError(got, want []float64) float64 {
+	worst, rounding := 0.0, float64(len(want))*epsilon*largest(want)
 	for i, x := range want {
-		if got[i] != x {
+		if got[i] != x && !(x == 0 && math.Abs(got[i]) <= rounding) {
 			worst = max(worst, math.Abs(got[i]-x)/math.Abs(x)) // max keeps a NaN
 		}
 	}
