@@ -8,6 +8,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
+
+	"jmpi/kernels"
 )
 
 // completionPasses is how often the new columns are orthogonalized against all others: twice is enough.
@@ -21,8 +23,12 @@ type group struct {
 	w       []float64
 }
 
-// complete returns orthonormal columns, orthogonal to all others, for those columns of G·V on this rank that are exactly
-// zero, by index. It runs block Gram–Schmidt on random columns: the other block-columns pass by in one order on every rank. It
+// tiny is the norm below which columns of G·V may not have been rotated (kernels.Backend, Jacobi, which leaves columns of 2⁻⁹⁹⁰ of
+// the largest as they are), or have lost digits for being subnormal: their left singular vectors are made orthogonal at the end.
+const tiny = 0x1p-560 // 2^top·2⁻⁹⁶⁰
+
+// complete returns orthonormal columns, orthogonal to all others, for those columns of G·V on this rank that are
+// zero or tiny, by index; they start from the tiny columns themselves. It runs block Gram–Schmidt, on random columns for zero ones: the other block-columns pass by in one order on every rank. It
 // is collective.
 func (s *Solution) complete() (map[int][]float64, error) {
 	groups, zeros := s.zeroGroups()
@@ -38,9 +44,10 @@ func (s *Solution) complete() (map[int][]float64, error) {
 				g.w[k*m+j] = 1
 				continue
 			}
-			random := rand.New(rand.NewPCG(uint64(j), 0))
-			for l := range m {
-				g.w[k*m+l] = random.NormFloat64()
+			if s.norm[j] == 0 {
+				randomize(g.w[k*m:(k+1)*m], uint64(j))
+			} else if err := s.normalized(j, g.w[k*m:(k+1)*m]); err != nil {
+				return nil, err
 			}
 		}
 	}
@@ -67,7 +74,7 @@ func (s *Solution) zeroGroups() (groups []group, zeros int) {
 	for block := range s.Layout.Columns {
 		g := group{block: block}
 		for j := s.Layout.Start(block); j < s.Layout.Start(block+1); j++ {
-			if s.norm[j] == 0 {
+			if s.norm[j] < tiny {
 				g.columns = append(g.columns, j)
 			}
 		}
@@ -111,6 +118,35 @@ func (s *Solution) completionPass(groups []group) error {
 	return nil
 }
 
+// normalized puts column j of G·V, which is on this rank, into x, scaled to norm 1.
+func (s *Solution) normalized(j int, x []float64) error {
+	return s.each(func(r *runner, slot, column int) error {
+		j0, j1 := s.Layout.Macro(column)
+		if j < j0 || j >= j1 {
+			return nil
+		}
+		g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+		if err := r.dev.Backend.Read(x, len(x), g.Columns(j-j0, j-j0+1)); err != nil {
+			return err
+		}
+		_, e := math.Frexp(s.norm[j])
+		scale(x, -e)
+		f := 1 / kernels.Norm2(x)
+		for i := range x {
+			x[i] *= f
+		}
+		return nil
+	})
+}
+
+// randomize fills x with numbers that depend on the seed alone.
+func randomize(x []float64, seed uint64) {
+	random := rand.New(rand.NewPCG(seed, 0))
+	for i := range x {
+		x[i] = random.NormFloat64()
+	}
+}
+
 // subtract does w ← w − q·(qᵀ·w) for orthonormal q, both column-major with m rows.
 func subtract(q, w []float64, m int) {
 	k, count := len(q)/m, len(w)/m
@@ -133,12 +169,17 @@ func orthonormalize(w []float64, m int) {
 				y := w[i*m : (i+1)*m]
 				impl.Daxpy(m, -impl.Ddot(m, y, 1, x, 1), y, 1, x, 1)
 			}
-			impl.Dscal(m, 1/impl.Dnrm2(m, x, 1), x, 1)
+			norm := impl.Dnrm2(m, x, 1)
+			if norm == 0 { // it was a combination of the others to the last bit
+				randomize(x, uint64(k))
+				norm = impl.Dnrm2(m, x, 1)
+			}
+			impl.Dscal(m, 1/norm, x, 1)
 		}
 	}
 }
 
-// present gives every rank the normalized non-zero columns of a narrow block-column of G·V.
+// present gives every rank the normalized columns, the tiny ones left out, of a narrow block-column of G·V.
 func (s *Solution) present(block int) ([]float64, error) {
 	m := s.config.M
 	var mine []float64
@@ -154,7 +195,7 @@ func (s *Solution) present(block int) ([]float64, error) {
 		}
 		for i := range g.N {
 			norm := s.norm[s.Layout.Start(block)+i]
-			if norm == 0 {
+			if norm < tiny {
 				continue
 			}
 			for _, x := range buf[i*m : (i+1)*m] {

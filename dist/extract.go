@@ -9,26 +9,17 @@ import (
 	"jmpi/node"
 )
 
-// negligible is the norm below which a column of G·V, whose largest entry was below 1 at the start, counts as zero: the pointwise
-// method does not rotate such columns (kernels.Backend, Jacobi).
-const negligible = 0x1p-900
-
 // extract forms the singular values, the norms of the columns of G·V ([Nov15, (2.5)]), unscaled by 2^e, and their order.
 func (s *Solution) extract(e int) error {
 	sigma, err := s.norms()
 	if err := Agree(s.comm, BadResource, err); err != nil {
 		return err
 	}
-	for j, x := range sigma {
-		if x < negligible {
-			sigma[j] = 0
-		}
-	}
 	s.norm = append([]float64(nil), sigma...)
 	scale(sigma, e)
 	for _, x := range sigma {
 		if math.IsInf(x, 0) { // every rank has the same sigma
-			return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", e-1000)}
+			return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", e+top-1000)}
 		}
 	}
 	order := make([]int, len(sigma)) // order[k]: column of G·V that holds Sigma[k]
@@ -36,10 +27,10 @@ func (s *Solution) extract(e int) error {
 		order[j] = j
 	}
 	sort.SliceStable(order, func(a, b int) bool { return sigma[order[a]] > sigma[order[b]] })
-	s.place = make([]int, len(sigma))
+	s.position = make([]int, len(sigma))
 	s.Sigma = make([]float64, len(sigma))
 	for k, j := range order {
-		s.place[j] = k
+		s.position[j] = k
 		s.Sigma[k] = sigma[j]
 	}
 	return nil
@@ -130,7 +121,7 @@ func (s *Solution) columns(signByV bool, completed map[int][]float64, visit func
 					negate(u)
 					negate(x)
 				}
-				if err := visit(s.place[j], u, x); err != nil {
+				if err := visit(s.position[j], u, x); err != nil {
 					return err
 				}
 			}

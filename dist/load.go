@@ -10,39 +10,82 @@ import (
 // chunkBytes bounds the host memory through which block-columns are read and written.
 const chunkBytes = 32 << 20
 
-// load distributes the matrix, scaled by a power of two so that its largest entry lies in [1/2, 1),
+// load distributes the matrix, scaled by a power of two so that its largest entry lies in [2^(top−1), 2^top),
 // and sets V to the identity. It returns the exponent e of the scaling: G = 2^-e·A.
 func (s *Solution) load(p *planner) (e int, err error) {
-	largest := 0.0
 	at := p.start()
-	for _, r := range s.runners {
-		for slot, column := range at[r.id] {
-			r.dev.Place(slot, column)
-			largest, err = s.loadMacro(r, slot, column, largest)
-			if err != nil {
-				break
-			}
-		}
-		if err != nil {
-			break
-		}
+	load := s.loadFiles
+	if s.config.source != nil {
+		load = s.loadSource
 	}
+	largest, err := load(at)
 	if err := Agree(s.comm, BadInput, err); err != nil {
 		return 0, err
 	}
-	// Powers of two are compared, not the entries: an integer maximum does not depend on the order of the ranks.
-	x := []int64{math.MinInt64}
-	if largest > 0 {
-		_, exponent := math.Frexp(largest)
-		x[0] = int64(exponent)
-	}
-	if err := s.comm.AllreduceMax(x); err != nil {
-		return 0, fmt.Errorf("dist: scale: %w", err)
-	}
-	if x[0] != math.MinInt64 {
-		e = int(x[0])
+	if e, err = commonExponent(s.comm, largest); err != nil {
+		return 0, err
 	}
 	return e, Agree(s.comm, BadResource, s.scaleAll(-e))
+}
+
+// loadFiles reads the block-columns of this rank's devices, and returns the largest magnitude.
+func (s *Solution) loadFiles(at map[int][2]int) (largest float64, err error) {
+	for _, r := range s.runners {
+		for slot, column := range at[r.id] {
+			r.dev.Place(slot, column)
+			if largest, err = s.loadMacro(r, slot, column, largest); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return largest, nil
+}
+
+// loadSource takes the block-columns of this rank's devices from a sheet, whose blocks pass by on every rank.
+func (s *Solution) loadSource(at map[int][2]int) (largest float64, err error) {
+	from := s.config.source
+	for _, r := range s.runners {
+		for slot, column := range at[r.id] {
+			r.dev.Place(slot, column)
+			if _, v := r.dev.Panels(slot, column, 0, s.Layout.PerMacro); v.N > 0 && err == nil {
+				j0, _ := s.Layout.Macro(column)
+				err = r.dev.Backend.Identity(v, j0)
+			}
+		}
+	}
+	for b := range from.blocks() {
+		x, e := from.broadcast(b)
+		if e != nil {
+			return 0, e
+		}
+		if !s.config.keepSource {
+			delete(from.own, b)
+		}
+		for _, r := range s.runners {
+			for slot, column := range at[r.id] {
+				if err == nil {
+					largest, err = s.place(r, slot, column, b, x, largest)
+				}
+			}
+		}
+	}
+	return largest, err
+}
+
+// place writes what block b of the source has of a macro block-column, and returns its largest magnitude or the one given.
+func (s *Solution) place(r *runner, slot, column, b int, x []float64, largest float64) (float64, error) {
+	g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+	b0, b1 := s.config.source.span(b)
+	j0, j1 := s.Layout.Macro(column)
+	from, to := max(b0, j0), min(b1, j1)
+	if from >= to {
+		return largest, nil
+	}
+	part := x[(from-b0)*g.M : (to-b0)*g.M]
+	for _, e := range part {
+		largest = math.Max(largest, math.Abs(e))
+	}
+	return largest, r.dev.Backend.Write(g.Columns(from-j0, to-j0), part, g.M)
 }
 
 // loadMacro reads one macro block-column, and returns its largest magnitude or the one given.

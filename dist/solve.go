@@ -34,6 +34,9 @@ type Config struct {
 	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called from
 	// one goroutine, in increasing order within a macro block-column.
 	Load func(j0, j1 int, dst []float64) error
+	// source, if not nil, takes the place of Load; keepSource says that it is still needed when the devices have it.
+	source     *sheet
+	keepSource bool
 
 	Log      zerolog.Logger
 	Progress func(p Progress)                 // after each sub-step of the rank's first device; may be nil
@@ -75,7 +78,7 @@ type Solution struct {
 	exchange *exchange
 	runners  []*runner
 	norm     []float64 // of the columns of the scaled G·V
-	place    []int     // place[j]: where Sigma holds the norm of column j of G·V
+	position []int     // position[j]: where Sigma holds the norm of column j of G·V
 }
 
 // Solve runs the one-sided Jacobi method on the devices of all ranks: distribute, sweep until a sweep has no proper

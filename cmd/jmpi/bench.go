@@ -204,10 +204,10 @@ func (b *bench) input() string { return filepath.Join(b.folder, "a.npy") }
 // jmpi times our own solver, checks its last result, and prints the row and the phases.
 func (b *bench) jmpi() error {
 	p := problem{file: b.file, vectors: "both"}
-	config := b.configure(p, b.f.methodFlags)
+	task := b.task(p, b.f.methodFlags)
 	var seconds []float64
-	solve := func(use func(*dist.Solution) error) error {
-		solution, err := dist.Solve(context.Background(), b.comm, b.devices, config)
+	solve := func(use func(*dist.Decomposition) error) error {
+		solution, err := dist.Decompose(context.Background(), b.comm, b.devices, task)
 		if err != nil {
 			return b.failed(err)
 		}
@@ -217,7 +217,7 @@ func (b *bench) jmpi() error {
 	}
 	warmUp := b.warmUps()
 	for run := range warmUp + b.f.repeat {
-		err := solve(func(s *dist.Solution) error {
+		err := solve(func(s *dist.Decomposition) error {
 			if run+1 < warmUp+b.f.repeat {
 				return nil
 			}
@@ -234,7 +234,7 @@ func (b *bench) jmpi() error {
 		return nil
 	}
 	// What is queued on a GPU is timed phase by phase only if each is waited for, in a run of its own.
-	config.Profile = true
+	task.Profile = true
 	return solve(b.phases)
 }
 
@@ -256,7 +256,7 @@ func (s *session) slowest(seconds float64) (float64, error) {
 }
 
 // report writes the result for the check, and prints the row.
-func (b *bench) report(p problem, solution *dist.Solution, seconds float64) error {
+func (b *bench) report(p problem, solution *dist.Decomposition, seconds float64) error {
 	folder, err := b.target(b.input(), svdFlags{output: filepath.Join(b.folder, "jmpi")})
 	if err != nil {
 		return err

@@ -11,7 +11,7 @@ import (
 
 // phases prints, on rank 0, what share of the last run each phase took over all devices, and at what fraction of the speed
 // of dgemm, measured here and now on all ranks at once, with the threads of each rank or on its GPUs.
-func (b *bench) phases(solution *dist.Solution) error {
+func (b *bench) phases(solution *dist.Decomposition) error {
 	type figures struct {
 		Phases node.Phases
 		Dgemm  float64 // GFLOP/s of this rank
@@ -42,14 +42,15 @@ func (b *bench) phases(solution *dist.Solution) error {
 		sum.Add(f.Phases)
 		dgemm += f.Dgemm
 	}
-	total := sum.Shorten + sum.Inner + sum.Postmultiply + sum.Exchange
+	before, after := solution.Host["precondition"]*float64(len(solution.Devices)), solution.Host["vectors"]*float64(len(solution.Devices))
+	total := before + sum.Shorten + sum.Inner + sum.Postmultiply + sum.Exchange + after
 	fmt.Fprintf(b.out, "%% dgemm %d: %.1f GFLOP/s on all ranks\n%% phase share GFLOP/s fraction-of-dgemm\n", order, dgemm)
 	for _, p := range []struct {
 		name           string
 		seconds, flops float64
 	}{
-		{"shorten", sum.Shorten, sum.ShortenFlops}, {"inner", sum.Inner, sum.InnerFlops},
-		{"postmultiply", sum.Postmultiply, sum.PostmultiplyFlops}, {"exchange", sum.Exchange, 0},
+		{"precondition", before, 0}, {"shorten", sum.Shorten, sum.ShortenFlops}, {"inner", sum.Inner, sum.InnerFlops},
+		{"postmultiply", sum.Postmultiply, sum.PostmultiplyFlops}, {"exchange", sum.Exchange, 0}, {"vectors", after, 0},
 	} {
 		speed := 0.0
 		if p.seconds > 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -69,12 +70,14 @@ func newLog(f sessionFlags, rank int) zerolog.Logger {
 
 // methodFlags choose the variant of the method.
 type methodFlags struct {
-	strategy   string
-	scheme     string
-	variant    string
-	block      int
-	innerBlock int
-	maxSweeps  int
+	strategy     string
+	scheme       string
+	variant      string
+	block        int
+	innerBlock   int
+	maxSweeps    int
+	precondition string
+	v            string
 }
 
 func (f *methodFlags) register(flags *pflag.FlagSet) {
@@ -84,6 +87,8 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.block, "block", 0, "preferred width of the narrow block-columns; 0: the back end's")
 	flags.IntVar(&f.innerBlock, "inner-block", 0, "preferred width of the block-columns inside a pivot factor; 0: as few levels as possible")
 	flags.IntVar(&f.maxSweeps, "max-sweeps", 30, "limit of sweeps of the topmost level")
+	flags.StringVar(&f.precondition, "precondition", "auto", "before the Jacobi method: none, qr, qrcp (rows sorted, columns pivoted), qrcp-lq, or auto: what the matrix needs")
+	flags.StringVar(&f.v, "v", "auto", "right singular vectors: accumulate the rotations, solve (from the left ones, at the end), or auto")
 }
 
 func (f *methodFlags) check() error {
@@ -98,6 +103,10 @@ func (f *methodFlags) check() error {
 		return usagef("--scheme %s: choose flat or nested", f.scheme)
 	case f.variant != "auto" && f.variant != "block" && f.variant != "full":
 		return usagef("--variant %s: choose auto, block or full", f.variant)
+	case !slices.Contains([]string{"auto", "none", "qr", "qrcp", "qrcp-lq"}, f.precondition):
+		return usagef("--precondition %s: choose auto, none, qr, qrcp or qrcp-lq", f.precondition)
+	case f.v != "auto" && f.v != "accumulate" && f.v != "solve":
+		return usagef("--v %s: choose auto, accumulate or solve", f.v)
 	case f.block < 0:
 		return usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.innerBlock < 0:

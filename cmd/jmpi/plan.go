@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"jmpi/dist"
 	"jmpi/kernels/cpu"
 	"jmpi/node"
 	"jmpi/strategy"
@@ -18,6 +19,7 @@ import (
 type planFlags struct {
 	shape     string
 	vectors   string
+	v         string
 	devices   int
 	group     int
 	hostfile  string
@@ -67,6 +69,7 @@ A move is slow if it leaves the innermost group. With --devices, the first G dev
 	flags := cmd.Flags()
 	flags.StringVar(&f.shape, "shape", "", "rows and columns of the matrix, as 4096x4096: gives memory and bytes")
 	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
+	flags.StringVar(&f.v, "v", "auto", "right singular vectors: accumulate, solve (nothing of them on the devices), or auto: the most that it may need")
 	flags.IntVar(&f.devices, "devices", 0, "number of devices, 0: all that the hostfile or network file has")
 	flags.IntVar(&f.group, "group", 0, "devices in a node, 0: all in one")
 	flags.StringVar(&f.hostfile, "hostfile", "", "hosts and slots, as for mpirun")
@@ -145,6 +148,8 @@ func (f planFlags) check() (topology.Objective, error) {
 		return 0, usagef("--devices %d: must be at most %d", f.devices, strategy.MaxOrder/2)
 	case f.scheme != "flat" && f.scheme != "nested":
 		return 0, usagef("--scheme %s: choose flat or nested", f.scheme)
+	case f.v != "auto" && f.v != "accumulate" && f.v != "solve":
+		return 0, usagef("--v %s: choose auto, accumulate or solve", f.v)
 	case f.vectors != "both" && f.vectors != "u" && f.vectors != "v" && f.vectors != "none":
 		return 0, usagef("--vectors %s: choose both, u, v or none", f.vectors)
 	case f.block < 0:
@@ -202,7 +207,10 @@ func (f planFlags) figures(devices int, traffic topology.Traffic) (*figures, err
 		return nil, usagef("--shape %s: no machine can hold it", f.shape)
 	}
 	m, n := max(rows, cols), min(rows, cols) // a wide matrix is solved transposed
-	vectors := problem{wide: rows < cols, vectors: f.vectors}.accumulates()
+	if m >= dist.TallRatio*n {
+		m = n // the devices get the triangular factor
+	}
+	vectors := f.v != "solve" && (f.vectors == "both" || f.vectors == "v" || f.vectors == "u" && rows < cols) // of a wide matrix U is the solver's V
 	c := 1
 	if f.scheme == "flat" {
 		width := f.block

@@ -28,14 +28,6 @@ func (p problem) rows() int64 { return max(p.file.Rows, p.file.Cols) }
 func (p problem) wantsU() bool { return p.vectors == "both" || p.vectors == "u" }
 func (p problem) wantsV() bool { return p.vectors == "both" || p.vectors == "v" }
 
-// accumulates says whether the solver must carry V: it is wanted, or it is the user's U, whose signs are the rule for both.
-func (p problem) accumulates() bool {
-	if p.wide {
-		return p.vectors != "none"
-	}
-	return p.wantsV()
-}
-
 // load reads columns of the matrix that is solved.
 func (p problem) load(j0, j1 int, dst []float64) error {
 	if p.wide {
@@ -44,17 +36,30 @@ func (p problem) load(j0, j1 int, dst []float64) error {
 	return p.file.ReadColumns(int64(j0), int64(j1), dst, int(p.rows()))
 }
 
-// configure completes the solver's configuration.
-func (s *session) configure(p problem, f methodFlags) dist.Config {
-	c := f.config()
-	c.M, c.N, c.Vectors = int(p.rows()), int(p.k()), p.accumulates()
-	c.Load = p.load
-	c.Log, c.GPUDirect = s.log, s.direct
+// loadRows reads rows of the matrix that is solved, row-major.
+func (p problem) loadRows(i0, i1 int, dst []float64) error {
+	if p.wide {
+		return p.file.ReadColumns(int64(i0), int64(i1), dst, int(p.k()))
+	}
+	return p.file.ReadRowsT(int64(i0), int64(i1), dst, int(p.k()))
+}
+
+// task tells the solver what to do.
+func (s *session) task(p problem, f methodFlags) dist.Task {
+	t := dist.Task{
+		Config: f.config(), Left: p.wantsU(), Right: p.wantsV(), Precondition: f.precondition, V: f.v, Threads: s.threads(),
+		Rows: p.loadRows,
+	}
+	if p.wide { // the user's U is the solver's V
+		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
+	}
+	t.M, t.N, t.Load = int(p.rows()), int(p.k()), p.load
+	t.Log, t.GPUDirect = s.log, s.direct
 	if s.comm.Rank() == 0 {
 		progress := newProgress(s.log)
-		c.Progress, c.Swept = progress.step, progress.sweep
+		t.Progress, t.Swept = progress.step, progress.sweep
 	}
-	return c
+	return t
 }
 
 // files are the results that are written column by column.
@@ -91,8 +96,8 @@ func (p problem) openFiles(folder matio.Folder, create bool) (w files, err error
 	return w, err
 }
 
-// write writes all results into the folder and publishes it. Each rank writes the columns that it holds.
-func (s *session) write(p problem, solution *dist.Solution, folder matio.Folder, f svdFlags) error {
+// write writes all results into the folder and publishes it. Each rank writes the parts that it holds.
+func (s *session) write(p problem, d *dist.Decomposition, folder matio.Folder, f svdFlags) error {
 	var w files
 	var err error
 	if s.comm.Rank() == 0 {
@@ -107,36 +112,31 @@ func (s *session) write(p problem, solution *dist.Solution, folder matio.Folder,
 	if err := s.agree(dist.BadResource, err); err != nil {
 		return err
 	}
-	if w.u != nil || w.v != nil {
-		err = solution.Columns(p.wide && p.accumulates(), func(k int, u, v []float64) error { return w.column(p.wide, int64(k), u, v) })
-		if err != nil {
-			return s.failed(err)
-		}
+	left, right := part(w.u), part(w.v)
+	if p.wide {
+		left, right = right, left
+	}
+	if err := d.Vectors(left, right); err != nil {
+		return s.failed(err)
 	}
 	if err := s.agree(dist.BadResource, w.close()); err != nil {
 		return err
 	}
-	info, err := s.info(p, solution, f)
+	info, err := s.info(p, d, f)
 	if err != nil {
 		return s.failed(err)
 	}
-	return s.agree(dist.BadResource, s.publish(solution.Sigma, info, folder, f.force))
+	return s.agree(dist.BadResource, s.publish(d.Sigma, info, folder, f.force))
 }
 
-// column writes the k-th singular vectors; the solver's left ones are the right ones of a wide matrix.
-func (w *files) column(wide bool, k int64, left, right []float64) error {
-	if wide {
-		left, right = right, left
+// part returns what writes a part of a matrix to a file, nil for no file.
+func part(w *matio.Writer) func(dist.Part) error {
+	if w == nil {
+		return nil
 	}
-	if w.u != nil {
-		if err := w.u.WriteColumns(k, left, max(1, len(left)), 1); err != nil {
-			return err
-		}
+	return func(p dist.Part) error {
+		return w.WritePart(int64(p.Row), int64(p.Column), int64(p.M), int64(p.N), p.Data, max(1, p.M))
 	}
-	if w.v != nil {
-		return w.v.WriteColumns(k, right, max(1, len(right)), 1)
-	}
-	return nil
 }
 
 // publish writes, on rank 0, what is not written by all, and gives the folder its name.
@@ -174,14 +174,10 @@ func (s *session) writeEmpty(p problem, folder matio.Folder, f svdFlags) error {
 
 // describe fills in what is known of a run before it.
 func (s *session) describe(p problem, f svdFlags) report.Info {
-	v := report.Choice{Used: "none", Why: "not needed for --vectors " + p.vectors}
-	if p.accumulates() {
-		v = report.Choice{Used: "accumulate", Why: "the only way in this version"}
-	}
 	kind, library := s.libraries()
 	return report.Info{
 		Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, K: p.k(), Convention: report.Convention,
-		Strategy: f.strategy, Scheme: f.scheme, Variant: f.variant, V: v, Ranks: s.comm.Size(),
+		Strategy: f.strategy, Scheme: f.scheme, Variant: f.variant, Ranks: s.comm.Size(),
 		Versions: map[string]string{
 			"jmpi": version(), "go": runtime.Version(), "mpi": s.comm.Library(), kind: library,
 		},
@@ -189,8 +185,10 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 }
 
 // info describes the finished run; it is collective.
-func (s *session) info(p problem, solution *dist.Solution, f svdFlags) (report.Info, error) {
+func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Info, error) {
 	i := s.describe(p, f)
+	solution := d.Solution
+	i.Precondition, i.V, i.VResidual, i.Rank = d.Precondition, d.V, d.Residual, d.Rank
 	i.Converged = solution.Converged
 	i.Sweeps = len(solution.Sweeps)
 	i.Sweep = solution.Sweeps
@@ -198,7 +196,7 @@ func (s *session) info(p problem, solution *dist.Solution, f svdFlags) (report.I
 	i.FineBlockColumns = solution.Layout.Columns
 	i.Devices = solution.Devices
 	i.Transport = solution.Transport
-	i.Phases = solution.PhaseSeconds()
+	i.Phases = d.PhaseSeconds()
 	peak := binary.LittleEndian.AppendUint64(nil, uint64(report.PeakBytes()))
 	all, err := s.comm.Allgather(peak)
 	if err != nil {

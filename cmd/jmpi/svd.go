@@ -125,8 +125,8 @@ func (s *session) svd(input string, f svdFlags) error {
 
 // sameEverywhere compares the options that shape the run, and the input, over all ranks.
 func (s *session) sameEverywhere(file *matio.File, f svdFlags) error {
-	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d vectors %s force %t check %t", f.strategy, f.scheme, f.variant,
-		f.block, f.innerBlock, f.maxSweeps, f.vectors, f.force, f.check)
+	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v %s vectors %s force %t check %t", f.strategy, f.scheme, f.variant,
+		f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.vectors, f.force, f.check)
 	err := s.same(dist.BadUse, "the options are", options, "give all ranks the same ones; mpirun -x NAME hands an environment variable to other nodes")
 	if err != nil {
 		return err
@@ -178,7 +178,7 @@ func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (
 	if p.empty() {
 		return exitDone, s.agree(dist.BadResource, s.writeEmpty(p, folder, f))
 	}
-	solution, err := dist.Solve(ctx, s.comm, s.devices, s.configure(p, f.methodFlags))
+	solution, err := dist.Decompose(ctx, s.comm, s.devices, s.task(p, f.methodFlags))
 	if err != nil {
 		return 0, s.failed(err)
 	}

@@ -87,8 +87,12 @@ func (w *Writer) WriteRows(i0 int64, src []float64, ld int, n int) error {
 	return w.write(i0, 0, int64(n), w.Cols, src, ld)
 }
 
-// write writes src, rows×cols with leading dimension ld, at row i0 and column j0. Numbers that
-// follow one another in the file are collected in the buffer.
+// WritePart writes src, column-major, rows×cols with leading dimension ld ≥ rows, at row i0 and column j0.
+func (w *Writer) WritePart(i0, j0, rows, cols int64, src []float64, ld int) error {
+	return w.write(i0, j0, rows, cols, src, ld)
+}
+
+// write is WritePart. Numbers that follow one another in the file are collected in the buffer.
 func (w *Writer) write(i0, j0, rows, cols int64, src []float64, ld int) error {
 	if i0 < 0 || rows < 0 || rows > w.Rows-i0 || j0 < 0 || cols < 0 || cols > w.Cols-j0 {
 		return fmt.Errorf("write %s: rows [%d, %d) and columns [%d, %d) are not a part of a %d×%d matrix",

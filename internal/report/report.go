@@ -25,7 +25,10 @@ type Info struct {
 	Variant          string             `json:"variant"`
 	Block            int                `json:"block"`
 	FineBlockColumns int                `json:"fine_block_columns"`
-	V                Choice             `json:"v"`
+	Precondition     any                `json:"precondition"`
+	V                any                `json:"v"`
+	VResidual        float64            `json:"v_residual"` // of V by --v solve, as the check measures it
+	Rank             any                `json:"rank"`
 	Signature        *Signature         `json:"signature"` // null for the SVD
 	Ranks            int                `json:"ranks"`
 	Devices          any                `json:"devices"`
@@ -33,12 +36,6 @@ type Info struct {
 	Versions         map[string]string  `json:"versions"`
 	Phases           map[string]float64 `json:"phases"`
 	PeakBytes        []int64            `json:"peak_bytes"`
-}
-
-// Choice is what was used, and why.
-type Choice struct {
-	Used string `json:"used"`
-	Why  string `json:"why"`
 }
 
 // What the files of a decomposition mean: of the SVD, and of the hyperbolic SVD with a Signature.

@@ -1,0 +1,305 @@
+package dist
+
+import (
+	"fmt"
+	"sort"
+
+	"jmpi/internal/dense"
+	"jmpi/kernels"
+)
+
+// panelWidth is the largest number of columns that are factored at a time.
+const panelWidth = 32
+
+// orthogonal is the m×m matrix Q = Q₁·Q₂·…, each factor the product of a panel's Householder reflectors, which act on the rows from some row on.
+// The panels are dealt out to the ranks.
+type orthogonal struct {
+	comm   Comm
+	m      int
+	panels []reflectors
+}
+
+// reflectors are those of one panel: Count of them, acting on the rows from Row on, in the memory of Owner.
+type reflectors struct {
+	row, count, owner int
+	own               *dense.Reflectors
+}
+
+// factor computes the QR factorization of a sheet, A·P = Q·R, by Householder reflectors, and overwrites it by R: column j becomes column
+// place[j] of R. The columns are taken in the given order or, if it is nil, by decreasing norm of what remains of them, up to
+// dense.Threshold (column pivoting). It is collective.
+func (s *sheet) factor(order []int) (q *orthogonal, place []int, err error) {
+	f := &factorization{sheet: s, order: order, q: &orthogonal{comm: s.comm, m: s.m}, place: make([]int, s.n), slots: map[int][]int{}, live: map[int]int{}}
+	for j := range f.place {
+		f.place[j] = -1
+	}
+	for b := range s.own {
+		j0, j1 := s.span(b)
+		f.live[b] = j1 - j0
+		for j := j0; j < j1; j++ {
+			f.slots[b] = append(f.slots[b], j)
+		}
+	}
+	for f.done < min(s.m, s.n) {
+		more, err := f.panel()
+		if err != nil {
+			return nil, nil, fmt.Errorf("dist: QR factorization: %w", err)
+		}
+		if !more {
+			break
+		}
+	}
+	f.finish()
+	return f.q, f.place, nil
+}
+
+// natural returns the columns of s in their order.
+func (s *sheet) natural() []int {
+	order := make([]int, s.n)
+	for j := range order {
+		order[j] = j
+	}
+	return order
+}
+
+// factorization is the state of sheet.factor. Inside its block a column moves: those that are not done come first.
+type factorization struct {
+	*sheet
+	order []int // in which the columns are taken, nil: pivoting
+	q     *orthogonal
+	done  int           // columns, and rows, of R that are done
+	place []int         // of each column in R, −1 while it is not done
+	slots map[int][]int // the column in each slot of this rank's blocks
+	live  map[int]int   // the columns of each block that are not done
+}
+
+// panel does the next panel. It returns false if what remains is zero.
+func (f *factorization) panel() (bool, error) {
+	chosen, bound, err := f.choose()
+	if err != nil || len(chosen) == 0 {
+		return false, err
+	}
+	a, err := f.assemble(chosen)
+	if err != nil {
+		return false, err
+	}
+	lead := f.owner(chosen[0])
+	var message []float64
+	if f.comm.Rank() == lead {
+		message = pack(dense.Factor(f.m-f.done, len(chosen), a, f.order == nil, bound))
+	}
+	if message, err = fromRank(f.comm, lead, message); err != nil {
+		return false, err
+	}
+	p := unpack(f.m-f.done, message)
+	if p.Count == 0 {
+		return false, nil
+	}
+	for i, c := range p.Pivots {
+		f.settle(chosen[c], p.R[i*p.Count:i*p.Count+i+1])
+	}
+	err = f.each(func(b int, x []float64) error {
+		p.Apply(true, f.live[b], x[f.done:], f.m)
+		return nil
+	})
+	f.q.keep(f.done, p.Reflectors)
+	f.done += p.Count
+	return true, err
+}
+
+// choose returns the columns of the next panel, and the norm of the longest one that is not in it.
+func (f *factorization) choose() (columns []int, bound float64, err error) {
+	if f.order != nil {
+		return f.order[f.done:min(f.n, f.done+panelWidth)], 0, nil
+	}
+	norms := map[int]float64{} // of what is left of the columns of this rank that are not done
+	for b, slots := range f.slots {
+		for slot, j := range slots[:f.live[b]] {
+			norms[j] = kernels.Norm2(f.own[b][slot*f.m+f.done : (slot+1)*f.m])
+		}
+	}
+	all, err := f.gatherColumns(func(j int) float64 { return norms[j] })
+	if err != nil {
+		return nil, 0, err
+	}
+	for j := range all {
+		if f.place[j] < 0 && all[j] > 0 {
+			columns = append(columns, j)
+		}
+	}
+	sort.SliceStable(columns, func(a, b int) bool { return all[columns[a]] > all[columns[b]] })
+	if len(columns) > panelWidth {
+		bound = all[columns[panelWidth]]
+		columns = columns[:panelWidth]
+	}
+	return columns, bound, nil
+}
+
+// assemble gives every rank, or the only owner, what remains of the chosen columns, side by side.
+func (f *factorization) assemble(chosen []int) ([]float64, error) {
+	rank, alone := f.comm.Rank(), true
+	var mine []float64
+	for _, j := range chosen {
+		alone = alone && f.owner(j) == f.owner(chosen[0])
+		if f.owner(j) == rank {
+			b := j / blockWidth
+			slot := f.slot(b, j)
+			mine = append(mine, f.own[b][slot*f.m+f.done:(slot+1)*f.m]...)
+		}
+	}
+	if alone {
+		return mine, nil
+	}
+	all, err := gather(f.comm, mine)
+	if err != nil {
+		return nil, err
+	}
+	rows := f.m - f.done
+	a := make([]float64, 0, rows*len(chosen))
+	for _, j := range chosen {
+		from := f.owner(j)
+		a = append(a, all[from][:rows]...)
+		all[from] = all[from][rows:]
+	}
+	return a, nil
+}
+
+func (f *factorization) slot(b, j int) int {
+	for slot, have := range f.slots[b] {
+		if have == j {
+			return slot
+		}
+	}
+	return -1
+}
+
+// settle makes column j the next of R: r is what it has in the rows of the panel.
+func (f *factorization) settle(j int, r []float64) {
+	f.place[j] = f.done + len(r) - 1
+	if f.owner(j) != f.comm.Rank() {
+		return
+	}
+	b := j / blockWidth
+	x, slots := f.own[b], f.slots[b]
+	slot, last := f.slot(b, j), f.live[b]-1
+	if slot != last {
+		u, v := x[slot*f.m:(slot+1)*f.m], x[last*f.m:(last+1)*f.m]
+		for i := range u {
+			u[i], v[i] = v[i], u[i]
+		}
+		slots[slot], slots[last] = slots[last], slots[slot]
+	}
+	c := x[last*f.m+f.done : (last+1)*f.m]
+	copy(c, r)
+	clear(c[len(r):])
+	f.live[b] = last
+}
+
+// finish puts the columns back into their slots; those that are zero below the rows that are done become the last of R.
+func (f *factorization) finish() {
+	next := f.done
+	for j := range f.place {
+		if f.place[j] < 0 {
+			f.place[j] = next
+			next++
+		}
+	}
+	for b, slots := range f.slots {
+		j0, _ := f.span(b)
+		x := make([]float64, len(f.own[b]))
+		for slot, j := range slots {
+			copy(x[(j-j0)*f.m:(j-j0+1)*f.m], f.own[b][slot*f.m:(slot+1)*f.m])
+		}
+		f.own[b] = x
+	}
+}
+
+// pack writes a panel's factorization as one sequence of numbers; unpack reads it again, the reflectors having m rows.
+func pack(p dense.Panel) []float64 {
+	message := []float64{float64(p.Count)}
+	for _, c := range p.Pivots {
+		message = append(message, float64(c))
+	}
+	message = append(message, p.R...)
+	message = append(message, p.T...)
+	return append(message, p.Y...)
+}
+
+func unpack(m int, message []float64) (p dense.Panel) {
+	next := func(n int) (x []float64) {
+		x, message = message[:n:n], message[n:]
+		return x
+	}
+	r := int(next(1)[0])
+	for _, c := range next(r) {
+		p.Pivots = append(p.Pivots, int(c))
+	}
+	p.R, p.T, p.Y = next(r*r), next(r*r), next(r*m)
+	p.M, p.Count = m, r
+	return p
+}
+
+// keep adds the reflectors of a panel, which one rank keeps.
+func (q *orthogonal) keep(row int, r dense.Reflectors) {
+	p := reflectors{row: row, count: r.Count, owner: len(q.panels) % q.comm.Size()}
+	if p.owner == q.comm.Rank() {
+		p.own = &r
+	}
+	q.panels = append(q.panels, p)
+}
+
+// broadcast gives every rank the reflectors of panel i.
+func (q *orthogonal) broadcast(i int) (*dense.Reflectors, error) {
+	p := q.panels[i]
+	if q.comm.Size() == 1 {
+		return p.own, nil
+	}
+	var message []float64
+	if p.own != nil {
+		message = append(append(message, p.own.T...), p.own.Y...)
+	}
+	message, err := fromRank(q.comm, p.owner, message)
+	if err != nil {
+		return nil, fmt.Errorf("dist: reflectors: %w", err)
+	}
+	return &dense.Reflectors{M: q.m - p.row, Count: p.count, T: message[:p.count*p.count], Y: message[p.count*p.count:]}, nil
+}
+
+// apply does c ← Q·c. It is collective.
+func (q *orthogonal) apply(c *sheet) error {
+	return q.applyFrom(c, func(int) int { return 0 })
+}
+
+// form returns the first n columns of Q. It is collective.
+func (q *orthogonal) form(threads, n int) (*sheet, error) {
+	c := newSheet(q.comm, threads, q.m, n)
+	c.columns(func(j int, x []float64) error {
+		x[j] = 1
+		return nil
+	})
+	// Reflectors that act from row k on leave unit vectors before k as they are.
+	return c, q.applyFrom(c, func(row int) int { return row })
+}
+
+// applyFrom does c ← Q·c, the reflectors that act from row k on being applied to the columns j ≥ first(k) alone.
+func (q *orthogonal) applyFrom(c *sheet, first func(row int) int) error {
+	for i := len(q.panels) - 1; i >= 0; i-- {
+		r, err := q.broadcast(i)
+		if err != nil {
+			return err
+		}
+		row := q.panels[i].row
+		from := first(row)
+		err = c.each(func(b int, x []float64) error {
+			j0, j1 := c.span(b)
+			if skip := max(0, from-j0); skip < j1-j0 {
+				r.Apply(false, j1-j0-skip, x[skip*c.m+row:], c.m)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

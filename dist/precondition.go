@@ -1,0 +1,206 @@
+package dist
+
+import (
+	"fmt"
+	"math"
+	"sort"
+
+	"jmpi/kernels"
+)
+
+// preconditioner is what was done to the matrix A before the Jacobi method works on X in its place, [docs/numerics.md §4]:
+//
+//	none     X = A
+//	qr       A·P = Q·R, columns sorted by norm, X = Rᵀ
+//	qrcp     the same with rows sorted by decreasing max-norm before, and column pivoting
+//	qrcp-lq  further R = X·Q₂ᵀ, X lower triangular
+type preconditioner struct {
+	used       string
+	graded     bool        // chosen because rows or columns differ much in size
+	sorted     []int       // row i of the sorted matrix is row sorted[i] of A; nil: not sorted
+	q          *orthogonal // Q
+	place      []int       // column j of A is column place[j] of R
+	transposed bool        // X = Rᵀ: its left vectors belong to the right side of A
+	second     *orthogonal // Q₂
+}
+
+// gradedRatio is the ratio of the largest to the smallest of the rows' max-norms, or of the columns' norms, from which a matrix counts as graded.
+const gradedRatio = 128
+
+// precondition replaces the matrix by what the Jacobi method works on.
+func (d *Decomposition) precondition() error {
+	g, err := d.a.grading()
+	if err != nil {
+		return err
+	}
+	d.choosePreconditioner(g)
+	p := &d.pre
+	switch p.used {
+	case "none":
+		return nil
+	case "qr":
+		p.q, p.place, err = d.a.factor(decreasing(g.columns))
+	default:
+		p.sorted = decreasing(g.rows)
+		d.a = d.a.rows(p.sorted)
+		p.q, p.place, err = d.a.factor(nil)
+		if err == nil {
+			err = d.findRank(g)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	n := d.a.n
+	if d.a, err = d.a.transpose(p.place, n); err != nil || p.used != "qrcp-lq" {
+		p.transposed = true
+		return err
+	}
+	if p.second, _, err = d.a.factor(d.a.natural()); err != nil {
+		return err
+	}
+	d.a, err = d.a.transpose(nil, n)
+	return err
+}
+
+// choosePreconditioner decides what to do, from the sizes of rows and columns.
+func (d *Decomposition) choosePreconditioner(g grading) {
+	rows, columns := ratio(g.rows), ratio(g.columns)
+	c := Choice{d.task.Precondition, "as asked for"}
+	if c.Used == "" {
+		c.Used = "none"
+	}
+	graded := rows >= gradedRatio || columns >= gradedRatio
+	if c.Used == "auto" {
+		switch {
+		case graded:
+			c = Choice{"qrcp-lq", fmt.Sprintf("graded: the max-norms of the rows differ by a factor of %.2g, the norms of the columns by %.2g", rows, columns)}
+		case d.slabs != nil:
+			c = Choice{"qr", "the triangular factor of a tall matrix, transposed"}
+		default:
+			c = Choice{"none", "rows and columns are of about the same size"}
+		}
+	}
+	d.Precondition = c
+	d.pre = preconditioner{used: c.Used, graded: graded}
+}
+
+// grading has the sizes of the rows and columns of a matrix.
+type grading struct {
+	rows    []float64 // max-norms
+	columns []float64 // 2-norms
+}
+
+// grading measures the rows and columns. It is collective.
+func (s *sheet) grading() (g grading, err error) {
+	g.rows = make([]float64, s.m)
+	norms := make([]float64, s.n)
+	err = s.columns(func(j int, x []float64) error {
+		norms[j] = kernels.Norm2(x)
+		return nil
+	})
+	if err != nil {
+		return g, err
+	}
+	for _, x := range s.own {
+		for i, e := range x {
+			g.rows[i%s.m] = max(g.rows[i%s.m], math.Abs(e))
+		}
+	}
+	all, err := gather(s.comm, g.rows)
+	if err != nil {
+		return g, err
+	}
+	most := make([]float64, s.m)
+	for _, part := range all {
+		for i, x := range part {
+			most[i] = max(most[i], x)
+		}
+	}
+	g.rows = most
+	g.columns, err = s.gatherColumns(func(j int) float64 { return norms[j] })
+	return g, err
+}
+
+// ratio returns the ratio of the largest to the smallest number that is not zero, 1 if there is none.
+func ratio(x []float64) float64 {
+	largest, smallest := 0.0, math.Inf(1)
+	for _, e := range x {
+		if e > 0 {
+			largest, smallest = max(largest, e), min(smallest, e)
+		}
+	}
+	if largest == 0 {
+		return 1
+	}
+	return largest / smallest
+}
+
+// decreasing returns the indices of x by decreasing x.
+func decreasing(x []float64) []int {
+	order := make([]int, len(x))
+	for i := range order {
+		order[i] = i
+	}
+	sort.SliceStable(order, func(a, b int) bool { return x[order[a]] > x[order[b]] })
+	return order
+}
+
+// findRank counts the diagonal elements of R that are more than rounding errors. Element k is as exact as ε times the size of what it was computed
+// from: of row k of the matrix whose columns are scaled to norm 1, and of its own column. So a grading of rows or columns, however steep, does not count
+// as a lack of rank.
+func (d *Decomposition) findRank(g grading) error {
+	diagonal, err := d.a.gatherColumns(func(j int) float64 {
+		if k := d.pre.place[j]; k < d.a.m {
+			return math.Abs(d.a.column(j)[k])
+		}
+		return 0
+	})
+	if err != nil {
+		return err
+	}
+	d.Rank = Rank{Tol: float64(d.a.n) * 0x1p-52, Of: "the diagonal of R against the rows and columns scaled to the same size"}
+	for j, k := range d.pre.place {
+		if k >= len(g.rows) {
+			continue
+		}
+		if size := g.rows[d.pre.sorted[k]] * (g.columns[j] / g.largest()); diagonal[j] > d.Rank.Tol*size {
+			d.Rank.Value++
+		}
+	}
+	return nil
+}
+
+// largest returns the largest norm of a column.
+func (g grading) largest() (x float64) {
+	for _, c := range g.columns {
+		x = max(x, c)
+	}
+	return x
+}
+
+// back turns the vectors of X, of which v or u may be nil where it is not needed, into those of A, which has m rows.
+func (p *preconditioner) back(m int, u, v *sheet, left, right bool) (*sheet, *sheet, error) {
+	if p.used == "none" {
+		return u, v, nil
+	}
+	if p.transposed {
+		u, v = v, u
+	}
+	if p.second != nil && right {
+		if err := p.second.apply(v); err != nil {
+			return nil, nil, err
+		}
+	}
+	if right {
+		v = v.rows(p.place)
+	}
+	if left {
+		u = u.taller(p.q.m)
+		if err := p.q.apply(u); err != nil {
+			return nil, nil, err
+		}
+		u = u.rows(inverse(p.sorted))
+	}
+	return u, v, nil
+}

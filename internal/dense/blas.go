@@ -1,0 +1,94 @@
+package dense
+
+// void openblas_set_num_threads(int);
+// void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork, int *info);
+// void dormqr_(const char *side, const char *trans, const int *m, const int *n, const int *k, const double *a, const int *lda,
+//		const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info);
+import "C"
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/netlib/blas/netlib"
+)
+
+// openblas is OpenBLAS behind gonum's interface, which is row-major: a column-major m×n matrix with leading
+// dimension ld is a row-major n×m matrix with stride ld, so all products appear transposed. It runs on the calling thread.
+var openblas netlib.Implementation
+
+func init() { C.openblas_set_num_threads(1) }
+
+// Product does c ← α·op(a)·op(b) + β·c for column-major matrices: c is m×n, the inner dimension k.
+func Product(transA, transB bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+	if m == 0 || n == 0 {
+		return
+	}
+	if k == 0 {
+		a, b = []float64{0}, []float64{0} // BLAS looks at their lengths
+	}
+	openblas.Dgemm(transpose(transB), transpose(transA), n, m, k, alpha, b, max(1, ldb), a, max(1, lda), beta, c, max(1, ldc))
+}
+
+func transpose(t bool) blas.Transpose {
+	if t {
+		return blas.Trans
+	}
+	return blas.NoTrans
+}
+
+// norm returns ‖x‖₂; BLAS scales where squares could over- or underflow.
+func norm(x []float64) float64 {
+	if len(x) == 0 {
+		return 0
+	}
+	return openblas.Dnrm2(len(x), x, 1)
+}
+
+// lapackWork is the workspace a column that LAPACK may use.
+const lapackWork = 64
+
+// checkSizes refuses what LAPACK's 32-bit integers cannot count.
+func checkSizes(sizes ...int) error {
+	for _, n := range sizes {
+		if n < 0 || n > math.MaxInt32 {
+			return fmt.Errorf("dense: a size of %d is beyond the integers of LAPACK", n)
+		}
+	}
+	return nil
+}
+
+func pointer(x []float64) *C.double { return (*C.double)(unsafe.SliceData(x)) }
+
+// QR overwrites the m×n matrix a, leading dimension lda, by its Householder QR factorization, as LAPACK's dgeqrf leaves it: R on and above
+// the diagonal, the reflectors below. It returns their factors τ.
+func QR(m, n int, a []float64, lda int) (tau []float64, err error) {
+	k := min(m, n)
+	if err := checkSizes(m, n, lda, lapackWork*n); err != nil || k == 0 {
+		return nil, err
+	}
+	tau, work := make([]float64, k), make([]float64, lapackWork*n)
+	rows, columns, ld, lwork, info := C.int(m), C.int(n), C.int(lda), C.int(len(work)), C.int(0)
+	C.dgeqrf_(&rows, &columns, pointer(a), &ld, pointer(tau), pointer(work), &lwork, &info)
+	if info != 0 {
+		return nil, fmt.Errorf("dense: dgeqrf of a %d×%d matrix: info = %d", m, n, int(info))
+	}
+	return tau, nil
+}
+
+// ApplyQ does c ← Q·c for the m×m matrix Q of the first len(tau) reflectors in a (m rows), and the m×n matrix c.
+func ApplyQ(m, n int, a []float64, lda int, tau []float64, c []float64, ldc int) error {
+	if err := checkSizes(m, n, lda, ldc, lapackWork*n); err != nil || m == 0 || n == 0 || len(tau) == 0 {
+		return err
+	}
+	work := make([]float64, lapackWork*n)
+	side, no := C.char('L'), C.char('N')
+	rows, columns, k, ld, ldcc, lwork, info := C.int(m), C.int(n), C.int(len(tau)), C.int(lda), C.int(ldc), C.int(len(work)), C.int(0)
+	C.dormqr_(&side, &no, &rows, &columns, &k, pointer(a), &ld, pointer(tau), pointer(c), &ldcc, pointer(work), &lwork, &info)
+	if info != 0 {
+		return fmt.Errorf("dense: dormqr with %d reflectors of length %d: info = %d", len(tau), m, int(info))
+	}
+	return nil
+}

@@ -1,0 +1,23 @@
+// Package dense has the Householder QR factorizations of one process, on OpenBLAS: what the solver does to a matrix before and
+// after the Jacobi method, piece by piece.
+//
+// # Reflectors
+//
+// A Householder reflector H = I − τ·v·vᵀ, v₁ = 1, maps a column x to (β, 0, …, 0)ᵀ, β = −sgn(x₁)·‖x‖. That sign makes
+// v = x − β·e₁ a sum without cancellation, row by row: if the rows of a matrix are sorted by decreasing size and its columns pivoted, row i
+// keeps a backward error of the order of ε times its own largest element, not the matrix's ([CH98]). It is what high relative
+// accuracy of row-graded matrices rests on.
+//
+// r reflectors of one panel are applied together, in the compact form H₁·H₂·…·H_r = I − Y·T·Yᵀ with Y m×r unit lower trapezoidal
+// and T r×r upper triangular ([SVL89]), so that nearly all of the work is matrix products.
+//
+// # Pivoting by panels
+//
+// QR with column pivoting takes in each step the column of largest norm below the rows that are done. A panel is the set of the largest
+// columns at its start, so most of the next pivots are among them. They are factored by themselves with exact pivoting, for as long as
+// the next pivot is at least half as long as the longest column that was left out; what does not pass waits for the
+// next panel. Thus every diagonal element of R is at least half as large as any column norm below it (threshold pivoting), and the update
+// of the rest is a matrix product.
+//
+// All matrices are column-major with a leading dimension.
+package dense

@@ -1,0 +1,139 @@
+package dense
+
+import (
+	"math"
+
+	"gonum.org/v1/gonum/blas"
+)
+
+// Threshold is how much smaller than the longest column that was left out of a panel a pivot of it may be.
+const Threshold = 0.5
+
+// Reflectors is the product I − Y·T·Yᵀ of Count Householder reflectors of length M.
+type Reflectors struct {
+	M, Count int
+	Y        []float64 // M×Count, unit lower trapezoidal, leading dimension M
+	T        []float64 // Count×Count, upper triangular
+}
+
+// Panel is the QR factorization of some columns of a panel.
+type Panel struct {
+	Reflectors
+	Pivots []int     // Pivots[j]: the column of the panel that was taken j-th
+	R      []float64 // Count×Count, upper triangular, of the columns Pivots
+}
+
+// Factor factors the m×n panel a, leading dimension m, which it overwrites. With pivot it takes the longest column first, in every step,
+// and ends with the first that is shorter than Threshold·bound, but takes one at least unless all are zero; without, it takes all
+// columns in their order, min(m,n) of them.
+func Factor(m, n int, a []float64, pivot bool, bound float64) Panel {
+	f := factoring{m: m, n: n, a: a, columns: make([]int, n), work: make([]float64, n)}
+	for j := range f.columns {
+		f.columns[j] = j
+	}
+	for j := range min(m, n) {
+		if pivot && !f.pivot(j, bound) {
+			break
+		}
+		f.step(j)
+	}
+	return f.panel()
+}
+
+// factoring is a panel on its way.
+type factoring struct {
+	m, n    int
+	a       []float64
+	columns []int // of the panel, in their present order
+	tau     []float64
+	work    []float64
+}
+
+func (f *factoring) column(j int) []float64 { return f.a[j*f.m : (j+1)*f.m] }
+
+// pivot brings the longest of the columns from j on to place j. It tells whether it may be taken.
+func (f *factoring) pivot(j int, bound float64) bool {
+	best, longest := j, -1.0
+	for c := j; c < f.n; c++ {
+		if x := norm(f.column(c)[j:]); x > longest {
+			best, longest = c, x
+		}
+	}
+	if longest == 0 || j > 0 && longest < Threshold*bound {
+		return false
+	}
+	if best != j {
+		openblas.Dswap(f.m, f.column(best), 1, f.column(j), 1)
+		f.columns[best], f.columns[j] = f.columns[j], f.columns[best]
+	}
+	return true
+}
+
+// step makes column j's reflector and applies it to the columns behind it.
+func (f *factoring) step(j int) {
+	x := f.column(j)[j:]
+	beta, tau := reflector(x)
+	f.tau = append(f.tau, tau)
+	if rest := f.n - j - 1; rest > 0 && tau != 0 {
+		x[0] = 1
+		c := f.a[(j+1)*f.m+j:]
+		w := f.work[:rest]
+		openblas.Dgemv(blas.NoTrans, rest, len(x), 1, c, f.m, x, 1, 0, w, 1)
+		openblas.Dger(rest, len(x), -tau, w, 1, x, 1, c, f.m)
+	}
+	x[0] = beta
+}
+
+// reflector overwrites x by the vector v of its Householder reflector (v₁ = 1 is not stored), and returns β and τ; τ = 0 stands for the identity.
+func reflector(x []float64) (beta, tau float64) {
+	alpha, rest := x[0], norm(x[1:])
+	if rest == 0 {
+		return alpha, 0
+	}
+	beta = -math.Copysign(math.Hypot(alpha, rest), alpha)
+	for i := range x[1:] {
+		x[1+i] /= alpha - beta
+	}
+	return beta, (beta - alpha) / beta
+}
+
+// panel splits what the steps have left into Y, T and R.
+func (f *factoring) panel() Panel {
+	m, r := f.m, len(f.tau)
+	p := Panel{Pivots: f.columns[:r], R: make([]float64, r*r)}
+	p.M, p.Count = m, r
+	p.Y, p.T = f.a[:m*r], make([]float64, r*r)
+	for j := range r {
+		y := p.Y[j*m : (j+1)*m]
+		copy(p.R[j*r:j*r+j+1], y[:j+1])
+		clear(y[:j])
+		y[j] = 1
+	}
+	// T's column j is −τ·T·(Yᵀ·y) above the diagonal, and τ on it.
+	g := make([]float64, r*r)
+	Product(true, false, r, r, m, 1, p.Y, m, p.Y, m, 0, g, r)
+	for j, tau := range f.tau {
+		t := p.T[j*r : j*r+j+1]
+		for i := range j {
+			sum := 0.0
+			for l := i; l < j; l++ {
+				sum += p.T[i+l*r] * g[l+j*r]
+			}
+			t[i] = -tau * sum
+		}
+		t[j] = tau
+	}
+	return p
+}
+
+// Apply does c ← Q·c, or Qᵀ·c, for Q = I − Y·T·Yᵀ and the M×n matrix c with leading dimension ld.
+func (q *Reflectors) Apply(transposed bool, n int, c []float64, ld int) {
+	if n == 0 || q.Count == 0 {
+		return
+	}
+	r := q.Count
+	w, tw := make([]float64, r*n), make([]float64, r*n)
+	Product(true, false, r, n, q.M, 1, q.Y, q.M, c, ld, 0, w, r)
+	Product(transposed, false, r, n, r, 1, q.T, r, w, r, 0, tw, r)
+	Product(false, false, q.M, n, r, -1, q.Y, q.M, tw, r, 1, c, ld)
+}
