@@ -14,7 +14,11 @@ func (c Config) node(devices int, limits kernels.Limits) node.Config {
 		width = limits.Width
 	}
 	nc := node.Config{
-		M: c.M, Layout: node.NewLayout(c.N, devices, width), Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1, Exchanges: devices > 1,
+		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.Positive, Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
+		Exchanges: devices > 1,
+	}
+	if c.Positive == 0 {
+		nc.Positive = c.N
 	}
 	if c.Full {
 		nc.Sweeps = node.FullSweeps

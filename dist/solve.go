@@ -20,6 +20,7 @@ var ErrInterrupted = errors.New("stopped")
 // Config says what to solve and how. It must be the same on every rank, except Load's data and the callbacks.
 type Config struct {
 	M, N        int    // shape of the matrix, M ≥ N (the transpose of the user's where that is wide)
+	Positive    int    // hyperbolic SVD: the leading columns with sign +1, 0 < Positive ≤ N, the others have −1; 0 stands for N, the SVD
 	Vectors     bool   // accumulate V
 	Strategy    string // pivot strategy of all levels
 	Nested      bool   // the nested scheme of [Nov15, §5]; otherwise flat (docs/design.md §1)

@@ -15,6 +15,7 @@ const Slots = 3
 type Config struct {
 	M         int    // rows of G
 	Layout    Layout // of the columns
+	Positive  int    // hyperbolic SVD: so many leading columns of the matrix have sign +1, the others −1; Layout.N for the SVD
 	Vectors   bool   // V is carried
 	Strategy  string // of the inner orderings
 	Widths    []int  // preferred widths of the block-columns of the inner levels, outermost first
@@ -100,6 +101,7 @@ func (d *Device) Run(pairs []strategy.Pair) error {
 	l := d.c.Layout
 	g := make([]kernels.Pivot, 0, len(pairs))
 	var v []kernels.Pivot
+	var positive []int
 	if d.c.Vectors {
 		v = make([]kernels.Pivot, 0, len(pairs))
 	}
@@ -116,6 +118,7 @@ func (d *Device) Run(pairs []strategy.Pair) error {
 			return err
 		}
 		g = append(g, kernels.Pivot{P: gp, Q: gq})
+		positive = append(positive, l.ones(p, d.c.Positive))
 		if d.c.Vectors {
 			v = append(v, kernels.Pivot{P: vp, Q: vq})
 		}
@@ -123,7 +126,7 @@ func (d *Device) Run(pairs []strategy.Pair) error {
 			d.c.Trace(0, 0, p.P, p.Q)
 		}
 	}
-	b, err := d.rec.batch(0, g, v)
+	b, err := d.rec.batch(0, g, v, positive)
 	if err != nil {
 		return err
 	}
@@ -140,6 +143,7 @@ func (d *Device) Run(pairs []strategy.Pair) error {
 		d.Tally.Rotations += t.Rotations
 		d.Tally.Proper += t.Proper
 		d.Tally.Broken += t.Broken
+		d.Tally.Degenerate += t.Degenerate
 	}
 	return nil
 }

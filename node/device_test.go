@@ -38,7 +38,7 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 		devices := rapid.IntRange(1, 6).Draw(t, "devices")
 		n := rapid.IntRange(1, 700).Draw(t, "n")
 		c := Config{
-			M: n + rapid.IntRange(0, 100).Draw(t, "m-n"), Layout: NewLayout(n, devices, rapid.IntRange(1, 90).Draw(t, "width")),
+			M: n + rapid.IntRange(0, 100).Draw(t, "m-n"), Layout: NewLayout(n, devices, rapid.IntRange(1, 90).Draw(t, "width")), Positive: n,
 			Vectors: rapid.Bool().Draw(t, "vectors"), Strategy: "rev-rowcyc", Sweeps: 1, Exchanges: devices > 1,
 		}
 		for width := c.Layout.Width(); width > 1 && rapid.Bool().Draw(t, "inner"); {
@@ -85,7 +85,7 @@ func TestPhasesAreTimedWhereAsked(t *testing.T) {
 	for _, profile := range []bool{false, true} {
 		l := NewLayout(64, 1, 8)
 		be := &idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 1}}
-		d, err := NewDevice(be, Config{M: 64, Layout: l, Strategy: "rev-rowcyc", Sweeps: 1, Profile: profile})
+		d, err := NewDevice(be, Config{M: 64, Layout: l, Positive: l.N, Strategy: "rev-rowcyc", Sweeps: 1, Profile: profile})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,7 +116,7 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			l := NewLayout(c.n, 1, c.width)
 			be := &idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 16}}
-			d, err := NewDevice(be, Config{M: c.n, Layout: l, Vectors: true, Strategy: "rev-rowcyc", Widths: c.widths, Sweeps: 1})
+			d, err := NewDevice(be, Config{M: c.n, Layout: l, Positive: l.N, Vectors: true, Strategy: "rev-rowcyc", Widths: c.widths, Sweeps: 1})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,6 +1,10 @@
 package node
 
-import "math"
+import (
+	"math"
+
+	"jmpi/strategy"
+)
 
 // Layout is the partition of n columns into narrow block-columns, and of these into macro block-columns.
 // The widths of the narrow ones differ by at most one; with fewer columns than block-columns some are empty.
@@ -38,6 +42,14 @@ func (l Layout) Start(j int) int { return int(int64(j) * int64(l.N) / int64(l.Co
 
 // Width returns the width of the widest narrow block-column.
 func (l Layout) Width() int { return (l.N + l.Columns - 1) / l.Columns }
+
+// ones returns how many columns of a pair of narrow block-columns have sign +1, if the leading `positive` columns of all have it.
+func (l Layout) ones(p strategy.Pair, positive int) (n int) {
+	for _, j := range []int{p.P, p.Q} {
+		n += max(0, min(positive, l.Start(j+1))-l.Start(j))
+	}
+	return n
+}
 
 // Macro returns the matrix columns j0 ≤ j < j1 of macro block-column i.
 func (l Layout) Macro(i int) (j0, j1 int) {

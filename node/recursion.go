@@ -22,8 +22,8 @@ type recursion struct {
 	phases    *Phases
 }
 
-// batch gives pivot problems of a level, each of order 2 at least, their workspace.
-func (r *recursion) batch(lev int, g, v []kernels.Pivot) (*kernels.Batch, error) {
+// batch gives pivot problems of a level, each of order 2 at least, their workspace. positive has the number of columns with sign +1 of each.
+func (r *recursion) batch(lev int, g, v []kernels.Pivot, positive []int) (*kernels.Batch, error) {
 	l := &r.levels[lev]
 	if len(g) > l.problems {
 		return nil, fmt.Errorf("node: level %d: %d problems exceed the workspace of %d", lev, len(g), l.problems)
@@ -35,6 +35,9 @@ func (r *recursion) batch(lev int, g, v []kernels.Pivot) (*kernels.Batch, error)
 			return nil, fmt.Errorf("node: level %d: problem %d of order %d exceeds the workspace of order %d", lev, i, k, l.order)
 		}
 		b.R[i], b.T[i] = l.factor(i, k)
+		if positive[i] < k {
+			b.Positive = positive // otherwise nil, all
+		}
 	}
 	return b, nil
 }
@@ -130,6 +133,7 @@ func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, pr
 			t := &parents.Tally[i]
 			t.Rotations += b.Tally[j].Rotations
 			t.Proper += b.Tally[j].Proper
+			t.Degenerate += b.Tally[j].Degenerate
 			t.Changed |= b.Tally[j].Changed
 			proper[i] += b.Tally[j].Proper
 		}
@@ -142,7 +146,7 @@ func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, pr
 func (r *recursion) inner(lev int, parents *kernels.Batch, active []int, columns int, pairs []strategy.Pair) (*kernels.Batch, []int, error) {
 	most := len(active) * len(pairs)
 	g, v := make([]kernels.Pivot, 0, most), make([]kernels.Pivot, 0, most)
-	parent := make([]int, 0, most)
+	parent, positive := make([]int, 0, most), make([]int, 0, most)
 	for _, i := range active {
 		l := Layout{N: parents.R[i].N, Columns: columns}
 		for _, pair := range pairs {
@@ -154,11 +158,12 @@ func (r *recursion) inner(lev int, parents *kernels.Batch, active []int, columns
 			g = append(g, kernels.Pivot{P: parents.R[i].Columns(p0, p1), Q: parents.R[i].Columns(q0, q1)})
 			v = append(v, kernels.Pivot{P: parents.T[i].Columns(p0, p1), Q: parents.T[i].Columns(q0, q1)})
 			parent = append(parent, i)
+			positive = append(positive, l.ones(pair, parents.Ones(i, l.N)))
 			if r.trace != nil {
 				r.trace(lev, i, pair.P, pair.Q)
 			}
 		}
 	}
-	b, err := r.batch(lev, g, v)
+	b, err := r.batch(lev, g, v, positive)
 	return b, parent, err
 }
