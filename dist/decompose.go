@@ -43,7 +43,7 @@ type Decomposition struct {
 	Precondition, V Choice
 	Residual        float64 // ‖A − U·diag(σ)·Vᵀ‖_F/(‖A‖_F·N·ε) by the triangular factor that V comes from; 0 if V was accumulated
 	Rank            Rank
-	Seconds         float64            // from the matrix in memory to its decomposition
+	Seconds         float64            // from the matrix in memory, of the hosts and then of the devices, to its decomposition
 	Host            map[string]float64 // seconds of what was done before and after the Jacobi method, by name
 
 	comm     Comm
@@ -70,14 +70,13 @@ func Decompose(ctx context.Context, comm Comm, devices []kernels.Backend, t Task
 	if err != nil {
 		return d, err
 	}
-	start := time.Now()
 	for _, step := range []struct {
 		name string
 		do   func() error
 	}{
 		{"precondition", d.precondition},
 		{"", func() error { return d.iterate(ctx) }},
-		{"vectors", d.vectors},
+		{"vectors", func() error { return d.vectors(ctx) }},
 	} {
 		begin := time.Now()
 		if err := step.do(); err != nil {
@@ -87,7 +86,7 @@ func Decompose(ctx context.Context, comm Comm, devices []kernels.Backend, t Task
 			d.Host[step.name] = time.Since(begin).Seconds()
 		}
 	}
-	d.Seconds = time.Since(start).Seconds()
+	d.Seconds = d.Host["precondition"] + d.Solution.Seconds + d.Host["vectors"]
 	return d, nil
 }
 
@@ -156,17 +155,22 @@ func commonExponent(c Comm, largest float64) (int, error) {
 }
 
 // iterate runs the Jacobi method on what preconditioning has left.
-func (d *Decomposition) iterate(ctx context.Context) (err error) {
+func (d *Decomposition) iterate(ctx context.Context) error {
 	d.chooseV()
+	if err := d.solve(ctx); err != nil {
+		return err
+	}
+	return d.values()
+}
+
+// solve gives the matrix to the devices.
+func (d *Decomposition) solve(ctx context.Context) (err error) {
 	c := d.task.Config
 	c.M, c.N, c.Vectors = d.a.m, d.a.n, d.V.Used == "accumulate"
 	c.source = d.a
 	c.keepSource = d.V.Used == "solve"
 	d.Solution, err = Solve(ctx, d.comm, d.devices, c)
-	if err != nil {
-		return err
-	}
-	return d.values()
+	return err
 }
 
 // values scales the singular values back, and finds the rank where no pivoted factorization has told it.
@@ -208,8 +212,11 @@ func (d *Decomposition) chooseV() {
 	}
 }
 
+// residualLimit is the largest residual of right vectors that were not accumulated, relative to ε·N·‖A‖_F as the check has it.
+var residualLimit = 1.0
+
 // vectors forms the singular vectors that are needed in the memory of the hosts, unless they can be read from the devices.
-func (d *Decomposition) vectors() error {
+func (d *Decomposition) vectors(ctx context.Context) error {
 	switch {
 	case !d.wants.left && !d.wants.right:
 		return nil
@@ -217,15 +224,9 @@ func (d *Decomposition) vectors() error {
 		d.direct = true
 		return nil
 	}
-	u, v, err := d.Solution.collect(d.task.Threads)
+	u, v, err := d.collect(ctx)
 	if err != nil {
 		return err
-	}
-	d.Solution.Free()
-	if d.V.Used == "solve" {
-		if v, d.Residual, err = rightVectors(d.a, u, d.Solution.Sigma); err != nil {
-			return err
-		}
 	}
 	d.a = nil
 	if d.u, d.v, err = d.pre.back(d.task.M, u, v, d.wants.left, d.wants.right); err != nil || d.slabs == nil {
@@ -235,6 +236,29 @@ func (d *Decomposition) vectors() error {
 		err = d.slabs.expand(d.u)
 	}
 	return err
+}
+
+// collect returns the vectors of the matrix that the Jacobi method has worked on. Where right vectors that were not accumulated do not serve, the method is
+// run again.
+func (d *Decomposition) collect(ctx context.Context) (u, v *sheet, err error) {
+	if u, v, err = d.Solution.collect(d.task.Threads); err != nil {
+		return nil, nil, err
+	}
+	d.Solution.Free()
+	if d.V.Used != "solve" {
+		return u, v, nil
+	}
+	if v, d.Residual, err = rightVectors(d.a, u, d.pre.used != "none", d.Solution.Sigma); err != nil || d.Residual <= residualLimit {
+		return u, v, err
+	}
+	d.V = Choice{"accumulate", fmt.Sprintf("the vectors formed at the end left a residual of %.2g", d.Residual)}
+	d.Residual = 0
+	if err := d.solve(ctx); err != nil {
+		return nil, nil, err
+	}
+	u, v, err = d.Solution.collect(d.task.Threads)
+	d.Solution.Free()
+	return u, v, err
 }
 
 // PhaseSeconds returns the seconds of this rank in each phase: those of the Jacobi method summed over its devices, and those of the host.

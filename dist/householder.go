@@ -8,8 +8,11 @@ import (
 	"jmpi/kernels"
 )
 
-// panelWidth is the largest number of columns that are factored at a time.
-const panelWidth = 32
+// The largest numbers of columns that are factored at a time: with pivoting more would cost more than they save.
+const (
+	panelWidth   = 64
+	pivotedWidth = 32
+)
 
 // orthogonal is the m×m matrix Q = Q₁·Q₂·…, each factor the product of a panel's Householder reflectors, which act on the rows from some row on.
 // The panels are dealt out to the ranks.
@@ -84,14 +87,21 @@ func (f *factorization) panel() (bool, error) {
 		return false, err
 	}
 	lead := f.owner(chosen[0])
-	var message []float64
+	var p dense.Panel
 	if f.comm.Rank() == lead {
-		message = pack(dense.Factor(f.m-f.done, len(chosen), a, f.order == nil, bound))
+		if f.order == nil {
+			p = dense.FactorPivoted(f.m-f.done, len(chosen), a, bound)
+		} else if p, err = dense.Factor(f.m-f.done, len(chosen), a); err != nil {
+			return false, err
+		}
 	}
-	if message, err = fromRank(f.comm, lead, message); err != nil {
-		return false, err
+	if f.comm.Size() > 1 {
+		message, err := fromRank(f.comm, lead, pack(p))
+		if err != nil {
+			return false, err
+		}
+		p = unpack(f.m-f.done, message)
 	}
-	p := unpack(f.m-f.done, message)
 	if p.Count == 0 {
 		return false, nil
 	}
@@ -128,9 +138,9 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 		}
 	}
 	sort.SliceStable(columns, func(a, b int) bool { return all[columns[a]] > all[columns[b]] })
-	if len(columns) > panelWidth {
-		bound = all[columns[panelWidth]]
-		columns = columns[:panelWidth]
+	if len(columns) > pivotedWidth {
+		bound = all[columns[pivotedWidth]]
+		columns = columns[:pivotedWidth]
 	}
 	return columns, bound, nil
 }

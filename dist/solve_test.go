@@ -156,7 +156,7 @@ func orthogonality(q []float64, m, n int) float64 {
 	return math.Sqrt(f) / (float64(n) * epsilon)
 }
 
-func matrix(t *testing.T, kind string, o gen.Options) []float64 {
+func matrix(t testing.TB, kind string, o gen.Options) []float64 {
 	t.Helper()
 	g, err := gen.New(kind, o)
 	if err != nil {

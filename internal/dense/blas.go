@@ -2,6 +2,7 @@ package dense
 
 // void openblas_set_num_threads(int);
 // void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork, int *info);
+// void dgeqrt_(const int *m, const int *n, const int *nb, double *a, const int *lda, double *t, const int *ldt, double *work, int *info);
 // void dormqr_(const char *side, const char *trans, const int *m, const int *n, const int *k, const double *a, const int *lda,
 //		const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info);
 import "C"
@@ -76,6 +77,21 @@ func QR(m, n int, a []float64, lda int) (tau []float64, err error) {
 		return nil, fmt.Errorf("dense: dgeqrf of a %d×%d matrix: info = %d", m, n, int(info))
 	}
 	return tau, nil
+}
+
+// qrt overwrites the m×n panel a, m ≥ n, leading dimension m, by its QR factorization as QR does, and returns the n×n matrix T of its reflectors.
+func qrt(m, n int, a []float64) (t []float64, err error) {
+	if err := checkSizes(m, n); err != nil || n == 0 {
+		return nil, err
+	}
+	t = make([]float64, n*n)
+	work := make([]float64, n*n)
+	rows, columns, info := C.int(m), C.int(n), C.int(0)
+	C.dgeqrt_(&rows, &columns, &columns, pointer(a), &rows, pointer(t), &columns, pointer(work), &info)
+	if info != 0 {
+		return nil, fmt.Errorf("dense: dgeqrt of a %d×%d matrix: info = %d", m, n, int(info))
+	}
+	return t, nil
 }
 
 // ApplyQ does c ← Q·c for the m×m matrix Q of the first len(tau) reflectors in a (m rows), and the m×n matrix c.

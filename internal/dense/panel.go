@@ -23,21 +23,49 @@ type Panel struct {
 	R      []float64 // Count×Count, upper triangular, of the columns Pivots
 }
 
-// Factor factors the m×n panel a, leading dimension m, which it overwrites. With pivot it takes the longest column first, in every step,
-// and ends with the first that is shorter than Threshold·bound, but takes one at least unless all are zero; without, it takes all
-// columns in their order, min(m,n) of them.
-func Factor(m, n int, a []float64, pivot bool, bound float64) Panel {
+// Factor factors min(m,n) columns of the m×n panel a, leading dimension m, in their order. It overwrites a.
+func Factor(m, n int, a []float64) (Panel, error) {
+	r := min(m, n)
+	t, err := qrt(m, r, a[:m*r])
+	if err != nil {
+		return Panel{}, err
+	}
+	p := split(m, r, a)
+	p.T = t
+	for j := range r {
+		clear(p.T[j*r+j+1 : (j+1)*r])
+		p.Pivots = append(p.Pivots, j)
+	}
+	return p, nil
+}
+
+// FactorPivoted factors columns of the m×n panel a, leading dimension m, which it overwrites: in every step the longest. It ends with the
+// first that is shorter than Threshold·bound, but takes one at least unless all are zero.
+func FactorPivoted(m, n int, a []float64, bound float64) Panel {
 	f := factoring{m: m, n: n, a: a, columns: make([]int, n), work: make([]float64, n)}
 	for j := range f.columns {
 		f.columns[j] = j
 	}
 	for j := range min(m, n) {
-		if pivot && !f.pivot(j, bound) {
+		if !f.pivot(j, bound) {
 			break
 		}
 		f.step(j)
 	}
 	return f.panel()
+}
+
+// split takes Y and R apart, which a factorization has left in a, with r columns.
+func split(m, r int, a []float64) Panel {
+	p := Panel{R: make([]float64, r*r)}
+	p.M, p.Count, p.Y = m, r, a[:m*r]
+	for j := range r {
+		y := p.Y[j*m : (j+1)*m]
+		copy(p.R[j*r:j*r+j+1], y[:j+1])
+		clear(y[:j])
+		y[j] = 1
+	}
+	return p
 }
 
 // factoring is a panel on its way.
@@ -97,18 +125,11 @@ func reflector(x []float64) (beta, tau float64) {
 	return beta, (beta - alpha) / beta
 }
 
-// panel splits what the steps have left into Y, T and R.
+// panel returns Y, T and R of the steps.
 func (f *factoring) panel() Panel {
 	m, r := f.m, len(f.tau)
-	p := Panel{Pivots: f.columns[:r], R: make([]float64, r*r)}
-	p.M, p.Count = m, r
-	p.Y, p.T = f.a[:m*r], make([]float64, r*r)
-	for j := range r {
-		y := p.Y[j*m : (j+1)*m]
-		copy(p.R[j*r:j*r+j+1], y[:j+1])
-		clear(y[:j])
-		y[j] = 1
-	}
+	p := split(m, r, f.a)
+	p.Pivots, p.T = f.columns[:r], make([]float64, r*r)
 	// T's column j is −τ·T·(Yᵀ·y) above the diagonal, and τ on it.
 	g := make([]float64, r*r)
 	Product(true, false, r, r, m, 1, p.Y, m, p.Y, m, 0, g, r)
