@@ -48,7 +48,7 @@ __device__ inline int load_factor(const Problem &b, State &state, double *r, i64
 		r[i] = row < k ? scale * from[row + col * ldr] : 0;
 	}
 	__syncthreads();
-	if (sweep == 0)
+	if (sweep == 0) {
 		for (int j = warp; j < k; j += THREADS / 32) {
 			double sum = 0;
 			for (int i = lane; i < k; i += 32)
@@ -57,6 +57,8 @@ __device__ inline int load_factor(const Problem &b, State &state, double *r, i64
 			if (lane == 0)
 				state.before[j] = sqrt(sum);
 		}
+		__syncthreads();
+	}
 	return shift;
 }
 
@@ -109,7 +111,7 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 		const bool valid = q < k, meet = next & MEET;
 		if (step + 1 < steps)
 			next = a.pairs[(step + 1) * SLOTS + slot];
-		const Part x = part(r + (valid ? p : 0) * LD, lane, slot), y = part(r + (valid ? q : 0) * LD, lane, slot);
+		const Part x = part(r + (valid ? p : SIZE) * LD, lane, slot), y = part(r + (valid ? q : SIZE) * LD, lane, slot);
 		double2 u[V], w[V];
 #pragma unroll
 		for (int i = 0; i < V; i++) {
@@ -256,7 +258,7 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 template <int SIZE>
 __device__ inline void sweep(const Sweep &a)
 {
-	extern __shared__ __align__(16) double shared[]; // k columns of SIZE rows
+	extern __shared__ __align__(16) double shared[]; // SIZE columns of SIZE rows, and one that nobody writes, for slots without a pair
 	__shared__ u64 ticket;
 	if (threadIdx.x == 0)
 		ticket = atomicAdd(a.ticket, 1ull) - a.tickets;
@@ -269,7 +271,7 @@ __device__ inline void sweep(const Sweep &a)
 }
 
 // jacobi_16, jacobi_32, jacobi_64, jacobi_128: one sweep for factors of that order or smaller. Grid (count·(1 + slices)), block order/2·LANES
-// threads. Shared bytes: 8·order². T need not be set before the first sweep.
+// threads. Shared bytes: 8·order·(order+1). T need not be set before the first sweep.
 extern "C" __global__ void __launch_bounds__(8 * LANES) jacobi_16(Sweep a) { sweep<16>(a); }
 extern "C" __global__ void __launch_bounds__(16 * LANES) jacobi_32(Sweep a) { sweep<32>(a); }
 extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_64(Sweep a) { sweep<64>(a); }

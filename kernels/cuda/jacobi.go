@@ -69,7 +69,7 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 	for sweep := range o.MaxSweeps {
 		blocks := n * (1 + slices)
 		d.epoch.launches++
-		err := d.launch(name, blocks, 1, 1, size/2*32/warpSlots, size*size*kernels.WordBytes, s.at, word(states), word(turns), word(pairs), word(d.epoch.ticket),
+		err := d.launch(name, blocks, 1, 1, size/2*32/warpSlots, (size+1)*size*kernels.WordBytes, s.at, word(states), word(turns), word(pairs), word(d.epoch.ticket),
 			d.epoch.blocks, d.epoch.launches, uint64(n), uint64(steps), uint64(slices), uint64(sweep))
 		if err != nil {
 			return err
