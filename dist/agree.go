@@ -14,6 +14,8 @@ const (
 	BadUse           // an impossible combination of options
 	BadInput         // the input or the target cannot be used
 	BadResource      // a device, library, memory or file system failed
+
+	NoDecomposition // what was asked for does not exist
 )
 
 // Failure is the error of one rank, known to all.

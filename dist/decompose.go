@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"jmpi/kernels"
@@ -16,8 +17,11 @@ type Task struct {
 	Left, Right  bool   // whether U, V are wanted
 	RightLeads   bool   // the signs are such that in each column of V, not of U, the entry of largest magnitude is positive
 	Precondition string // auto, none, qr, qrcp or qrcp-lq
-	V            string // how V of the Jacobi method is found: auto, accumulate or solve
-	Threads      int    // of this rank, for what the host computes
+	// Signs of the columns, ±1, for the hyperbolic SVD: UᵀU = I, Vᵀ·diag(Signs)·V = J = diag(I_P, −I), σ is non-increasing over the P columns with +1 and
+	// non-decreasing over the others. nil: the SVD. V is accumulated, and the preconditioners are none and qr.
+	Signs   []float64
+	V       string // how V of the Jacobi method is found: auto, accumulate or solve
+	Threads int    // of this rank, for what the host computes
 
 	// Rows writes rows i0 ≤ i < i1 of A to dst, row-major with leading dimension N; nil: A is read by columns alone.
 	Rows func(i0, i1 int, dst []float64) error
@@ -53,6 +57,7 @@ type Decomposition struct {
 	slabs    *slabs // of a tall matrix, nil otherwise
 	a        *sheet // the matrix, then what takes its place
 	pre      preconditioner
+	order    []int // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
 	wants    struct{ left, right bool } // vectors of A that are needed, be it for the signs of others
 	needs    struct{ left, right bool } // of the matrix that the Jacobi method works on
 	u, v     *sheet                     // nil where they are not needed, or still on the devices
@@ -66,8 +71,8 @@ func Decompose(ctx context.Context, comm Comm, devices []kernels.Backend, t Task
 	d := &Decomposition{comm: comm, devices: devices, task: t, Host: map[string]float64{}}
 	d.wants.left = t.Left || t.Right && !t.RightLeads
 	d.wants.right = t.Right || t.Left && t.RightLeads
-	err := d.read()
-	if err != nil {
+	d.partition()
+	if err := d.read(); err != nil {
 		return d, err
 	}
 	for _, step := range []struct {
@@ -118,7 +123,7 @@ func (d *Decomposition) read() error {
 			continue
 		}
 		j0, j1 := d.a.span(b)
-		if err = t.Load(j0, j1, x); err != nil {
+		if err = d.load(j0, j1, x); err != nil {
 			break
 		}
 		for _, e := range x {
@@ -135,6 +140,52 @@ func (d *Decomposition) read() error {
 		scale(x, -d.exponent)
 		return nil
 	})
+}
+
+// partition finds the order of the columns in which those with sign +1 come first.
+func (d *Decomposition) partition() {
+	t := &d.task
+	t.Positive = t.N
+	if t.Signs == nil {
+		return
+	}
+	var plus, minus []int
+	for j, x := range t.Signs {
+		if x > 0 {
+			plus = append(plus, j)
+		} else {
+			minus = append(minus, j)
+		}
+	}
+	t.Positive = len(plus)
+	if t.rising = t.Positive == 0; t.rising {
+		t.Positive = t.N // the SVD, in the other order
+	}
+	if d.order = append(plus, minus...); slices.IsSorted(d.order) {
+		d.order = nil
+	}
+}
+
+// hyperbolic tells whether there are both signs.
+func (d *Decomposition) hyperbolic() bool { return d.task.Positive < d.task.N }
+
+// load reads columns of the partitioned matrix, in runs that are neighbours in A.
+func (d *Decomposition) load(j0, j1 int, x []float64) error {
+	if d.order == nil {
+		return d.task.Load(j0, j1, x)
+	}
+	m := d.task.M
+	for a := j0; a < j1; {
+		b := a + 1
+		for b < j1 && d.order[b] == d.order[b-1]+1 {
+			b++
+		}
+		if err := d.task.Load(d.order[a], d.order[a]+b-a, x[(a-j0)*m:(b-j0)*m]); err != nil {
+			return err
+		}
+		a = b
+	}
+	return nil
 }
 
 // commonExponent returns e such that 2^-e brings the largest of the magnitudes given by all ranks to [2^(top−1), 2^top), 0 if all are zero. Powers of two are
@@ -177,7 +228,7 @@ func (d *Decomposition) solve(ctx context.Context) (err error) {
 func (d *Decomposition) values() error {
 	d.Sigma = append([]float64(nil), d.Solution.Sigma...)
 	scale(d.Sigma, d.exponent)
-	if d.Sigma[0] > math.MaxFloat64 { // every rank has the same
+	if slices.Max(d.Sigma) > math.MaxFloat64 { // every rank has the same
 		return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", d.exponent+top-1000)}
 	}
 	if d.Rank.Of != "" {
@@ -185,7 +236,7 @@ func (d *Decomposition) values() error {
 	}
 	d.Rank = Rank{Tol: float64(d.task.N) * 0x1p-52, Of: "sigma against the largest"}
 	for _, x := range d.Sigma {
-		if x > d.Rank.Tol*d.Sigma[0] {
+		if x > d.Rank.Tol*slices.Max(d.Sigma) {
 			d.Rank.Value++
 		}
 	}
@@ -201,6 +252,8 @@ func (d *Decomposition) chooseV() {
 	switch {
 	case !d.needs.right:
 		d.V = Choice{"none", "not needed for the vectors that are wanted"}
+	case d.hyperbolic():
+		d.V = Choice{"accumulate", "the only way for the hyperbolic SVD"}
 	case d.task.V != "auto" && d.task.V != "":
 		d.V = Choice{d.task.V, "as asked for"}
 	case !d.devices[0].Limits().HostMemory:
@@ -229,8 +282,14 @@ func (d *Decomposition) vectors(ctx context.Context) error {
 		return err
 	}
 	d.a = nil
-	if d.u, d.v, err = d.pre.back(d.task.M, u, v, d.wants.left, d.wants.right); err != nil || d.slabs == nil {
+	if d.u, d.v, err = d.pre.back(u, v, d.wants.left, d.wants.right); err != nil {
 		return err
+	}
+	if d.wants.right {
+		d.v = d.v.rows(inverse(d.order))
+	}
+	if d.slabs == nil {
+		return nil
 	}
 	if d.wants.left {
 		err = d.slabs.expand(d.u)

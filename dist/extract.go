@@ -9,7 +9,8 @@ import (
 	"jmpi/node"
 )
 
-// extract forms the singular values, the norms of the columns of G·V ([Nov15, (2.5)]), unscaled by 2^e, and their order.
+// extract forms the singular values, the norms of the columns of G·V ([Nov15, (2.5)]), unscaled by 2^e, and their order: non-increasing
+// where the sign is +1, non-decreasing where it is −1.
 func (s *Solution) extract(e int) error {
 	sigma, err := s.norms()
 	if err := Agree(s.comm, BadResource, err); err != nil {
@@ -26,7 +27,13 @@ func (s *Solution) extract(e int) error {
 	for j := range order {
 		order[j] = j
 	}
-	sort.SliceStable(order, func(a, b int) bool { return sigma[order[a]] > sigma[order[b]] })
+	positive := s.config.positive()
+	if s.config.rising {
+		positive = 0
+	}
+	sort.SliceStable(order[:positive], func(a, b int) bool { return sigma[order[a]] > sigma[order[b]] })
+	rest := order[positive:]
+	sort.SliceStable(rest, func(a, b int) bool { return sigma[rest[a]] < sigma[rest[b]] })
 	s.position = make([]int, len(sigma))
 	s.Sigma = make([]float64, len(sigma))
 	for k, j := range order {
@@ -112,6 +119,7 @@ func (s *Solution) columns(signByV bool, completed map[int][]float64, visit func
 					if err := r.dev.Backend.Read(x, v.M, v.Columns(a+i, a+i+1)); err != nil {
 						return err
 					}
+					s.invert(j, x)
 				}
 				lead := u
 				if signByV {
@@ -128,6 +136,15 @@ func (s *Solution) columns(signByV bool, completed map[int][]float64, visit func
 			return nil
 		})
 	})
+}
+
+// invert turns column j of the accumulated W into that of V = W⁻ᵀ = J·W·J ([Nov15, §2]).
+func (s *Solution) invert(j int, x []float64) {
+	if positive := s.config.positive(); j < positive {
+		negate(x[positive:])
+	} else {
+		negate(x[:positive])
+	}
 }
 
 // each calls f for every macro block-column on this rank.

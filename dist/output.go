@@ -20,16 +20,23 @@ func (d *Decomposition) Vectors(left, right func(Part) error) error {
 		return nil
 	}
 	if d.direct {
+		ordered := make([]float64, d.task.N)
 		return d.Solution.Columns(d.task.RightLeads, func(k int, u, v []float64) error {
 			if left != nil {
 				if err := left(Part{0, k, len(u), 1, u}); err != nil {
 					return err
 				}
 			}
-			if right != nil {
-				return right(Part{0, k, len(v), 1, v})
+			if right == nil {
+				return nil
 			}
-			return nil
+			if d.order != nil {
+				for j, l := range d.order {
+					ordered[l] = v[j]
+				}
+				v = ordered
+			}
+			return right(Part{0, k, len(v), 1, v})
 		})
 	}
 	flip, err := d.flips()

@@ -15,6 +15,8 @@ import (
 //	qr       A·P = Q·R, columns sorted by norm, X = Rᵀ
 //	qrcp     the same with rows sorted by decreasing max-norm before, and column pivoting
 //	qrcp-lq  further R = X·Q₂ᵀ, X lower triangular
+//
+// For the hyperbolic SVD, whose columns keep their signs, qr is A = Q·R with the rows sorted, and X = R.
 type preconditioner struct {
 	used       string
 	graded     bool        // chosen because rows or columns differ much in size
@@ -44,6 +46,9 @@ func (d *Decomposition) precondition() error {
 	case "none":
 		return nil
 	case "qr":
+		if d.hyperbolic() {
+			return d.preconditionHyperbolic(g)
+		}
 		p.q, p.place, err = d.a.factor(decreasing(g.columns))
 	default:
 		p.sorted = decreasing(g.rows)
@@ -68,6 +73,19 @@ func (d *Decomposition) precondition() error {
 	return err
 }
 
+// preconditionHyperbolic replaces the matrix by its triangular factor.
+func (d *Decomposition) preconditionHyperbolic(g grading) (err error) {
+	p := &d.pre
+	p.sorted = decreasing(g.rows)
+	d.a = d.a.rows(p.sorted)
+	if p.q, _, err = d.a.factor(d.a.natural()); err != nil {
+		return err
+	}
+	first := d.a.natural() // as many rows as columns
+	d.a = d.a.rows(first)
+	return nil
+}
+
 // decayingParallelism is the parallelism of the columns from which the singular values of a matrix count as decaying.
 const decayingParallelism = 4
 
@@ -78,6 +96,10 @@ func (d *Decomposition) choosePreconditioner(g grading, parallelism float64) {
 	c := Choice{d.task.Precondition, "as asked for"}
 	if c.Used == "" || c.Used == "auto" {
 		switch {
+		case d.hyperbolic() && (rows >= gradedRatio || d.a.m > d.a.n):
+			c = Choice{"qr", "the hyperbolic SVD of the triangular factor is that of the matrix"}
+		case d.hyperbolic():
+			c = Choice{"none", "the columns keep their signs in the hyperbolic SVD"}
 		case graded:
 			c = Choice{"qrcp-lq", fmt.Sprintf("graded: the max-norms of the rows differ by a factor of %.2g, the norms of the columns by %.2g", rows, columns)}
 		case parallelism >= decayingParallelism && d.devices[0].Limits().HostMemory:
@@ -245,8 +267,8 @@ func (g grading) largest() (x float64) {
 	return x
 }
 
-// back turns the vectors of X, of which v or u may be nil where it is not needed, into those of A, which has m rows.
-func (p *preconditioner) back(m int, u, v *sheet, left, right bool) (*sheet, *sheet, error) {
+// back turns the vectors of X, of which v or u may be nil where it is not needed, into those of A.
+func (p *preconditioner) back(u, v *sheet, left, right bool) (*sheet, *sheet, error) {
 	if p.used == "none" {
 		return u, v, nil
 	}

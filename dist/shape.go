@@ -7,6 +7,14 @@ import (
 	"jmpi/node"
 )
 
+// positive returns how many leading columns have sign +1.
+func (c Config) positive() int {
+	if c.Positive == 0 {
+		return c.N
+	}
+	return c.Positive
+}
+
 // node returns the configuration of each of so many devices: the partition into block-columns, and the inner levels.
 func (c Config) node(devices int, limits kernels.Limits) node.Config {
 	width := c.Block
@@ -14,11 +22,8 @@ func (c Config) node(devices int, limits kernels.Limits) node.Config {
 		width = limits.Width
 	}
 	nc := node.Config{
-		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.Positive, Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
+		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
 		Exchanges: devices > 1,
-	}
-	if c.Positive == 0 {
-		nc.Positive = c.N
 	}
 	if c.Full {
 		nc.Sweeps = node.FullSweeps

@@ -38,6 +38,7 @@ type Config struct {
 	// source, if not nil, takes the place of Load; keepSource says that it is still needed when the devices have it.
 	source     *sheet
 	keepSource bool
+	rising     bool // the singular values are sorted the other way round
 
 	Log      zerolog.Logger
 	Progress func(p Progress)                 // after each sub-step of the rank's first device; may be nil
@@ -59,6 +60,8 @@ type SweepInfo struct {
 	Flops     int64   `json:"flops"` // of Gram and postmultiply
 	BytesFast int64   `json:"bytes_fast"`
 	BytesSlow int64   `json:"bytes_slow"`
+
+	degenerate int64 // hyperbolic rotations that do not exist, see kernels.Tally
 }
 
 // Solution is the decomposition, its columns still on the devices.
@@ -217,6 +220,9 @@ func (s *Solution) sweep(p *planner) (err error) {
 		info.Seconds = time.Since(start).Seconds()
 		s.Sweeps = append(s.Sweeps, info)
 		s.Converged = info.Proper == 0
+		if err := s.exists(); err != nil {
+			return err
+		}
 		if s.config.Swept != nil {
 			s.config.Swept(info)
 		}
@@ -228,6 +234,26 @@ func (s *Solution) sweep(p *planner) (err error) {
 		s.Phases.Add(r.dev.Phases)
 	}
 	return nil
+}
+
+// degenerateSweeps is in how many sweeps in a row there must be degenerate rotations for the hyperbolic SVD not to exist. One that does
+// exist may have some at the start.
+const degenerateSweeps = 8
+
+// exists tells, as an error, if the hyperbolic SVD does not exist: there are vectors x ≠ 0 in the range of Gᵀ with xᵀ·J·x = 0 that stay.
+func (s *Solution) exists() error {
+	n := len(s.Sweeps)
+	last := s.Sweeps[max(0, n-degenerateSweeps):]
+	for _, info := range last {
+		if info.degenerate == 0 {
+			return nil
+		}
+	}
+	if n < degenerateSweeps && !s.Converged && n < s.config.MaxSweeps {
+		return nil
+	}
+	return &Failure{Kind: NoDecomposition, Text: fmt.Sprintf("the matrix has no hyperbolic singular value decomposition with this signature: "+
+		"in sweep %d columns of different signs were still parallel and of the same norm, so that A·J·Aᵀ has a lower rank than A", n)}
 }
 
 // sweepDevice runs all macro steps of a sweep on one device.
@@ -269,13 +295,14 @@ func (s *Solution) devices(f func(*runner) error) error {
 
 // count sums the counters of a sweep over all devices: the one collective operation of a sweep ([Nov15, §5]).
 func (s *Solution) count(n int) (SweepInfo, error) {
-	var x [5]int64
+	var x [6]int64
 	for _, r := range s.runners {
 		x[0] += r.dev.Tally.Rotations
 		x[1] += r.dev.Tally.Proper
 		x[2] += r.fast
 		x[3] += r.slow
 		x[4] += int64(r.dev.Phases.ShortenFlops + r.dev.Phases.PostmultiplyFlops)
+		x[5] += r.dev.Tally.Degenerate
 		r.dev.Tally = kernels.Tally{}
 		r.fast, r.slow = 0, 0
 	}
@@ -285,7 +312,7 @@ func (s *Solution) count(n int) (SweepInfo, error) {
 	for _, before := range s.Sweeps {
 		x[4] -= before.Flops
 	}
-	return SweepInfo{Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4]}, nil
+	return SweepInfo{Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4], degenerate: x[5]}, nil
 }
 
 // PhaseSeconds returns the seconds of this rank's devices in each phase, summed over its devices; "compute" stands for the three

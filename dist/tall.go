@@ -56,9 +56,9 @@ func (s *slabs) mine() (all []int) {
 	return all
 }
 
-// read fills this rank's slabs; rows writes rows, row-major. It returns the largest magnitude, and the largest and smallest max-norm of
+// read fills this rank's slabs; rows writes rows, row-major, and column j is taken from column columns[j] of them (nil: j). It returns the largest magnitude, and the largest and smallest max-norm of
 // the rows that are not zero.
-func (s *slabs) read(rows func(i0, i1 int, dst []float64) error) (largest, smallest float64, err error) {
+func (s *slabs) read(rows func(i0, i1 int, dst []float64) error, columns []int) (largest, smallest float64, err error) {
 	smallest = math.Inf(1)
 	for _, slab := range s.mine() {
 		i0, i1 := s.span(slab)
@@ -70,7 +70,12 @@ func (s *slabs) read(rows func(i0, i1 int, dst []float64) error) (largest, small
 		a := make([]float64, h*s.n)
 		for i := range h {
 			most := 0.0
-			for j, e := range x[i*s.n : (i+1)*s.n] {
+			row := x[i*s.n : (i+1)*s.n]
+			for j := range row {
+				e := row[j]
+				if columns != nil {
+					e = row[columns[j]]
+				}
 				a[i+j*h] = e
 				most = max(most, math.Abs(e))
 			}
@@ -295,7 +300,7 @@ func (d *Decomposition) tall() bool {
 // reduction would lose the small ones.
 func (d *Decomposition) readTall() (graded bool, err error) {
 	s := newSlabs(d.comm, d.task.Threads, d.task.M, d.task.N)
-	largest, smallest, err := s.read(d.task.Rows)
+	largest, smallest, err := s.read(d.task.Rows, d.order)
 	if err := Agree(d.comm, BadInput, err); err != nil {
 		return false, err
 	}

@@ -14,7 +14,8 @@ import (
 type problem struct {
 	file    *matio.File
 	wide    bool
-	vectors string // both, u, v or none: of the file's matrix
+	vectors string    // both, u, v or none: of the file's matrix
+	signs   []float64 // of the columns, for the hyperbolic SVD; nil: the SVD
 }
 
 // k is the number of singular values.
@@ -48,7 +49,7 @@ func (p problem) loadRows(i0, i1 int, dst []float64) error {
 func (s *session) task(p problem, f methodFlags) dist.Task {
 	t := dist.Task{
 		Config: f.config(), Left: p.wantsU(), Right: p.wantsV(), Precondition: f.precondition, V: f.v, Threads: s.threads(),
-		Rows: p.loadRows,
+		Rows: p.loadRows, Signs: p.signs,
 	}
 	if p.wide { // the user's U is the solver's V
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
@@ -175,8 +176,14 @@ func (s *session) writeEmpty(p problem, folder matio.Folder, f svdFlags) error {
 // describe fills in what is known of a run before it.
 func (s *session) describe(p problem, f svdFlags) report.Info {
 	kind, library := s.libraries()
+	convention := report.Convention
+	var signature *report.Signature
+	if p.signs != nil {
+		convention = report.HyperbolicConvention
+		signature, _ = report.NewSignature(p.signs) // which was checked when it was read
+	}
 	return report.Info{
-		Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, K: p.k(), Convention: report.Convention,
+		Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, K: p.k(), Convention: convention, Signature: signature,
 		Strategy: f.strategy, Scheme: f.scheme, Variant: f.variant, Ranks: s.comm.Size(),
 		Versions: map[string]string{
 			"jmpi": version(), "go": runtime.Version(), "mpi": s.comm.Library(), kind: library,

@@ -134,7 +134,8 @@ func (s *session) failed(err error) error {
 		s.abort(err)
 		return exit(exitFailure, errElsewhere)
 	}
-	return s.verdict(map[dist.Kind]int{dist.BadUse: exitUsage, dist.BadInput: exitInput, dist.BadResource: exitFailure}[known.Kind], err)
+	return s.verdict(map[dist.Kind]int{dist.BadUse: exitUsage, dist.BadInput: exitInput, dist.BadResource: exitFailure,
+		dist.NoDecomposition: exitNotConverged}[known.Kind], err)
 }
 
 // abort ends all ranks because of an error that this rank has met alone. A signal usually reaches all ranks, and rank 0

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -27,6 +28,9 @@ type svdFlags struct {
 	force   bool
 	vectors string
 	check   bool
+	// signature is P, or the name of a file; read, its signs, nil for the SVD.
+	signature string
+	signs     []float64
 }
 
 func newSVDCommand() *cobra.Command {
@@ -37,6 +41,7 @@ func newSVDCommand() *cobra.Command {
 		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw .MxN.f64): A = U·diag(S)·Vᵀ with S non-increasing.
 
 DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n)) and info.json, all together at the end.
+With --signature it is the hyperbolic SVD of a matrix with m ≥ n: A = U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature).
 Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -56,6 +61,7 @@ Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ra
 	flags.StringVarP(&f.output, "output", "o", "", "folder for the results; must not exist or be empty")
 	flags.BoolVar(&f.force, "force", false, "replace the output folder, at the end")
 	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
+	flags.StringVar(&f.signature, "signature", "", "hyperbolic SVD: P, the number of leading columns with sign +1, the others having -1, or a .npy file of n numbers +1 or -1")
 	flags.BoolVar(&f.check, "check", false, "check the results at the end, as the command check does")
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
@@ -70,6 +76,9 @@ func (f *svdFlags) validate() error {
 	}
 	if err := f.sessionFlags.check(); err != nil {
 		return err
+	}
+	if f.signature != "" && f.signature != "0" && (f.precondition == "qrcp" || f.precondition == "qrcp-lq" || f.v == "solve") {
+		return usagef("--signature: the hyperbolic SVD is preconditioned by none or qr, and V accumulated")
 	}
 	return f.methodFlags.check()
 }
@@ -93,6 +102,9 @@ func (s *session) svd(input string, f svdFlags) error {
 	}
 	defer file.Close()
 	if err := s.sameEverywhere(file, f); err != nil {
+		return err
+	}
+	if f.signs, err = s.readSignature(file, f); err != nil {
 		return err
 	}
 	folder, err := s.target(input, f)
@@ -125,8 +137,8 @@ func (s *session) svd(input string, f svdFlags) error {
 
 // sameEverywhere compares the options that shape the run, and the input, over all ranks.
 func (s *session) sameEverywhere(file *matio.File, f svdFlags) error {
-	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v %s vectors %s force %t check %t", f.strategy, f.scheme, f.variant,
-		f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.vectors, f.force, f.check)
+	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v %s vectors %s signature %q force %t check %t", f.strategy, f.scheme, f.variant,
+		f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.vectors, f.signature, f.force, f.check)
 	err := s.same(dist.BadUse, "the options are", options, "give all ranks the same ones; mpirun -x NAME hands an environment variable to other nodes")
 	if err != nil {
 		return err
@@ -174,7 +186,7 @@ func (s *session) target(input string, f svdFlags) (matio.Folder, error) {
 func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (int, error) {
 	ctx, stop := interruptible()
 	defer stop()
-	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors}
+	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors, signs: f.signs}
 	if p.empty() {
 		return exitDone, s.agree(dist.BadResource, s.writeEmpty(p, folder, f))
 	}
@@ -187,7 +199,7 @@ func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (
 		return 0, err
 	}
 	s.log.Info().Int("sweeps", len(solution.Sweeps)).Bool("converged", solution.Converged).
-		Float64("sigma_max", solution.Sigma[0]).Float64("sigma_min", solution.Sigma[len(solution.Sigma)-1]).Str("results", f.output).Msg("done")
+		Float64("sigma_max", slices.Max(solution.Sigma)).Float64("sigma_min", slices.Min(solution.Sigma)).Str("results", f.output).Msg("done")
 	if !solution.Converged {
 		return exitNotConverged, nil
 	}
