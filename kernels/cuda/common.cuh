@@ -26,6 +26,7 @@ struct Problem {
 	i64 chunk; // rows of g that one block of the Gram kernel sums
 	double tol; // c(ε)
 	Tally *tally;
+	i64 positive; // columns with sign +1, the leading ones
 };
 
 // column returns the address of column j of [P Q].

@@ -49,7 +49,7 @@ func TestLittleSharedMemory(t *testing.T) {
 		run  func(*testing.T, kernels.Backend)
 	}{
 		{"Gram", kerneltest.Gram}, {"Cholesky", kerneltest.Cholesky}, {"QR", kerneltest.QR}, {"Multiply", kerneltest.Multiply},
-		{"Jacobi", kerneltest.Jacobi}, {"JacobiSweep", kerneltest.JacobiSweep},
+		{"Jacobi", kerneltest.Jacobi}, {"JacobiSweep", kerneltest.JacobiSweep}, {"HyperbolicSweep", kerneltest.HyperbolicSweep},
 	} {
 		t.Run(body.name, func(t *testing.T) { body.run(t, d) })
 	}
@@ -122,8 +122,9 @@ func download(t testing.TB, d *device, a kernels.Panel) []float64 {
 	return x
 }
 
-// step does one step of the method and returns all that it has computed, one slice a problem.
-func step(t testing.TB, d *device, shapes []shape) [][]float64 {
+// step does one step of the method and returns all that it has computed, one slice a problem. mixed: a third of the columns of those of
+// odd order have sign −1.
+func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 	t.Helper()
 	p := newPivots(t, d, pointwiseOrder, shapes)
 	b := &p.batch
@@ -131,7 +132,11 @@ func step(t testing.TB, d *device, shapes []shape) [][]float64 {
 	must(t, d.Cholesky(b))
 	must(t, d.Sync())
 	for i := range b.Tally {
-		b.Tally[i].Broken = int64(b.R[i].N % 2) // some factors from QR
+		k := b.R[i].N
+		b.Tally[i].Broken = int64(k % 2) // some factors from QR
+		if mixed {
+			b.Positive = append(b.Positive, k-k%2*(k/3))
+		}
 	}
 	must(t, d.QR(b))
 	must(t, d.Jacobi(b, p.option))
@@ -160,16 +165,23 @@ func same(t *testing.T, what string, got, want [][]float64) {
 	}
 }
 
-// TestSameBits compares a step of several pivots bit by bit: from run to run, and for each problem alone instead of all in one batch.
+// TestSameBits compares a step of several pivots bit by bit: from run to run, and for each problem alone instead of all in one batch; without
+// and with columns of sign −1. Problems without them have the same bits in both.
 func TestSameBits(t *testing.T) {
 	d := mustOpen(t, 0)
 	shapes := []shape{{300, 16, 16}, {1500, 17, 16}, {40, 30, 31}, {700, 1, 0}, {5000, 64, 64}, {900, 50, 51}, {2100, 8, 8}}
-	want := step(t, d, shapes)
-	for run := range 3 {
-		same(t, fmt.Sprint("run ", run), step(t, d, shapes), want)
-	}
-	for i := range shapes {
-		same(t, fmt.Sprint("problem ", i, " alone"), step(t, d, shapes[i:i+1]), want[i:i+1])
+	plain := step(t, d, shapes, false)
+	for _, mixed := range []bool{false, true} {
+		want := step(t, d, shapes, mixed)
+		for run := range 3 {
+			same(t, fmt.Sprint("run ", run, mixed), step(t, d, shapes, mixed), want)
+		}
+		for i, s := range shapes {
+			same(t, fmt.Sprint("problem ", i, " alone", mixed), step(t, d, shapes[i:i+1], mixed), want[i:i+1])
+			if (s.p+s.q)%2 == 0 {
+				same(t, fmt.Sprint("problem ", i, " beside others with two signs", mixed), want[i:i+1], plain[i:i+1])
+			}
+		}
 	}
 }
 

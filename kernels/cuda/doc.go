@@ -19,6 +19,7 @@
 //	Jacobi     §4.3          jacobi_16 … jacobi_128               one sweep of a factor, or of some rows of its T
 //	                         jacobi_cancel                        columns of R·T that are nothing but rounding errors
 //	                         gram_*, newton_schulz                T ← T + T·(I − TᵀT)/2
+//	                         jacobi_signed_16 …, jacobi_departure the same for the hyperbolic SVD, with (I − J·TᵀJT)/2
 //	Multiply   Alg. 4.2      mark_columns                         which columns are near the identity, or zero
 //	                         multiply_64, _128, _256              64 rows of [P Q]·T, in place; a warp 32²
 //	                         copy_rows, multiply_large (k > 256)

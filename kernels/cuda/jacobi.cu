@@ -7,6 +7,8 @@
 // each with some of its rows: the factor's block writes down the rotations of every p-step and publishes them every WINDOW
 // p-steps or so, and the others follow. Blocks take their roles in the order in which they start, factors first, so a
 // block that waits for a factor knows that it is running.
+//
+// The kernels for columns of both signs (SIGNED) also take problems whose columns all have sign +1, and give them the same bits.
 
 #include "rotation.cuh"
 #include "sweep.cuh"
@@ -87,23 +89,24 @@ struct Chains {
 };
 
 // factor_role runs the sweep on R. LANES lanes share a pair and keep its two columns in registers from the dot products to the rotation.
-template <int SIZE>
+template <int SIZE, bool SIGNED>
 __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 {
 	constexpr int LD = SIZE, SLOTS = SIZE / 2, THREADS = SLOTS * LANES, V = LD / (2 * LANES);
-	__shared__ int rotations, proper;
+	__shared__ int rotations, proper, degenerate;
 	const Problem &b = a.problems[problem];
 	State &state = a.states[problem];
 	if (a.number > 0 && state.done < a.number)
 		return;
 	const int k = (int)b.k, thread = threadIdx.x, slot = thread / LANES, lane = thread % LANES;
+	const int positive = (int)b.positive;
 	const double tol = b.tol;
 	if (thread == 0)
-		rotations = proper = 0;
+		rotations = proper = degenerate = 0;
 	const int shift = load_factor<LD, THREADS>(b, state, r, a.number);
 	double2 *turns = a.turns + problem * a.steps * SLOTS;
 	const int steps = (int)a.steps;
-	int my_rotations = 0, my_proper = 0;
+	int my_rotations = 0, my_proper = 0, my_degenerate = 0;
 	unsigned next = steps > 0 ? a.pairs[slot] : 0;
 	int published = 0;
 	for (int step = 0; step < steps; step++) {
@@ -126,13 +129,14 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 			pq.add(i, u[i], w[i]);
 		}
 		const double hpp = pp.sum(), hqq = qq.sum(), hpq = pq.sum();
-		const Rotation t = rotation(valid ? hpp : 1, valid ? hqq : 1, valid ? hpq : 0, tol);
+		const Signs signs = SIGNED ? signs_of(p, q, positive) : Signs{1, 1};
+		const Rotation t = rotation<SIGNED>(valid ? hpp : 1, valid ? hqq : 1, valid ? hpq : 0, tol, signs);
 		if (t.rotate) {
 			const Part xd = t.swap ? y : x, yd = t.swap ? x : y;
 #pragma unroll
 			for (int i = 0; i < V; i++) {
-				turn(t.sin, t.tau, u[i].x, w[i].x);
-				turn(t.sin, t.tau, u[i].y, w[i].y);
+				turn<SIGNED>(t.sin, t.tau, signs.kind, u[i].x, w[i].x);
+				turn<SIGNED>(t.sin, t.tau, signs.kind, u[i].y, w[i].y);
 				xd[i] = u[i];
 				yd[i] = w[i];
 			}
@@ -142,6 +146,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 			turns[step * SLOTS + slot] = {t.sin, t.swap ? -t.tau : t.tau};
 			my_rotations += t.rotate;
 			my_proper += t.proper;
+			if (SIGNED)
+				my_degenerate += t.degenerate;
 		}
 		if (!meet) {
 			__syncwarp();
@@ -156,6 +162,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	if (lane == 0 && my_rotations) { // integers: the order does not matter
 		atomicAdd(&rotations, my_rotations);
 		atomicAdd(&proper, my_proper);
+		if (SIGNED)
+			atomicAdd(&degenerate, my_degenerate);
 	}
 	__syncthreads();
 	if (rotations) {
@@ -171,6 +179,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	if (thread == 0) {
 		b.tally->rotations += rotations;
 		b.tally->proper += proper;
+		if (SIGNED)
+			b.tally->degenerate += degenerate;
 		b.tally->changed = rotations > 0 || (a.number > 0 && b.tally->changed);
 		state.shift = shift;
 		state.done = rotations > 0 ? NEVER : a.number;
@@ -178,7 +188,7 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 }
 
 // turns_role applies the rotations of the sweep to a slice of the rows of T, lane l to rows l, l+32, … of the slice.
-template <int SIZE>
+template <int SIZE, bool SIGNED>
 __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double *t)
 {
 	constexpr int SLOTS = SIZE / 2, WARPS = SLOTS / PER_WARP;
@@ -188,7 +198,7 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 	const int k = (int)b.k, rows = (k + (int)a.slices - 1) / (int)a.slices, first = slice * rows, n = min(rows, k - first);
 	if (n <= 0 || (a.number > 0 && *(volatile const i64 *)&state.done < a.number))
 		return;
-	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, steps = (int)a.steps;
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, steps = (int)a.steps, positive = (int)b.positive;
 	double *const out = b.t + first;
 	const i64 ldt = b.ldt;
 	for (int j = warp; j < k; j += WARPS)
@@ -212,7 +222,7 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 			bool meet = true;
 #pragma unroll
 			for (int s = 0; s < PER_WARP; s += PAIRS) {
-				double sin[PAIRS], tau[PAIRS], u[PAIRS][ROWS], w[PAIRS][ROWS], *x[PAIRS], *y[PAIRS];
+				double sin[PAIRS], tau[PAIRS], kind[PAIRS], u[PAIRS][ROWS], w[PAIRS][ROWS], *x[PAIRS], *y[PAIRS];
 				bool go[PAIRS], swap[PAIRS];
 #pragma unroll
 				for (int i = 0; i < PAIRS; i++) {
@@ -224,6 +234,7 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 					tau[i] = copysign(tau[i], sin[i]);
 					const int p = both & 0xff, q = both >> 8 & 0xff;
 					meet = both & MEET;
+					kind[i] = SIGNED ? signs_of(p, q, positive).kind : 1;
 					go[i] = q < k && (sin[i] != 0 || swap[i]);
 					x[i] = t + p * n + lane;
 					y[i] = t + q * n + lane;
@@ -239,7 +250,7 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 #pragma unroll
 					for (int r = 0; r < ROWS; r++)
 						if (go[i] && lane + 32 * r < n) {
-							turn(sin[i], tau[i], u[i][r], w[i][r]);
+							turn<SIGNED>(sin[i], tau[i], kind[i], u[i][r], w[i][r]);
 							*((swap[i] ? y[i] : x[i]) + 32 * r) = u[i][r];
 							*((swap[i] ? x[i] : y[i]) + 32 * r) = w[i][r];
 						}
@@ -255,7 +266,7 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 			out[i + j * ldt] = t[i + j * n];
 }
 
-template <int SIZE>
+template <int SIZE, bool SIGNED>
 __device__ inline void sweep(const Sweep &a)
 {
 	extern __shared__ __align__(16) double shared[]; // SIZE columns of SIZE rows, and one that nobody writes, for slots without a pair
@@ -265,17 +276,22 @@ __device__ inline void sweep(const Sweep &a)
 	__syncthreads();
 	const i64 role = (i64)ticket;
 	if (role < a.count)
-		factor_role<SIZE>(a, role, shared);
+		factor_role<SIZE, SIGNED>(a, role, shared);
 	else
-		turns_role<SIZE>(a, (role - a.count) % a.count, (int)((role - a.count) / a.count), shared);
+		turns_role<SIZE, SIGNED>(a, (role - a.count) % a.count, (int)((role - a.count) / a.count), shared);
 }
 
 // jacobi_16, jacobi_32, jacobi_64, jacobi_128: one sweep for factors of that order or smaller. Grid (count·(1 + slices)), block order/2·LANES
-// threads. Shared bytes: 8·order·(order+1). T need not be set before the first sweep.
-extern "C" __global__ void __launch_bounds__(8 * LANES) jacobi_16(Sweep a) { sweep<16>(a); }
-extern "C" __global__ void __launch_bounds__(16 * LANES) jacobi_32(Sweep a) { sweep<32>(a); }
-extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_64(Sweep a) { sweep<64>(a); }
-extern "C" __global__ void __launch_bounds__(64 * LANES) jacobi_128(Sweep a) { sweep<128>(a); }
+// threads. Shared bytes: 8·order·(order+1). T need not be set before the first sweep. jacobi_signed_16, …: the same
+// for columns of both signs.
+extern "C" __global__ void __launch_bounds__(8 * LANES) jacobi_16(Sweep a) { sweep<16, false>(a); }
+extern "C" __global__ void __launch_bounds__(16 * LANES) jacobi_32(Sweep a) { sweep<32, false>(a); }
+extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_64(Sweep a) { sweep<64, false>(a); }
+extern "C" __global__ void __launch_bounds__(64 * LANES) jacobi_128(Sweep a) { sweep<128, false>(a); }
+extern "C" __global__ void __launch_bounds__(8 * LANES) jacobi_signed_16(Sweep a) { sweep<16, true>(a); }
+extern "C" __global__ void __launch_bounds__(16 * LANES) jacobi_signed_32(Sweep a) { sweep<32, true>(a); }
+extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_signed_64(Sweep a) { sweep<64, true>(a); }
+extern "C" __global__ void __launch_bounds__(64 * LANES) jacobi_signed_128(Sweep a) { sweep<128, true>(a); }
 
 // jacobi_cancel sets the columns of R to zero that are nothing but rounding errors: column j of R·T, whose norm is at most
 // tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of; and it tells in close[problem] whether every diagonal
@@ -305,4 +321,40 @@ extern "C" __global__ void __launch_bounds__(1024) jacobi_cancel(const Problem *
 	const int all = __syncthreads_and(near);
 	if (threadIdx.x == 0)
 		close[blockIdx.x] = all;
+}
+
+// jacobi_departure replaces E in the order² elements of departures by (I − J·TᵀJT)/2 for each problem with a column of sign −1, computed from
+// D = T − I as −(D + J·DᵀJ + J·DᵀJD)/2 where T is close to I. Grid (⌈order/32⌉, ⌈order/32⌉, problems), block 256 threads: 32×32 elements.
+extern "C" __global__ void __launch_bounds__(256) jacobi_departure(const Problem *problems, const i64 *close, double *departures, i64 order)
+{
+	__shared__ double left[32][33], right[32][33]; // 32 rows of columns of J·D and D, column by column
+	const Problem &b = problems[blockIdx.z];
+	const int k = (int)b.k, positive = (int)b.positive, i0 = blockIdx.x * 32, j0 = blockIdx.y * 32;
+	if (b.tally->changed == 0 || positive == k || i0 >= k || j0 >= k)
+		return;
+	const int x = threadIdx.x % 32, y = threadIdx.x / 32; // this thread has elements (x, y), (x, y + 8), …
+	const double one = close[blockIdx.z] ? 1 : 0;
+	auto sign = [=](int i) { return i < positive ? 1.0 : -1.0; };
+	auto d = [&](int i, int j) { return i < k && j < k ? b.t[i + j * b.ldt] - (i == j ? one : 0) : 0; };
+	double sum[4] = {};
+	for (int l = 0; l < k; l += 32) {
+		for (int c = y; c < 32; c += 8) {
+			left[c][x] = sign(l + x) * d(l + x, i0 + c);
+			right[c][x] = d(l + x, j0 + c);
+		}
+		__syncthreads();
+		for (int r = 0; r < 32; r++)
+			for (int n = 0; n < 4; n++)
+				sum[n] = __fma_rn(left[x][r], right[y + 8 * n][r], sum[n]);
+		__syncthreads();
+	}
+	double *const e = departures + blockIdx.z * order * order;
+	const int i = i0 + x;
+	for (int n = 0; n < 4; n++) {
+		const int j = j0 + y + 8 * n;
+		if (i >= k || j >= k)
+			continue;
+		const double own = one != 0 ? sign(i) * d(i, j) + sign(j) * d(j, i) : i == j ? -sign(i) : 0;
+		e[i + j * order] = -0.5 * sign(i) * (sum[n] + own);
+	}
 }

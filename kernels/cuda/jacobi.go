@@ -65,6 +65,9 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 		return err
 	}
 	name := fmt.Sprint("jacobi_", size)
+	if s.signed {
+		name = fmt.Sprint("jacobi_signed_", size)
+	}
 	slices := max(1, min(slicesLimit, d.processors/n-1))
 	for sweep := range o.MaxSweeps {
 		blocks := n * (1 + slices)
@@ -79,7 +82,8 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 	return d.finishJacobi(s, states)
 }
 
-// finishJacobi sets columns of R that cancel to zero and makes T orthogonal: E ← (I − TᵀT)/2, T ← T + T·E.
+// finishJacobi sets columns of R that cancel to zero and makes T orthogonal: E ← (I − TᵀT)/2, T ← T + T·E; or J-orthogonal, with
+// E ← (I − J·TᵀJT)/2, where columns have sign −1.
 func (d *device) finishJacobi(s *batch, states kernels.Address) error {
 	near, err := d.need("T near I", int64(s.n())*closeBytes)
 	if err != nil {
@@ -94,6 +98,12 @@ func (d *device) finishJacobi(s *batch, states kernels.Address) error {
 	}
 	if err := d.gram(s, gramCall{purpose: purposeDeparture, order: s.order, chunks: 1, close: near, departures: departures}); err != nil {
 		return err
+	}
+	if s.signed {
+		tiles := ceil(s.order, 32)
+		if err := d.launch("jacobi_departure", tiles, tiles, s.n(), 256, 0, s.at, word(near), word(departures), uint64(s.order)); err != nil {
+			return err
+		}
 	}
 	return d.launch("newton_schulz", ceil(s.order, productRows), s.n(), 1, 256, d.productShared(128), s.at, word(departures), uint64(s.order))
 }

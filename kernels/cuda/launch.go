@@ -19,7 +19,8 @@ var entries = map[string][]string{
 	"gram.cu":     {"gram_diagonal_64", "gram_diagonal_128", "gram_other_64", "gram_other_128", "gram_add_64", "gram_add_128"},
 	"cholesky.cu": {"cholesky_block", "cholesky_row_64", "cholesky_row_128"},
 	"qr.cu":       {"qr_exponents", "qr_piece_64", "qr_piece_128", "qr_join_64", "qr_join_128", "qr_gather", "qr_scatter"},
-	"jacobi.cu":   {"jacobi_16", "jacobi_32", "jacobi_64", "jacobi_128", "jacobi_cancel"},
+	"jacobi.cu": {"jacobi_16", "jacobi_32", "jacobi_64", "jacobi_128", "jacobi_signed_16", "jacobi_signed_32", "jacobi_signed_64", "jacobi_signed_128",
+		"jacobi_cancel", "jacobi_departure"},
 	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large", "copy_rows", "newton_schulz"},
 }
 

@@ -22,6 +22,7 @@ type problem struct {
 	chunk       int64
 	tol         float64
 	tally       kernels.Address
+	positive    int64
 }
 
 const (
@@ -94,6 +95,7 @@ type batch struct {
 	problems []problem
 	at       uint64 // their address
 	order    int    // the largest k
+	signed   bool   // some columns have sign −1
 	rows     int    // of G and V, the most of any problem
 	vRows    int
 }
@@ -170,7 +172,9 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 	s := &batch{Batch: b, problems: make([]problem, n)}
 	for i := range s.problems {
 		k := b.R[i].N
-		x := problem{r: b.R[i].Data, ldr: int64(b.R[i].Ld), k: int64(k), tol: kernels.Tolerance(k)}
+		positive := b.Ones(i, k)
+		x := problem{r: b.R[i].Data, ldr: int64(b.R[i].Ld), k: int64(k), positive: int64(positive), tol: kernels.Tolerance(k)}
+		s.signed = s.signed || positive < k
 		if len(b.G) == n {
 			x.g, x.chunk = pivotOf(b.G[i]), int64(chunkRows(b.G[i].P.M, k))
 			s.rows = max(s.rows, b.G[i].P.M)

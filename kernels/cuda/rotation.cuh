@@ -1,13 +1,25 @@
-// The Jacobi rotation of a pair of columns, [Nov15, (4.1), (4.3)–(4.5)], with the bits that package kernels gives it.
+// The Jacobi rotation of a pair of columns, [Nov15, (4.1)–(4.5)], with the bits that package kernels gives it. SIGNED: some columns have
+// sign −1, and the rotations of columns with different signs are hyperbolic; otherwise no sign is looked at.
 #pragma once
 
 #include "common.cuh"
 
-// A rotation, as kernels.Rotation has it.
+// A rotation, as kernels.Kind.Rotation has it.
 struct Rotation {
 	double sin, tau;
-	bool rotate, proper, swap;
+	bool rotate, proper, swap, degenerate;
 };
+
+// What the signs of columns p < q ask for: 𝔱 of kernels.Kind, and whether h'pp ≥ h'qq (1), h'pp ≤ h'qq (−1) or nothing (0) is the order.
+struct Signs {
+	double kind, order;
+};
+
+__device__ inline Signs signs_of(int p, int q, int positive)
+{
+	const int minus_p = p >= positive, minus_q = q >= positive;
+	return {minus_p == minus_q ? 1.0 : -1.0, 1.0 - minus_p - minus_q};
+}
 
 // Division and square root as the processor has them, for any operands.
 struct General {
@@ -47,42 +59,52 @@ struct Ordinary {
 	}
 };
 
-// rotation_by is kernels.NeedsRotation, Rotation and Diagonal, bit for bit. All lanes of a warp must call it.
-template <class Arithmetic>
-__device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, double tol)
+// rotation_by is kernels.NeedsRotation, Kind.Rotation and Diagonal, bit for bit. All lanes of a warp must call it.
+template <bool SIGNED, class Arithmetic>
+__device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, double tol, Signs signs)
 {
-	const double np = Arithmetic::root(hpp), nq = Arithmetic::root(hqq), size = fabs(hpq);
-	const double cot2 = 0.5 * Arithmetic::divide(hqq - hpp, hpq), a = fabs(cot2);
-	Rotation r = {0, 0, false, false, false};
+	const double np = Arithmetic::root(hpp), nq = Arithmetic::root(hqq), size = fabs(hpq), kind = signs.kind;
+	double cot2 = 0.5 * Arithmetic::divide(SIGNED ? __fma_rn(-kind, hpp, hqq) : hqq - hpp, hpq), a = fabs(cot2);
+	bool degenerate = false;
+	if (SIGNED) {
+		degenerate = kind < 0 && a <= 1.0;
+		a = degenerate ? 1.25 : a;
+		cot2 *= kind;
+	}
+	Rotation r = {0, 0, false, false, false, false};
 	r.rotate = hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq;
 	if (!__any_sync(0xffffffff, r.rotate))
 		return r;
-	const double cot = a < 0x1p27 ? a + Arithmetic::root(__fma_rn(a, a, 1.0)) : a + a;
-	const double tan = copysign(Arithmetic::reciprocal(cot), cot2), s = Arithmetic::root(__fma_rn(tan, tan, 1.0));
+	const double cot = a < 0x1p27 ? a + Arithmetic::root(__fma_rn(a, a, SIGNED ? kind : 1.0)) : a + a;
+	const double tan = copysign(Arithmetic::reciprocal(cot), cot2), s = Arithmetic::root(__fma_rn(SIGNED ? kind * tan : tan, tan, 1.0));
 	const double sin = Arithmetic::divide(tan, s), tau = Arithmetic::divide(tan, 1.0 + s);
 	if (r.rotate) {
 		r.sin = sin;
 		r.tau = tau;
-		r.proper = __fma_rn(-sin, tau, 1.0) != 1.0 || size > 0x1p-26 * np * nq;
-		r.swap = r.proper && __fma_rn(-tan, hpq, hpp) < __fma_rn(tan, hpq, hqq);
+		r.degenerate = degenerate;
+		r.proper = __fma_rn(SIGNED ? -kind * sin : -sin, tau, 1.0) != 1.0 || size > 0x1p-26 * np * nq;
+		const double dpp = __fma_rn(-tan, hpq, hpp), dqq = __fma_rn(tan, hpq, hqq);
+		r.swap = r.proper && (SIGNED ? signs.order * dpp < signs.order * dqq : dpp < dqq);
 	}
 	return r;
 }
 
 // rotation returns the rotation of a pair; all lanes of a warp must call it. Where it rotates, |hpq| > 2⁻⁵³·√hpp·√hqq bounds all
 // intermediate results of ordinary norms to 2^±800.
-__device__ inline Rotation rotation(double hpp, double hqq, double hpq, double tol)
+template <bool SIGNED>
+__device__ inline Rotation rotation(double hpp, double hqq, double hpq, double tol, Signs signs)
 {
 	const bool ordinary = fmin(hpp, hqq) >= 0x1p-400 && fmax(hpp, hqq) <= 0x1p1000;
 	if (__all_sync(0xffffffff, ordinary))
-		return rotation_by<Ordinary>(hpp, hqq, hpq, tol);
-	return rotation_by<General>(hpp, hqq, hpq, tol);
+		return rotation_by<SIGNED, Ordinary>(hpp, hqq, hpq, tol, signs);
+	return rotation_by<SIGNED, General>(hpp, hqq, hpq, tol, signs);
 }
 
 // turn applies kernels.Turn.Rotate to x and y.
-__device__ inline void turn(double sin, double tau, double &x, double &y)
+template <bool SIGNED>
+__device__ inline void turn(double sin, double tau, double kind, double &x, double &y)
 {
-	const double u = __fma_rn(tau, x, y), v = __fma_rn(-tau, y, x);
-	x = __fma_rn(-sin, u, x);
+	const double u = __fma_rn(tau, x, y), v = __fma_rn(SIGNED ? -kind * tau : -tau, y, x);
+	x = __fma_rn(SIGNED ? -kind * sin : -sin, u, x);
 	y = __fma_rn(sin, v, y);
 }
