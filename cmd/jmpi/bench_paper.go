@@ -21,7 +21,8 @@ import (
 )
 
 const paperHelp = `--paper makes the tables and figures of Novaković (SISC 2015), section 6, at the orders --sizes: the factors of matrices with each
-spectrum are decomposed with each of --strategies, full block, and with rev-rowcyc, block-oriented too. The rows are
+spectrum are decomposed (hyperbolic SVD for 1 and 3), without preconditioning and with accumulated V, by each of --strategies, full
+block, and by rev-rowcyc, block-oriented too. The rows are
   spectrum n what variant seconds sweeps rotations ratio error
 with the rotations of all sweeps, the time over that of rev-rowcyc, full block, and the largest relative error of the eigenvalues
 (6.1); Tables 6.1 to 6.3 follow. Drivers of LAPACK (--vs; dgesvj unless told otherwise) run on spectrum 2, as in Table 6.1. With -o the
@@ -47,7 +48,7 @@ func (f *paperFlags) register(flags *pflag.FlagSet) {
 func (f *paperFlags) conflict(given []string) error {
 	without, hint := []string{"sizes", "strategies", "output"}, "is for bench --paper only"
 	if f.paper {
-		without, hint = []string{"kind", "shape", "cond", "folder", "strategy", "variant"}, "means nothing with --paper, which has its own"
+		without, hint = []string{"kind", "shape", "cond", "folder", "strategy", "variant", "precondition", "v"}, "means nothing with --paper, which has its own"
 	}
 	for _, name := range without {
 		if slices.Contains(given, name) {
@@ -82,9 +83,6 @@ func (f *benchFlags) checkPaper() error {
 	return nil
 }
 
-// definite are the spectra without negative eigenvalues.
-var definite = []int{2, 4}
-
 // paperBench is one run of bench --paper.
 type paperBench struct {
 	*session
@@ -112,7 +110,7 @@ func (b *paperBench) run() error {
 	}
 	b.circumstances(b.out, fmt.Sprintf("[Nov15, §6], seed %d, medians of %d runs", b.f.seed, b.f.repeat))
 	fmt.Fprintf(b.out, "%% %s\n", paper.Header)
-	for _, spectrum := range definite {
+	for spectrum := 1; spectrum <= paper.Spectra; spectrum++ {
 		for _, n := range b.f.sizes {
 			if err := b.matrix(spectrum, n); err != nil {
 				return err
@@ -184,7 +182,7 @@ func (b *paperBench) solve(a factor, row *paper.Row) (float64, error) {
 	method := b.f.methodFlags
 	method.strategy, method.variant = row.What, row.Variant
 	c := method.config()
-	c.M, c.N, c.Vectors, c.Load = a.n, a.n, true, a.load
+	c.M, c.N, c.Positive, c.Vectors, c.Load = a.n, a.n, a.positive, true, a.load
 	c.Log, c.GPUDirect = b.log, b.direct
 	solution, err := dist.Solve(context.Background(), b.comm, b.devices, c)
 	if err != nil {

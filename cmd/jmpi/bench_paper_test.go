@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jmpi/dist"
+	"jmpi/internal/paper"
 	"jmpi/internal/rivals"
 )
 
@@ -49,7 +50,7 @@ func TestPaperTablesAndFigures(t *testing.T) {
 	f := benchFlags{methodFlags: methodFlags{scheme: "flat", block: 4, maxSweeps: 30}, seed: 1, repeat: 1, vs: []string{"dgesvj"}}
 	f.paperFlags = paperFlags{paper: true, sizes: []int{24, 40}, strategies: []string{"brentluk", "rev-rowcyc"}, output: filepath.Join(t.TempDir(), "paper")}
 	text := paperOf(t, 2, f)
-	perSize := 3 * len(definite) // reverse R in two variants, and Brent–Luk
+	perSize := 3 * paper.Spectra // reverse R in two variants, and Brent–Luk
 	if _, err := rivals.OpenLAPACK(); err == nil {
 		perSize++
 	}

@@ -9,6 +9,9 @@ import (
 	"strconv"
 )
 
+// Spectra is the number of spectra; 1 and 3 are indefinite.
+const Spectra = 4
+
 // Base is the strategy to whose time others are compared: reverse R.
 const Base = "rev-rowcyc"
 
@@ -21,7 +24,7 @@ const (
 
 // Row is a decomposition of the factor G of a matrix with one of the spectra.
 type Row struct {
-	Spectrum  int    // 1 to 4
+	Spectrum  int    // 1 to Spectra
 	N         int    // order
 	What      string // pivot strategy, or driver of LAPACK
 	Variant   string
