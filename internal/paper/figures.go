@@ -135,10 +135,25 @@ func (f Figure) panel(rows []Row, names []string, legend *plot.Legend) (*plot.Pl
 		}
 	}
 	p.X.Min, p.X.Max = -0.5, float64(len(at))-0.5
-	if f.log { // whole decades, of which there is at least one
-		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, plot.LogTicks{Prec: 1}
-		low := math.Floor(math.Log10(p.Y.Min))
-		p.Y.Min, p.Y.Max = math.Pow(10, low), math.Pow(10, max(low+1, math.Ceil(math.Log10(p.Y.Max))))
+	if f.log {
+		low, high := decade(p.Y.Min, math.Floor), decade(p.Y.Max, math.Ceil)
+		high = max(high, low+1)
+		p.Y.Min, p.Y.Max = math.Pow10(low), math.Pow10(high)
+		p.Y.Scale, p.Y.Tick.Marker = plot.LogScale{}, decades(low, high)
 	}
 	return p, nil
+}
+
+// decade returns the exponent of the power of ten to which x is rounded.
+func decade(x float64, round func(float64) float64) int { return int(round(math.Log10(x))) }
+
+// decades are ticks with labels at the powers of ten from low to high, and without in between.
+func decades(low, high int) (ticks plot.ConstantTicks) {
+	for d := low; d <= high; d++ {
+		ticks = append(ticks, plot.Tick{Value: math.Pow10(d), Label: fmt.Sprintf("1e%d", d)})
+		for i := 2; i < 10 && d < high; i++ {
+			ticks = append(ticks, plot.Tick{Value: float64(i) * math.Pow10(d)})
+		}
+	}
+	return ticks
 }

@@ -172,3 +172,16 @@ func TestFigures(t *testing.T) {
 		}
 	}
 }
+
+func TestDecades(t *testing.T) {
+	var labels []string
+	ticks := decades(-15, -13)
+	for _, tick := range ticks {
+		if tick.Label != "" {
+			labels = append(labels, tick.Label)
+		}
+	}
+	if want := []string{"1e-15", "1e-14", "1e-13"}; !slices.Equal(labels, want) || len(ticks) != 3+2*8 {
+		t.Errorf("labels %v, want %v; %d ticks", labels, want, len(ticks))
+	}
+}
