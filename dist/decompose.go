@@ -57,7 +57,8 @@ type Decomposition struct {
 	slabs    *slabs // of a tall matrix, nil otherwise
 	a        *sheet // the matrix, then what takes its place
 	pre      preconditioner
-	order    []int // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
+	noise    []float64                  // of each row of a: to what its elements are known, in units of ε
+	order    []int                      // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
 	wants    struct{ left, right bool } // vectors of A that are needed, be it for the signs of others
 	needs    struct{ left, right bool } // of the matrix that the Jacobi method works on
 	u, v     *sheet                     // nil where they are not needed, or still on the devices
@@ -211,7 +212,44 @@ func (d *Decomposition) iterate(ctx context.Context) error {
 	if err := d.solve(ctx); err != nil {
 		return err
 	}
-	return d.values()
+	if err := d.values(); err != nil || !d.hyperbolic() {
+		return err
+	}
+	return d.exists()
+}
+
+// exists tells, as an error, if the hyperbolic SVD does not exist, that is, if A·J·Aᵀ, with the eigenvalues ±σ², has a lower rank than A: columns
+// that the method could not make J-orthogonal have cancelled each other, to zero or to √ε. Small σ² are no reason as long as A has full rank.
+func (d *Decomposition) exists() error {
+	n, indefinite := d.task.N, 0 // the rank of A·J·Aᵀ
+	d.Rank = Rank{Value: n, Tol: float64(n) * 0x1p-52, Of: "the squares of sigma against the largest"}
+	least := math.Sqrt(d.Rank.Tol) * slices.Max(d.Sigma)
+	for _, x := range d.Sigma {
+		if x > least {
+			indefinite++
+		}
+	}
+	if indefinite == n {
+		return nil
+	}
+	g, err := d.a.grading()
+	if err != nil {
+		return err
+	}
+	sorted := decreasing(g.rows)
+	d.a = d.a.rows(sorted)
+	_, place, err := d.a.factor(nil)
+	if err != nil {
+		return err
+	}
+	if d.Rank, err = d.a.rank(d.noise, g.columns, sorted, place); err != nil {
+		return err
+	}
+	if d.Rank.Value < n && indefinite < d.Rank.Value {
+		return &Failure{Kind: NoDecomposition, Text: fmt.Sprintf("the matrix has no hyperbolic singular value decomposition with this signature: "+
+			"A has rank %d, but A·J·Aᵀ rank %d only; there are combinations of columns of different signs that are equal", d.Rank.Value, indefinite)}
+	}
+	return nil
 }
 
 // solve gives the matrix to the devices.
@@ -219,7 +257,7 @@ func (d *Decomposition) solve(ctx context.Context) (err error) {
 	c := d.task.Config
 	c.M, c.N, c.Vectors = d.a.m, d.a.n, d.V.Used == "accumulate"
 	c.source = d.a
-	c.keepSource = d.V.Used == "solve"
+	c.keepSource = d.V.Used == "solve" || d.hyperbolic() // for exists
 	d.Solution, err = Solve(ctx, d.comm, d.devices, c)
 	return err
 }
@@ -231,7 +269,7 @@ func (d *Decomposition) values() error {
 	if slices.Max(d.Sigma) > math.MaxFloat64 { // every rank has the same
 		return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", d.exponent+top-1000)}
 	}
-	if d.Rank.Of != "" {
+	if d.Rank.Of != "" || d.hyperbolic() {
 		return nil
 	}
 	d.Rank = Rank{Tol: float64(d.task.N) * 0x1p-52, Of: "sigma against the largest"}

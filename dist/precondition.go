@@ -3,6 +3,7 @@ package dist
 import (
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"jmpi/internal/dense"
@@ -41,6 +42,9 @@ func (d *Decomposition) precondition() error {
 		return err
 	}
 	d.choosePreconditioner(g, parallel)
+	if d.noise = g.rows; d.slabs != nil { // they have spread the errors of the largest rows over all
+		d.noise = slices.Repeat([]float64{slices.Max(g.rows)}, len(g.rows))
+	}
 	p := &d.pre
 	switch p.used {
 	case "none":
@@ -55,7 +59,7 @@ func (d *Decomposition) precondition() error {
 		d.a = d.a.rows(p.sorted)
 		p.q, p.place, err = d.a.factor(nil)
 		if err == nil {
-			err = d.findRank(g)
+			d.Rank, err = d.a.rank(d.noise, g.columns, p.sorted, p.place)
 		}
 	}
 	if err != nil {
@@ -81,8 +85,12 @@ func (d *Decomposition) preconditionHyperbolic(g grading) (err error) {
 	if p.q, _, err = d.a.factor(d.a.natural()); err != nil {
 		return err
 	}
-	first := d.a.natural() // as many rows as columns
-	d.a = d.a.rows(first)
+	d.a = d.a.rows(d.a.natural()) // as many rows as columns
+	noise := d.noise
+	d.noise = nil
+	for _, i := range p.sorted[:d.a.m] {
+		d.noise = append(d.noise, noise[i])
+	}
 	return nil
 }
 
@@ -234,37 +242,27 @@ func decreasing(x []float64) []int {
 	return order
 }
 
-// findRank counts the diagonal elements of R that are more than rounding errors. Element k is as exact as ε times the size of what it was computed
-// from: of row k of the matrix whose columns are scaled to norm 1, and of its own column. So a grading of rows or columns, however steep, does not count
-// as a lack of rank.
-func (d *Decomposition) findRank(g grading) error {
-	diagonal, err := d.a.gatherColumns(func(j int) float64 {
-		if k := d.pre.place[j]; k < d.a.m {
-			return math.Abs(d.a.column(j)[k])
+// rank counts the diagonal elements of R, the pivoted QR factorization of a matrix with rows sorted, that are more than rounding errors. Element k is
+// as exact as ε times the size of what it was computed from: of row k, as given by noise, of the matrix whose columns are scaled to norm 1, and of its own
+// column. So a grading of rows or columns, however steep, does not count as a lack of rank. It is collective.
+func (s *sheet) rank(noise, columns []float64, sorted, place []int) (Rank, error) {
+	r := Rank{Tol: float64(s.n) * 0x1p-52, Of: "the diagonal of R against the rows and columns scaled to the same size"}
+	diagonal, err := s.gatherColumns(func(j int) float64 {
+		if k := place[j]; k < s.m {
+			return math.Abs(s.column(j)[k])
 		}
 		return 0
 	})
 	if err != nil {
-		return err
+		return r, err
 	}
-	d.Rank = Rank{Tol: float64(d.a.n) * 0x1p-52, Of: "the diagonal of R against the rows and columns scaled to the same size"}
-	for j, k := range d.pre.place {
-		if k >= len(g.rows) {
-			continue
-		}
-		if size := g.rows[d.pre.sorted[k]] * (g.columns[j] / g.largest()); diagonal[j] > d.Rank.Tol*size {
-			d.Rank.Value++
+	largest := slices.Max(columns)
+	for j, k := range place {
+		if k < s.m && diagonal[j] > r.Tol*noise[sorted[k]]*(columns[j]/largest) {
+			r.Value++
 		}
 	}
-	return nil
-}
-
-// largest returns the largest norm of a column.
-func (g grading) largest() (x float64) {
-	for _, c := range g.columns {
-		x = max(x, c)
-	}
-	return x
+	return r, nil
 }
 
 // back turns the vectors of X, of which v or u may be nil where it is not needed, into those of A.

@@ -1,0 +1,570 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"jmpi/internal/gen"
+	"jmpi/internal/reference"
+	"jmpi/kernels"
+	"jmpi/kernels/cpu"
+)
+
+// solved is a Decomposition gathered from all ranks of one process.
+type solved struct {
+	m, n    int
+	s, u, v []float64 // column-major m×n, n×n
+	*Decomposition
+}
+
+// try runs Decompose on ranks with CPU devices, and gathers the vectors that the task wants.
+func try(t testing.TB, a []float64, ranks, devices int, task Task) (solved, error) {
+	t.Helper()
+	return tryOn(t, a, ranks, task, func() ([]kernels.Backend, error) {
+		var backends []kernels.Backend
+		for range devices {
+			be, err := cpu.Open(1)
+			if err != nil {
+				return nil, err
+			}
+			backends = append(backends, be)
+		}
+		return backends, nil
+	})
+}
+
+// tryOn runs Decompose on ranks with the devices that open gives.
+func tryOn(t testing.TB, a []float64, ranks int, task Task, open func() ([]kernels.Backend, error)) (solved, error) {
+	t.Helper()
+	m, n := task.M, task.N
+	o := solved{m: m, n: n, u: make([]float64, m*n), v: make([]float64, n*n)}
+	if task.MaxSweeps == 0 {
+		task.MaxSweeps = 30
+	}
+	task.Strategy, task.Threads = "rev-rowcyc", 2
+	task.Load = func(j0, j1 int, dst []float64) error {
+		copy(dst, a[j0*m:j1*m])
+		return nil
+	}
+	task.Rows = func(i0, i1 int, dst []float64) error {
+		for i := i0; i < i1; i++ {
+			for j := range n {
+				dst[(i-i0)*n+j] = a[i+j*m]
+			}
+		}
+		return nil
+	}
+	var mu sync.Mutex
+	var failed error
+	var wg sync.WaitGroup
+	run := func(comm Comm) error {
+		backends, err := open()
+		if err != nil {
+			return err
+		}
+		for _, be := range backends {
+			defer be.Close()
+		}
+		d, err := Decompose(context.Background(), comm, backends, task)
+		if err != nil {
+			return err
+		}
+		defer d.Free()
+		into := func(x []float64, ld int) func(Part) error {
+			return func(p Part) error {
+				mu.Lock()
+				defer mu.Unlock()
+				for j := range p.N {
+					copy(x[(p.Column+j)*ld+p.Row:], p.Data[j*p.M:(j+1)*p.M])
+				}
+				return nil
+			}
+		}
+		var left, right func(Part) error
+		if task.Left {
+			left = into(o.u, m)
+		}
+		if task.Right {
+			right = into(o.v, n)
+		}
+		if err := d.Vectors(left, right); err != nil {
+			return err
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		o.s, o.Decomposition = d.Sigma, d
+		return nil
+	}
+	for _, comm := range NewLocal(ranks) {
+		wg.Go(func() {
+			if err := run(comm); err != nil {
+				mu.Lock()
+				failed = err
+				mu.Unlock()
+				var known *Failure
+				if !errors.As(err, &known) {
+					comm.Abort(1)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	return o, failed
+}
+
+// find runs try and expects no error.
+func find(t testing.TB, a []float64, ranks, devices int, task Task) solved {
+	t.Helper()
+	o, err := try(t, a, ranks, devices, task)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// both is a task for U and V of an m×n matrix.
+func both(m, n int) Task {
+	return Task{Config: Config{M: m, N: n, Full: true, Block: 4}, Left: true, Right: true, Precondition: "auto", V: "auto"}
+}
+
+// verify asserts the rows of check (docs/design.md §9), for the SVD and for the hyperbolic SVD with the task's signs, below limit.
+func (o solved) verify(t testing.TB, a []float64, limit float64) {
+	t.Helper()
+	signs := o.task.Signs
+	if signs == nil {
+		signs = slices.Repeat([]float64{1}, o.n)
+	}
+	positive := 0
+	for _, x := range signs {
+		if x > 0 {
+			positive++
+		}
+	}
+	if !o.Converged {
+		t.Errorf("not converged in %d sweeps", len(o.Sweeps))
+	}
+	residual, size, us, vv, orthogonal := 0.0, 0.0, 0.0, 0.0, 0.0
+	for j := range o.n {
+		for i := range o.m {
+			x := a[j*o.m+i]
+			size += x * x
+			for k := range o.n {
+				x -= o.u[k*o.m+i] * o.s[k] * o.v[k*o.n+j]
+			}
+			residual += x * x
+			us += o.u[j*o.m+i] * o.s[j] * o.u[j*o.m+i] * o.s[j]
+		}
+		for k := range o.n {
+			d := 0.0
+			for i := range o.n {
+				d += signs[i] * o.v[j*o.n+i] * o.v[k*o.n+i]
+			}
+			if j == k {
+				d -= 1
+				if j >= positive {
+					d += 2
+				}
+			}
+			orthogonal += d * d
+		}
+		for i := range o.n {
+			vv += o.v[j*o.n+i] * o.v[j*o.n+i]
+		}
+	}
+	scale := math.Sqrt(size)
+	orthV := math.Sqrt(orthogonal) / (float64(o.n) * epsilon)
+	if positive < o.n {
+		scale = math.Sqrt(us) * math.Sqrt(vv)
+		orthV = math.Sqrt(orthogonal) / (vv * epsilon)
+	}
+	if residual > 0 && !(math.Sqrt(residual)/(scale*float64(max(o.m, o.n))*epsilon) < limit) {
+		t.Errorf("residual %.3g", math.Sqrt(residual)/(scale*float64(max(o.m, o.n))*epsilon))
+	}
+	if got := orthogonality(o.u, o.m, o.n); !(got < limit) {
+		t.Errorf("orthU %.3g", got)
+	}
+	if !(orthV < limit) {
+		t.Errorf("orthV %.3g", orthV)
+	}
+	for k := range o.s {
+		rises := k > 0 && o.s[k] > o.s[k-1]
+		if !(o.s[k] >= 0) || k != positive && k > 0 && rises != (k > positive && o.s[k] != o.s[k-1]) {
+			t.Fatalf("σ_%d = %g after %g", k+1, o.s[k], o.s[max(k-1, 0)])
+		}
+	}
+	for k := range o.n {
+		if negative(o.u[k*o.m : (k+1)*o.m]) {
+			t.Errorf("column %d of U has the wrong sign", k+1)
+		}
+	}
+}
+
+// sameBits asserts that two decompositions are the same, if they went through the same fine ordering: a small matrix on many devices does not.
+func (o solved) sameBits(t testing.TB, other solved, what string) {
+	t.Helper()
+	if o.Layout.Columns != other.Layout.Columns {
+		return
+	}
+	for _, x := range []struct {
+		name string
+		a, b []float64
+	}{{"S", o.s, other.s}, {"U", o.u, other.u}, {"V", o.v, other.v}} {
+		if !slices.Equal(x.a, x.b) {
+			t.Errorf("%s: other bits of %s", what, x.name)
+		}
+	}
+}
+
+func TestDecompose(t *testing.T) {
+	for _, shape := range [][2]int{{1, 1}, {7, 1}, {2, 2}, {31, 31}, {97, 53}, {90, 89}, {2100, 37}, {257, 31}} {
+		for _, kind := range []string{"gauss", "geometric", "graded-cols", "graded-rows", "lowrank"} {
+			m, n := shape[0], shape[1]
+			a := matrix(t, kind, gen.Options{Rows: int64(m), Cols: int64(n), Seed: 2})
+			for _, precondition := range []string{"auto", "none", "qr", "qrcp", "qrcp-lq"} {
+				for _, v := range []string{"accumulate", "solve"} {
+					t.Run(fmt.Sprintf("%d×%d/%s/%s/%s", m, n, kind, precondition, v), func(t *testing.T) {
+						task := both(m, n)
+						task.Precondition, task.V = precondition, v
+						one := find(t, a, 1, 1, task)
+						one.verify(t, a, 4)
+						for _, grid := range [][2]int{{2, 1}, {1, 2}, {4, 1}} {
+							find(t, a, grid[0], grid[1], task).sameBits(t, one, fmt.Sprintf("%d×%d", grid[0], grid[1]))
+						}
+						find(t, a, 3, 1, task).verify(t, a, 4)
+					})
+				}
+			}
+		}
+	}
+}
+
+// The singular values are the same bits whatever vectors are wanted and however they are found, and so are the vectors.
+func TestSameValuesInAllModes(t *testing.T) {
+	for _, shape := range [][2]int{{60, 41}, {1500, 20}} {
+		for _, kind := range []string{"gauss", "graded-rows", "geometric"} {
+			m, n := shape[0], shape[1]
+			a := matrix(t, kind, gen.Options{Rows: int64(m), Cols: int64(n), Seed: 4})
+			reference := find(t, a, 1, 1, both(m, n))
+			for _, leads := range []bool{false, true} {
+				for mode := range 8 {
+					task := both(m, n)
+					task.Left, task.Right, task.RightLeads, task.V = mode&1 != 0, mode&2 != 0, leads, []string{"accumulate", "solve"}[mode>>2]
+					o := find(t, a, 2, 1, task)
+					if !slices.Equal(o.s, reference.s) {
+						t.Errorf("%s %d×%d, mode %d: other bits of S", kind, m, n, mode)
+					}
+					for k := range n {
+						lead, has := o.u[k*m:(k+1)*m], task.Left
+						if leads {
+							lead, has = o.v[k*n:(k+1)*n], task.Right
+						}
+						if has && negative(lead) {
+							t.Errorf("%s %d×%d, mode %d: column %d has the wrong sign", kind, m, n, mode, k+1)
+						}
+					}
+				}
+			}
+		}
+	}
+}
+
+// If vectors from the left ones do not serve, the method accumulates them.
+func TestFallsBackToAccumulating(t *testing.T) {
+	defer func(before float64) { residualLimit = before }(residualLimit)
+	const n = 40
+	a := matrix(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})
+	task := both(n, n)
+	task.V = "accumulate"
+	want := find(t, a, 1, 1, task)
+	residualLimit = 1e-9
+	task.V = "solve"
+	got := find(t, a, 2, 1, task)
+	got.sameBits(t, want, "after the fall-back")
+	if got.V.Used != "accumulate" || got.Residual != 0 {
+		t.Errorf("V by %+v, residual %g", got.V, got.Residual)
+	}
+}
+
+// Every singular value of graded matrices is right to working precision, and few sweeps find it.
+func TestGradedAccuracy(t *testing.T) {
+	const n = 128
+	for _, kind := range []string{"graded-cols", "graded-rows"} {
+		for _, cond := range []float64{1e12, 1e20} {
+			for _, sorted := range []bool{false, true} {
+				a := matrix(t, kind, gen.Options{Rows: n, Cols: n, Seed: 1, Cond: cond, Sorted: sorted})
+				want, err := reference.Sigma(a, n, n, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o := find(t, a, 2, 1, both(n, n))
+				worst := 0.0
+				for k, s := range want {
+					worst = max(worst, math.Abs(o.s[k]-s)/s)
+				}
+				t.Logf("%s %g sorted %t: %.1e in %d sweeps", kind, cond, sorted, worst, len(o.Sweeps))
+				if !(worst <= 1e-13) {
+					t.Errorf("%s %g sorted %t: relative error %.2e", kind, cond, sorted, worst)
+				}
+				if len(o.Sweeps) > 5 {
+					t.Errorf("%s %g sorted %t: %d sweeps", kind, cond, sorted, len(o.Sweeps))
+				}
+				if o.Rank.Value != n {
+					t.Errorf("%s %g sorted %t: rank %d", kind, cond, sorted, o.Rank.Value)
+				}
+			}
+		}
+	}
+}
+
+func TestRank(t *testing.T) {
+	const m, n = 80, 50
+	for _, c := range []struct {
+		kind string
+		rank int64
+	}{{"lowrank", 1}, {"lowrank", 7}, {"lowrank", 49}, {"gauss", 50}} {
+		a := matrix(t, c.kind, gen.Options{Rows: m, Cols: n, Seed: 3, Rank: c.rank % 50})
+		for _, precondition := range []string{"auto", "none", "qrcp", "qrcp-lq"} {
+			task := both(m, n)
+			task.Precondition = precondition
+			if o := find(t, a, 2, 1, task); o.Rank.Value != int(c.rank) {
+				t.Errorf("%s of rank %d, %s: %+v", c.kind, c.rank, precondition, o.Rank)
+			}
+		}
+	}
+	// Duplicate columns of a matrix that is graded.
+	a := matrix(t, "graded-cols", gen.Options{Rows: m, Cols: n, Seed: 3, Cond: 1e20})
+	for j := range 5 {
+		copy(a[j*m:(j+1)*m], a[(j+20)*m:])
+	}
+	if o := find(t, a, 1, 1, both(m, n)); o.Rank.Value != n-5 {
+		t.Errorf("5 of %d columns are copies: %+v", n, o.Rank)
+	}
+}
+
+// Multiplying by a power of two multiplies the singular values by it, and changes nothing else.
+func TestDecomposeScaled(t *testing.T) {
+	for _, shape := range [][2]int{{33, 20}, {1100, 9}} {
+		for _, kind := range []string{"gauss", "graded-cols", "graded-rows"} {
+			m, n := shape[0], shape[1]
+			a := matrix(t, kind, gen.Options{Rows: int64(m), Cols: int64(n), Seed: 5})
+			want := find(t, a, 1, 1, both(m, n))
+			for _, e := range []int{-960, -500, -1, 1, 400, 1000} {
+				b := slices.Clone(a)
+				scale(b, e)
+				got := find(t, b, 2, 1, both(m, n))
+				scale(got.s, -e)
+				got.sameBits(t, want, fmt.Sprintf("%s %d×%d·2^%d", kind, m, n, e))
+			}
+		}
+	}
+}
+
+// B·D with D from 1 to 1e-300 keeps all its singular values, and so do matrices near the ends of the range.
+func TestFullRange(t *testing.T) {
+	const n = 30
+	b := matrix(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 6})
+	a := slices.Clone(b)
+	for j := range n {
+		d := math.Pow(10, -300*float64(j)/(n-1))
+		for i := range n {
+			a[i+j*n] *= d
+		}
+	}
+	want, err := reference.Sigma(a, n, n, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, ranks := range []int{1, 2, 3, 4} {
+		o := find(t, a, ranks, 1, both(n, n))
+		o.verify(t, a, 4)
+		for k, s := range want {
+			if e := math.Abs(o.s[k]-s) / s; !(e <= 1e-13) {
+				t.Errorf("%d ranks: σ_%d = %g, relative error %.1e", ranks, k+1, o.s[k], e)
+			}
+		}
+		if o.Rank.Value != n {
+			t.Errorf("%d ranks: rank %+v", ranks, o.Rank)
+		}
+	}
+}
+
+// signed is a task for the hyperbolic SVD with random signs, of which so many are +1.
+func signed(m, n, positive int, seed uint64) Task {
+	task := both(m, n)
+	for j := range n {
+		sign := 1.0
+		if j >= positive {
+			sign = -1
+		}
+		task.Signs = append(task.Signs, sign)
+	}
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(n, func(i, j int) { task.Signs[i], task.Signs[j] = task.Signs[j], task.Signs[i] })
+	return task
+}
+
+func TestHyperbolic(t *testing.T) {
+	for _, shape := range [][2]int{{1, 1}, {2, 2}, {40, 40}, {61, 37}, {1200, 24}} {
+		m, n := shape[0], shape[1]
+		for _, positive := range []int{0, 1, n / 2, n - 1, n} {
+			for _, precondition := range []string{"auto", "none", "qr"} {
+				a := matrix(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 9})
+				task := signed(m, n, positive, 1)
+				task.Precondition = precondition
+				one := find(t, a, 1, 1, task)
+				one.verify(t, a, 4)
+				for _, grid := range [][2]int{{2, 1}, {1, 2}, {4, 1}} {
+					find(t, a, grid[0], grid[1], task).sameBits(t, one, fmt.Sprintf("%d×%d, %d +1, on %v", m, n, positive, grid))
+				}
+				find(t, a, 3, 1, task).verify(t, a, 4)
+			}
+		}
+	}
+}
+
+// With all signs +1 it is the SVD, bit for bit.
+func TestHyperbolicOfOneSign(t *testing.T) {
+	const m, n = 50, 33
+	a := matrix(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 2})
+	for _, precondition := range []string{"auto", "none", "qr"} {
+		svd, hsvd := both(m, n), signed(m, n, n, 1)
+		svd.Precondition, hsvd.Precondition = precondition, precondition
+		find(t, a, 2, 1, hsvd).sameBits(t, find(t, a, 2, 1, svd), precondition)
+	}
+}
+
+// Two columns that are equal, of different signs, leave A·J·Aᵀ with a lower rank than A.
+func TestHyperbolicThatDoesNotExist(t *testing.T) {
+	const m, n = 30, 20
+	for name, change := range map[string]func(a []float64){
+		"equal columns":       func(a []float64) { copy(a[(n-1)*m:], a[:m]) },
+		"opposite columns":    func(a []float64) { copy(a[(n-1)*m:], a[:m]); negate(a[(n-1)*m:]) },
+		"in combination":      func(a []float64) { combine(a, m, n) },
+		"equal pair of pairs": func(a []float64) { copy(a[(n-2)*m:], a[:2*m]) },
+	} {
+		for run := range 10 {
+			ranks := 1 + run%3
+			a := matrix(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: uint64(run)})
+			change(a)
+			task := both(m, n)
+			task.Signs = slices.Concat(slices.Repeat([]float64{1}, n/2), slices.Repeat([]float64{-1}, n/2))
+			_, err := try(t, a, ranks, 1, task)
+			var f *Failure
+			if !errors.As(err, &f) || f.Kind != NoDecomposition {
+				t.Errorf("%s, %d ranks: error %v", name, ranks, err)
+			}
+		}
+	}
+}
+
+// combine makes the last column, of sign −1, a combination 0.6·a₁ + 0.8·a₂ of two orthonormal ones of sign +1.
+func combine(a []float64, m, n int) {
+	clear(a[:2*m])
+	a[0], a[m+1] = 1, 1
+	last := a[(n-1)*m:]
+	clear(last)
+	last[0], last[1] = 0.6, 0.8
+}
+
+// Dependent columns whose hyperbolic SVD exists.
+func TestHyperbolicDependent(t *testing.T) {
+	const m, n = 30, 20
+	for name, change := range map[string]func(a []float64){
+		"equal of one sign": func(a []float64) { copy(a[m:], a[:m]) },
+		"half of the other sign": func(a []float64) {
+			copy(a[(n-1)*m:], a[:m])
+			scale(a[(n-1)*m:], -1)
+		},
+		"of low rank": func(a []float64) {
+			for j := n / 2; j < n; j++ { // combinations of the others
+				x := a[j*m : (j+1)*m]
+				clear(x)
+				for k := range 3 {
+					for i := range x {
+						x[i] += 0.1 * float64(j+k*k) / n * a[((j+k)%(n/2))*m+i]
+					}
+				}
+			}
+		},
+		"zero column": func(a []float64) { clear(a[3*m : 4*m]) },
+	} {
+		a := matrix(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 8})
+		change(a)
+		task := both(m, n)
+		task.Signs = slices.Concat(slices.Repeat([]float64{1}, n/2), slices.Repeat([]float64{-1}, n/2))
+		o, err := try(t, a, 2, 1, task)
+		if err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		o.verify(t, a, 4)
+		if want := map[bool]int{true: n / 2, false: n - 1}[name == "of low rank"]; o.Rank.Value != want {
+			t.Errorf("%s: rank %+v", name, o.Rank)
+		}
+	}
+}
+
+// The QR factorization of a sheet: Q·R = A·P, for any shape, order and number of ranks, with the same bits.
+func TestSheetFactor(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m := rapid.IntRange(1, 200).Draw(rt, "m")
+		n := rapid.IntRange(1, 200).Draw(rt, "n")
+		pivot := rapid.Bool().Draw(rt, "pivot")
+		a := matrix(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: rapid.Uint64Range(0, 9).Draw(rt, "seed")})
+		order := rand.New(rand.NewPCG(uint64(m), uint64(n))).Perm(n)
+		if pivot {
+			order = nil
+		}
+		var first []float64
+		for _, ranks := range []int{1, 3} {
+			qr := make([]float64, m*n) // Q·R, with the columns of A in their places
+			var wg sync.WaitGroup
+			for _, comm := range NewLocal(ranks) {
+				wg.Go(func() {
+					s := sheetOf(comm, 2, m, n, a)
+					q, place, err := s.factor(order)
+					if err == nil {
+						for j := range n {
+							if order != nil && j < min(m, n) && place[order[j]] != j {
+								t.Errorf("column %d is number %d of R, want %d", order[j], place[order[j]], j)
+							}
+						}
+						s.columns(func(j int, x []float64) error {
+							for i := place[j] + 1; i < m; i++ {
+								if x[i] != 0 {
+									t.Errorf("R has %g at row %d of its column %d", x[i], i, place[j])
+								}
+							}
+							return nil
+						})
+						err = q.apply(s)
+					}
+					if err != nil {
+						t.Error(err)
+						comm.Abort(1)
+						return
+					}
+					s.columns(func(j int, x []float64) error { copy(qr[j*m:], x); return nil })
+				})
+			}
+			wg.Wait()
+			for i := range a {
+				if d := math.Abs(qr[i] - a[i]); !(d < 1e-12) {
+					rt.Fatalf("Q·R is off by %g", d)
+				}
+			}
+			if first == nil {
+				first = qr
+			} else if !slices.Equal(first, qr) {
+				rt.Fatal("other bits on other ranks")
+			}
+		}
+	})
+}
