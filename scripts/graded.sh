@@ -42,7 +42,7 @@ row() { # KIND COND ORDER FLAGS OF jmpi gen...
 		NR == 1 || $1 + 0 > worst + 0 { worst = $1 }
 		END {
 			bad = bad || bits != "same"
-			printf "%s  %6s  %-9s %-9s %-7s %s\n", row, sweeps, worst, rival, bits, bad ? "FAILED" : "ok"
+			printf "%s  %6s  %-9s %-9s %-7s %s\n", row, sweeps, worst == "" ? "-" : worst, rival, bits, bad ? "FAILED" : "ok"
 			exit bad
 		}' && passed=$((passed + 1)) || failed=$((failed + 1))
 }
