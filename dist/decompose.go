@@ -22,6 +22,7 @@ type Task struct {
 	Signs   []float64
 	V       string // how V of the Jacobi method is found: auto, accumulate or solve
 	Threads int    // of this rank, for what the host computes
+	Memory  int64  // bytes that the host of this rank can give, 0 if that is not known
 
 	// Rows writes rows i0 ≤ i < i1 of A to dst, row-major with leading dimension N; nil: A is read by columns alone.
 	Rows func(i0, i1 int, dst []float64) error
@@ -73,6 +74,9 @@ func Decompose(ctx context.Context, comm Comm, devices []kernels.Backend, t Task
 	d.wants.left = t.Left || t.Right && !t.RightLeads
 	d.wants.right = t.Right || t.Left && t.RightLeads
 	d.partition()
+	if err := d.fits(); err != nil {
+		return d, err
+	}
 	if err := d.read(); err != nil {
 		return d, err
 	}

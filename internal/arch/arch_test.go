@@ -48,6 +48,7 @@ var rules = map[string]rule{
 	"internal/checkpoint": leaf,
 	"internal/cores":      leaf,
 	"internal/dd":         {pure: true},
+	"internal/dense":      leaf,
 	"internal/gen":        leaf,
 	"internal/matio":      leaf,
 	"internal/paper":      leaf,

@@ -3,10 +3,14 @@ package cpu
 import (
 	"bufio"
 	"io/fs"
+	"os"
 	"path"
 	"strconv"
 	"strings"
 )
+
+// Available returns the bytes of host memory that this process can still take, 0 if nothing is known.
+func Available() int64 { return available(os.DirFS("/")) }
 
 // available returns the bytes of memory that this process can still take, as the kernel estimates it and as its control groups
 // (version 2) allow; 0 if nothing is known. root is the root of the file system.

@@ -61,7 +61,7 @@ func (d *device) Describe() kernels.Description {
 		Name:    processor(),
 		Threads: d.threads,
 		Memory:  bytes,
-		Free:    available(os.DirFS("/")),
+		Free:    Available(),
 		Library: C.GoString(C.openblas_get_config()) + ", own kernels: " + C.GoString(d.kernels.name),
 	}
 }
