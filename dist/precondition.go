@@ -43,7 +43,7 @@ func (d *Decomposition) precondition() error {
 	}
 	d.choosePreconditioner(g, parallel)
 	if d.noise = g.rows; d.slabs != nil { // they have spread the errors of the largest rows over all
-		d.noise = slices.Repeat([]float64{slices.Max(g.rows)}, len(g.rows))
+		d.noise = slices.Repeat([]float64{slices.Max(g.columns) / math.Sqrt(float64(d.a.n))}, len(g.rows))
 	}
 	p := &d.pre
 	switch p.used {
@@ -258,7 +258,11 @@ func (s *sheet) rank(noise, columns []float64, sorted, place []int) (Rank, error
 	}
 	largest := slices.Max(columns)
 	for j, k := range place {
-		if k < s.m && diagonal[j] > r.Tol*noise[sorted[k]]*(columns[j]/largest) {
+		if k >= s.m {
+			continue
+		}
+		rows := math.Sqrt(float64(s.m - k)) // an error in each adds to the norm that became the element
+		if diagonal[j] > r.Tol*rows*noise[sorted[k]]*(columns[j]/largest) {
 			r.Value++
 		}
 	}

@@ -199,7 +199,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"--devices 2 --gflops NaN --shape 4x4", exitUsage, "--gflops"},
 		{"--devices 2 --shape 4", exitUsage, "--shape"},
 		{"--devices 2 --shape 2000000000x500000000", exitUsage, "no machine"},
-		{"--devices 2 --v solve", exitUsage, "unknown"},
+		{"--devices 2 --v qr", exitUsage, "--v"},
 		{"--devices 2 more", exitUsage, "more"},
 		{"--hostfile /nowhere/hosts", exitInput, "/nowhere/hosts"},
 		{"--network " + hosts, exitInput, "line 1"},

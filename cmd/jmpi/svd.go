@@ -15,7 +15,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"jmpi/dist"
-	"jmpi/internal/gen"
 	"jmpi/internal/matio"
 	"jmpi/internal/residual"
 )
@@ -228,7 +227,7 @@ func (s *session) checkResult(file *matio.File, input, dir string) (passed bool,
 	var failures int64
 	if s.comm.Rank() == 0 {
 		var report residual.Report
-		if report, err = residual.Check(file, dir, residual.Options{SigmaFile: gen.Sidecar(input, "sigma")}); err == nil {
+		if report, err = residual.Check(file, dir, residual.Beside(input)); err == nil {
 			err = report.WriteText(os.Stdout)
 			if !report.Passed() {
 				failures = 1
