@@ -4,6 +4,7 @@
 #   make test-gpu                here, with Go: builds bin/jmpi and the test programs bin/*.test, then runs what can run here
 #   scripts/test-gpu.sh build    only builds
 #   scripts/test-gpu.sh run      on the GPU node, in a copy of this folder with bin/: tests, the table of results last
+#   scripts/test-gpu.sh run PART...   only some of: primitives messages checks splits failures sanitizer
 #
 # CUDA_MPI=PREFIX names an Open MPI that was built with CUDA, for the tests of messages from GPU memory (docs/gpu.md). What the
 # machine lacks is skipped, in words. The exit code is 0 if nothing failed.
@@ -11,6 +12,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 packages=(kernels/cuda dist internal/rivals)
+parts=(primitives messages checks splits failures sanitizer)
 
 build() {
 	local package
@@ -21,11 +23,18 @@ build() {
 	ls -l bin
 }
 
+usage() {
+	echo "usage: scripts/test-gpu.sh build, or: scripts/test-gpu.sh run [PART...], of ${parts[*]}" >&2
+	exit 2
+}
+
 case ${1-} in
 build) build; exit ;;
-run) ;;
-*) echo "usage: scripts/test-gpu.sh build|run" >&2; exit 2 ;;
+run) shift ;;
+*) usage ;;
 esac
+for part; do [[ " ${parts[*]} " == *" $part "* ]] || usage; done
+(($# == 0)) || parts=("$@")
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 jmpi=$PWD/bin/jmpi
@@ -133,8 +142,8 @@ staged_and_direct() {
 	test_that "$1, direct" split true "$2" "$3" "$4"
 }
 
-# splits INPUT: g GPUs in one rank against the same GPUs in 2 and 4 ranks; where there is one GPU only, two ranks share it
-splits() {
+# splits_of INPUT: g GPUs in one rank against the same GPUs in 2 and 4 ranks; where there is one GPU only, two ranks share it
+splits_of() {
 	local input=$1 name g ranks
 	name=$(basename "$1")
 	for g in 2 4; do
@@ -160,21 +169,22 @@ exchange() {
 	figure=$(awk '!/^%/ && $3 > 1e8 { printf "%s%s ×%d %.0f GB/s", n++ ? ", " : "", $1, $2, $5 }' "$work/out")
 }
 
-# sanitized TOOL: a small solve under a tool of compute-sanitizer, which not every host allows, and which is slow
+# sanitized TOOL KIND SHAPE FLAG...: a small solve under a tool of compute-sanitizer, which not every host allows, and which is slow
 sanitized() {
-	local code text
-	local command=("$jmpi" svd "$work/small.npy" -o "$work/san.svd" --force --quiet --backend cuda --devices-per-rank 1 --block 20)
-	run 75 compute-sanitizer --tool "$1" --error-exitcode 99 "${command[@]}"
+	local code text name="compute-sanitizer $1, $2 $3 ${*:4}"
+	"$jmpi" gen "$2" -o "$work/small.npy" --shape "$3"
+	run 75 compute-sanitizer --tool "$1" --error-exitcode 99 \
+		"$jmpi" svd "$work/small.npy" -o "$work/san.svd" --force --quiet --backend cuda --devices-per-rank 1 "${@:4}"
 	code=$?
 	text=$(grep -h '=========' "$work/out" "$work/err")
 	if ((code == 124 || code == 137)); then
-		skip "compute-sanitizer $1" "not done in 75 s"
+		skip "$name" "not done in 75 s"
 	elif grep -qi 'not supported' <<<"$text"; then
-		skip "compute-sanitizer $1" "$(grep -i -m 1 'not supported' <<<"$text")"
+		skip "$name" "$(grep -i -m 1 'not supported' <<<"$text")"
 	else
 		figure=$(grep -m 1 SUMMARY <<<"$text")
 		why="exit code $code: $(head -n 2 <<<"$text" | tr '\n' ' ')"
-		test_that "compute-sanitizer $1" verdict "$code" "$figure" "$why"
+		test_that "$name" verdict "$code" "$figure" "$why"
 	fi
 }
 
@@ -182,6 +192,92 @@ sanitized() {
 verdict() {
 	figure=$2 why=$3
 	(($1 == 0))
+}
+
+# says CODE PATTERN COMMAND...: the command, which starts svd, exits so, and one line on stderr, of all ranks together, matches
+says() {
+	local code lines
+	"${@:3}" -o "$work/said.svd" --force --quiet
+	code=$?
+	lines=$(grep -E '^jmpi|on CPUs' "$work/err")
+	figure="exit $code: ${lines#jmpi: }" why="exit $code: $lines"
+	((code == $1)) && [[ $(wc -l <<<"$lines") == 1 && $lines =~ $2 ]]
+}
+
+# one_blind ARG...: jmpi on two ranks, the second of which sees no GPU
+one_blind() {
+	run 120 "$mpirun" -np 1 "$jmpi" "$@" : -np 1 env CUDA_VISIBLE_DEVICES= "$jmpi" "$@"
+}
+
+primitives() {
+	test_that "primitives: the shared tests of all back ends" program cuda . kernels/cuda
+	test_that "solver: accuracy, sweeps, splits in one process" program dist GPU dist
+	test_that "cuSOLVER and cuBLAS, the rivals" program rivals 'CUSOLVER|Device' internal/rivals
+	test_that "selftest" selftest 1
+}
+
+messages() {
+	if [[ -z $mpirun ]]; then
+		skip "selftest on 2 ranks, exchange" "no mpirun"
+		return
+	fi
+	mpi=("$mpirun")
+	test_that "selftest on 2 ranks" selftest 2
+	test_that "exchange between 2 ranks" exchange 2
+	if [[ -n ${CUDA_MPI-} ]]; then
+		mpi=("${cuda_mpi[@]}")
+		test_that "exchange between 2 ranks, CUDA_MPI" exchange 2
+	fi
+}
+
+# The rows of scripts/accuracy.sh, and larger ones.
+checks() {
+	local kind shape
+	for shape in 64x64 257x257 1000x1000 1024x1024 768x256; do
+		for kind in gauss uniform geometric arithmetic graded-cols lowrank; do test_that "check of $kind $shape" checked $kind $shape; done
+	done
+	for shape in 64x64 257x257; do
+		for kind in hilbert kahan; do test_that "check of $kind $shape" checked $kind $shape; done
+	done
+	for kind in spectrum2 spectrum4; do test_that "check of $kind 256x256" checked $kind 256x256; done
+	for kind in gauss uniform geometric arithmetic graded-cols lowrank; do test_that "check of $kind 4096x4096" checked $kind 4096x4096; done
+}
+
+splits() {
+	"$jmpi" gen gauss -o "$work/square.npy" --shape 1024x1024 --seed 2
+	"$jmpi" gen graded-cols -o "$work/tall.npy" --shape 1400x512 --seed 3
+	splits_of "$work/square.npy"
+	splits_of "$work/tall.npy"
+}
+
+failures() {
+	local input=$work/small.npy large=$work/large.200000x200000.f64 ranks=1
+	"$jmpi" gen gauss -o "$input" --shape 80x70
+	CUDA_VISIBLE_DEVICES='' test_that "no GPU, --backend cuda" says 6 'no GPU' jmpi_on 1 svd "$input" --backend cuda
+	if [[ -n $mpirun ]]; then
+		ranks=2 mpi=("$mpirun")
+		test_that "one of 2 ranks without a GPU, --backend cuda" says 6 'rank 1.*no GPU' one_blind svd "$input" --backend cuda
+		test_that "one of 2 ranks without a GPU, --backend auto" says 0 'computing on CPUs' one_blind svd "$input"
+	else
+		skip "one of 2 ranks without a GPU" "no mpirun"
+	fi
+	if truncate -s $((8 * 200000 * 200000)) "$large"; then # takes no room on the disk
+		test_that "a matrix that is too large, $ranks ranks" says 6 'devices would do|take more hosts' jmpi_on $ranks svd "$large" --backend cuda
+	else
+		skip "a matrix that is too large" "$work takes no file of 320 GB"
+	fi
+}
+
+sanitizer() {
+	local tool
+	if ! command -v compute-sanitizer >/dev/null; then
+		skip "compute-sanitizer memcheck, racecheck" "not installed"
+		return
+	fi
+	for tool in memcheck racecheck; do
+		sanitized $tool gauss 80x70 --block 20
+		sanitized $tool lowrank 90x60 --block 10 # with broken pivots
+	done
 }
 
 gpus=$(CUDA_DEVICE_ORDER=PCI_BUS_ID "$jmpi" env | sed -n 's/^gpus *\([0-9]*\).*/\1/p')
@@ -192,44 +288,7 @@ mpirun=$(command -v "${MPIRUN:-mpirun}" || true)
 if [[ -z $gpus ]]; then
 	skip "all tests on GPUs" "$("$jmpi" env | sed -n 's/^gpus *//p')"
 else
-	test_that "primitives: the shared tests of all back ends" program cuda . kernels/cuda
-	test_that "solver: accuracy, sweeps, splits in one process" program dist GPU dist
-	test_that "cuSOLVER and cuBLAS, the rivals" program rivals 'CUSOLVER|Device' internal/rivals
-	test_that "selftest" selftest 1
-	if [[ -n $mpirun ]]; then
-		mpi=("$mpirun")
-		test_that "selftest on 2 ranks" selftest 2
-		test_that "exchange between 2 ranks" exchange 2
-		if [[ -n ${CUDA_MPI-} ]]; then
-			mpi=("${cuda_mpi[@]}")
-			test_that "exchange between 2 ranks, CUDA_MPI" exchange 2
-		fi
-	else
-		skip "selftest on 2 ranks, exchange" "no mpirun"
-	fi
-
-	# The rows of scripts/accuracy.sh, and larger ones of kinds that need no high precision to make.
-	for shape in 64x64 257x257 1000x1000 1024x1024 768x256; do
-		for kind in gauss uniform geometric arithmetic graded-cols lowrank; do
-			test_that "check of $kind $shape" checked $kind $shape
-		done
-	done
-	for shape in 64x64 257x257; do
-		for kind in hilbert kahan; do test_that "check of $kind $shape" checked $kind $shape; done
-	done
-	for kind in spectrum2 spectrum4; do test_that "check of $kind 256x256" checked $kind 256x256; done
-	for kind in gauss uniform graded-cols; do test_that "check of $kind 4096x4096" checked $kind 4096x4096; done
-
-	"$jmpi" gen gauss -o "$work/square.npy" --shape 1024x1024 --seed 2
-	"$jmpi" gen graded-cols -o "$work/tall.npy" --shape 1400x512 --seed 3
-	for input in square tall; do splits "$work/$input.npy"; done
-
-	if command -v compute-sanitizer >/dev/null; then
-		"$jmpi" gen gauss -o "$work/small.npy" --shape 80x70
-		for tool in memcheck racecheck; do sanitized $tool; done
-	else
-		skip "compute-sanitizer memcheck, racecheck" "not installed"
-	fi
+	for part in "${parts[@]}"; do $part; done
 fi
 
 echo

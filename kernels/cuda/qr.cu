@@ -63,6 +63,7 @@ __device__ inline void reduce(double *r, double *slab, int k, i64 rows, Element 
 #pragma unroll
 				for (int g = 0; g < GROUP; g++)
 					dot[g] = tau * (top[g] + warp_sum(dot[g]));
+				__syncwarp(); // all lanes have read what one of them overwrites: row j
 #pragma unroll
 				for (int g = 0; g < GROUP; g++) {
 					if (c + g >= k)
