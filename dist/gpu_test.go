@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"sync/atomic"
 	"testing"
 
 	"jmpi/internal/gen"
@@ -121,4 +122,86 @@ func TestGPUSplitsAreBitIdentical(t *testing.T) {
 	}
 	one := decomposeOnGPUs(t, a, 1, 1, c) // hoped for, not promised (docs/design.md §6)
 	t.Logf("one device has the same bits: %t", reflect.DeepEqual(one.s, want.s) && reflect.DeepEqual(one.u, want.u) && reflect.DeepEqual(one.v, want.v))
+}
+
+// findOnGPUs runs Decompose on ranks of one process, which share the GPUs.
+func findOnGPUs(t *testing.T, a []float64, ranks int, task Task) (solved, error) {
+	t.Helper()
+	count := gpus(t)
+	return tryOn(t, a, ranks, task, func() ([]kernels.Backend, error) {
+		be, err := cuda.Open(int(opened.Add(1)) % count)
+		return []kernels.Backend{be}, err
+	})
+}
+
+// opened counts the devices that findOnGPUs has opened.
+var opened atomic.Int64
+
+// Shapes, ranks and gradings through all that is done before and after the Jacobi method.
+func TestGPUDecompose(t *testing.T) {
+	gpus(t)
+	for _, shape := range [][2]int{{1, 1}, {7, 1}, {2, 2}, {97, 53}, {257, 31}, {2100, 37}, {300, 300}} {
+		for _, kind := range []string{"gauss", "graded-cols", "graded-rows", "lowrank"} {
+			m, n := shape[0], shape[1]
+			a := matrix(t, kind, gen.Options{Rows: int64(m), Cols: int64(n), Seed: 2})
+			for _, mode := range [][2]string{{"auto", "auto"}, {"none", "solve"}, {"qr", "accumulate"}, {"qrcp-lq", "solve"}} {
+				for _, ranks := range []int{1, 2, 3, 4} {
+					task := both(m, n)
+					task.Block, task.Precondition, task.V = 0, mode[0], mode[1]
+					o, err := findOnGPUs(t, a, ranks, task)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Run(fmt.Sprintf("%s %d×%d %v on %d", kind, m, n, mode, ranks), func(t *testing.T) { o.verify(t, a, 4) })
+				}
+			}
+		}
+	}
+}
+
+// Every singular value of graded matrices is right.
+func TestGPUGradedAccuracy(t *testing.T) {
+	gpus(t)
+	const n = 128
+	for _, kind := range []string{"graded-cols", "graded-rows"} {
+		for _, cond := range []float64{1e12, 1e20} {
+			for _, sorted := range []bool{false, true} {
+				a := matrix(t, kind, gen.Options{Rows: n, Cols: n, Seed: 1, Cond: cond, Sorted: sorted})
+				want, err := reference.Sigma(a, n, n, n)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o, err := findOnGPUs(t, a, 2, both(n, n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				for k, s := range want {
+					if e := math.Abs(o.s[k]-s) / s; !(e <= 1e-13) {
+						t.Errorf("%s %g sorted %t: σ_%d has relative error %.1e", kind, cond, sorted, k+1, e)
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestGPUHyperbolic(t *testing.T) {
+	gpus(t)
+	for _, shape := range [][2]int{{2, 2}, {61, 37}, {300, 300}, {1200, 24}} {
+		m, n := shape[0], shape[1]
+		a := matrix(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 9})
+		for _, positive := range []int{0, 1, n / 2, n - 1, n} {
+			for _, ranks := range []int{1, 3} {
+				for _, full := range []bool{false, true} {
+					task := signed(m, n, positive, 1)
+					task.Block, task.Full = 0, full
+					o, err := findOnGPUs(t, a, ranks, task)
+					if err != nil {
+						t.Fatal(err)
+					}
+					t.Run(fmt.Sprintf("%d×%d, %d positive, on %d, full %t", m, n, positive, ranks, full), func(t *testing.T) { o.verify(t, a, 4) })
+				}
+			}
+		}
+	}
 }

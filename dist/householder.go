@@ -5,7 +5,6 @@ import (
 	"sort"
 
 	"jmpi/internal/dense"
-	"jmpi/kernels"
 )
 
 // The largest numbers of columns that are factored at a time: with pivoting more would cost more than they save.
@@ -125,7 +124,7 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 	norms := map[int]float64{} // of what is left of the columns of this rank that are not done
 	for b, slots := range f.slots {
 		for slot, j := range slots[:f.live[b]] {
-			norms[j] = kernels.Norm2(f.own[b][slot*f.m+f.done : (slot+1)*f.m])
+			norms[j] = dense.Norm(f.own[b][slot*f.m+f.done : (slot+1)*f.m])
 		}
 	}
 	all, err := f.gatherColumns(func(j int) float64 { return norms[j] })

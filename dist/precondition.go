@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"sort"
+	"sync"
 
 	"jmpi/internal/dense"
 	"jmpi/kernels"
@@ -37,11 +38,13 @@ func (d *Decomposition) precondition() error {
 	if err != nil {
 		return err
 	}
-	parallel, err := d.a.parallelism()
-	if err != nil {
-		return err
+	parallelism := 0.0
+	if d.devices[0].Limits().HostMemory { // otherwise it does not count
+		if parallelism, err = d.a.parallelism(); err != nil {
+			return err
+		}
 	}
-	d.choosePreconditioner(g, parallel)
+	d.choosePreconditioner(g, parallelism)
 	if d.noise = g.rows; d.slabs != nil { // they have spread the errors of the largest rows over all
 		d.noise = slices.Repeat([]float64{slices.Max(g.columns) / math.Sqrt(float64(d.a.n))}, len(g.rows))
 	}
@@ -110,7 +113,7 @@ func (d *Decomposition) choosePreconditioner(g grading, parallelism float64) {
 			c = Choice{"none", "the columns keep their signs in the hyperbolic SVD"}
 		case graded:
 			c = Choice{"qrcp-lq", fmt.Sprintf("graded: the max-norms of the rows differ by a factor of %.2g, the norms of the columns by %.2g", rows, columns)}
-		case parallelism >= decayingParallelism && d.devices[0].Limits().HostMemory:
+		case parallelism >= decayingParallelism:
 			c = Choice{"qrcp-lq", fmt.Sprintf("the singular values decay: the mean square of the cosines between columns is %.2g times that of random ones; so there are fewer sweeps", parallelism)}
 		case d.slabs != nil:
 			c = Choice{"qr", "the triangular factor of a tall matrix, transposed"}
@@ -189,33 +192,44 @@ type grading struct {
 
 // grading measures the rows and columns. It is collective.
 func (s *sheet) grading() (g grading, err error) {
-	g.rows = make([]float64, s.m)
 	norms := make([]float64, s.n)
-	err = s.columns(func(j int, x []float64) error {
-		norms[j] = kernels.Norm2(x)
+	rows := make([]float64, s.m) // of the blocks of this rank
+	var mu sync.Mutex
+	err = s.each(func(b int, x []float64) error {
+		j0, j1 := s.span(b)
+		most := make([]float64, s.m)
+		for j := j0; j < j1; j++ {
+			column := x[(j-j0)*s.m : (j-j0+1)*s.m]
+			norms[j] = dense.Norm(column)
+			for i, e := range column {
+				most[i] = max(most[i], math.Abs(e))
+			}
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		larger(rows, most)
 		return nil
 	})
 	if err != nil {
 		return g, err
 	}
-	for _, x := range s.own {
-		for i, e := range x {
-			g.rows[i%s.m] = max(g.rows[i%s.m], math.Abs(e))
-		}
-	}
-	all, err := gather(s.comm, g.rows)
+	all, err := gather(s.comm, rows)
 	if err != nil {
 		return g, err
 	}
-	most := make([]float64, s.m)
+	g.rows = make([]float64, s.m)
 	for _, part := range all {
-		for i, x := range part {
-			most[i] = max(most[i], x)
-		}
+		larger(g.rows, part)
 	}
-	g.rows = most
 	g.columns, err = s.gatherColumns(func(j int) float64 { return norms[j] })
 	return g, err
+}
+
+// larger does x ← max(x, y), element by element.
+func larger(x, y []float64) {
+	for i, e := range y {
+		x[i] = max(x[i], e)
+	}
 }
 
 // ratio returns the ratio of the largest to the smallest number that is not zero, 1 if there is none.

@@ -79,38 +79,50 @@ func (c Config) fits(all, beside, first int, devices []kernels.Backend) error {
 // hostCopies is how many copies of the matrix the hosts hold at most: before the Jacobi method the matrix and its reflectors, after it these and the vectors.
 const hostCopies = 3
 
-// fits refuses a matrix for which a host has no room, before it is read. It is collective.
+// fits refuses a matrix for which a host or a device has no room, before it is read. It is collective.
 func (d *Decomposition) fits() error {
-	const gib = 1 << 30
-	t := d.task
 	mine := binary.LittleEndian.AppendUint64(nil, uint64(len(d.devices)))
 	all, err := d.comm.Allgather(append(mine, d.comm.Node()...))
 	if err != nil {
 		return fmt.Errorf("dist: memory: %w", err)
 	}
-	devices, here, ranks := 0, 0, 0
-	for _, b := range all {
+	var h host
+	for rank, b := range all {
 		count := int(binary.LittleEndian.Uint64(b))
-		devices += count
+		if rank == d.comm.Rank() {
+			h.first = h.devices
+		}
+		h.devices += count
 		if string(b[8:]) == d.comm.Node() {
-			here += count
-			ranks++
+			h.beside += count
+			h.ranks++
 		}
 	}
-	need := int64(hostCopies*kernels.WordBytes) * int64(t.M) * int64(t.N) / int64(len(all)) * int64(ranks)
-	if limits := d.devices[0].Limits(); limits.HostMemory {
-		c := t.Config
-		c.Vectors = t.V != "solve" && (d.wants.left || d.wants.right)
-		if d.tall() {
-			c.M = c.N
-		}
-		need += int64(here) * c.demand(devices, limits)
+	return Agree(d.comm, BadResource, d.fitsOn(h, len(all)))
+}
+
+// host is what runs beside a rank, itself included: ranks and devices, of all devices; its own have the numbers from first on.
+type host struct{ ranks, beside, devices, first int }
+
+// fitsOn is fits for this rank, one of so many.
+func (d *Decomposition) fitsOn(h host, ranks int) error {
+	const gib = 1 << 30
+	t, c, limits := d.task, d.task.Config, d.devices[0].Limits()
+	c.Vectors = t.V != "solve" && (d.wants.left || d.wants.right)
+	if d.tall() {
+		c.M = c.N
+	}
+	need := int64(hostCopies*kernels.WordBytes) * int64(t.M) * int64(t.N) / int64(ranks) * int64(h.ranks)
+	if limits.HostMemory {
+		need += int64(h.beside) * c.demand(h.devices, limits)
+	} else if err := c.fits(h.devices, h.beside, h.first, d.devices); err != nil {
+		return err
 	}
 	if t.Memory > 0 && need > t.Memory {
-		err = fmt.Errorf("a %d×%d matrix needs %.3g GiB on this host for %d of %d ranks, which has %.3g GiB available: take more hosts",
-			t.M, t.N, float64(need)/gib, ranks, len(all), float64(t.Memory)/gib)
+		return fmt.Errorf("a %d×%d matrix needs %.3g GiB on this host for %d of %d ranks, which has %.3g GiB available: take more hosts",
+			t.M, t.N, float64(need)/gib, h.ranks, ranks, float64(t.Memory)/gib)
 	}
-	return Agree(d.comm, BadResource, err)
+	return nil
 }
 
 // demand returns the bytes that each of so many devices allocates.

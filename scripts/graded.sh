@@ -6,7 +6,7 @@
 #   scripts/graded.sh [N [flags of jmpi svd]]     N: the order, at most 512 (default 128); RANKS: ranks (default 2)
 set -euo pipefail
 cd "$(dirname "$0")/.."
-modes=("--vectors both" "--vectors u" "--vectors v" "--vectors none")
+modes=("--vectors both" "--vectors u" "--vectors v" "--vectors none" "--v accumulate" "--v solve")
 n=${1:-128}
 svd=("${@:2}")
 bound=$(awk -v n="$n" 'BEGIN { print n <= 128 ? 1e-13 : 1e-12 }')

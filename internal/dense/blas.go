@@ -40,8 +40,8 @@ func transpose(t bool) blas.Transpose {
 	return blas.NoTrans
 }
 
-// norm returns ‖x‖₂; BLAS scales where squares could over- or underflow.
-func norm(x []float64) float64 {
+// Norm returns ‖x‖₂; BLAS scales where squares could over- or underflow.
+func Norm(x []float64) float64 {
 	if len(x) == 0 {
 		return 0
 	}

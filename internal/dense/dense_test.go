@@ -70,7 +70,7 @@ func testFactor(t *testing.T, m, n int, a []float64, pivot bool) {
 		}
 	}
 	for j, c := range p.Pivots {
-		length := norm(a[c*m : (c+1)*m])
+		length := Norm(a[c*m : (c+1)*m])
 		for i := range m {
 			bound := float64(20*m) * eps * length
 			if pivot { // the rows are sorted
@@ -110,7 +110,7 @@ func testFactor(t *testing.T, m, n int, a []float64, pivot bool) {
 // A panel ends before a pivot that the columns outside could beat.
 func TestFactorStops(t *testing.T) {
 	a := graded(5, 50, 8, nil, func(j int) float64 { return math.Pow(4, -float64(j)) })
-	longest := norm(a[:50])
+	longest := Norm(a[:50])
 	p := FactorPivoted(50, 8, slices.Clone(a), longest/10)
 	if p.Count != 3 { // lengths 1, 1/4, 1/16; 1/64 is less than 1/20
 		t.Errorf("%d columns were taken, want 3", p.Count)

@@ -83,7 +83,7 @@ func (f *factoring) column(j int) []float64 { return f.a[j*f.m : (j+1)*f.m] }
 func (f *factoring) pivot(j int, bound float64) bool {
 	best, longest := j, -1.0
 	for c := j; c < f.n; c++ {
-		if x := norm(f.column(c)[j:]); x > longest {
+		if x := Norm(f.column(c)[j:]); x > longest {
 			best, longest = c, x
 		}
 	}
@@ -114,7 +114,7 @@ func (f *factoring) step(j int) {
 
 // reflector overwrites x by the vector v of its Householder reflector (v₁ = 1 is not stored), and returns β and τ; τ = 0 stands for the identity.
 func reflector(x []float64) (beta, tau float64) {
-	alpha, rest := x[0], norm(x[1:])
+	alpha, rest := x[0], Norm(x[1:])
 	if rest == 0 {
 		return alpha, 0
 	}
