@@ -212,7 +212,6 @@ func commonExponent(c Comm, largest float64) (int, error) {
 
 // iterate runs the Jacobi method on what preconditioning has left.
 func (d *Decomposition) iterate(ctx context.Context) error {
-	d.chooseV()
 	if err := d.solve(ctx); err != nil {
 		return err
 	}
@@ -349,9 +348,10 @@ func (d *Decomposition) collect(ctx context.Context) (u, v *sheet, err error) {
 	if d.V.Used != "solve" {
 		return u, v, nil
 	}
-	if v, d.Residual, err = rightVectors(d.a, u, d.pre.used != "none", d.Solution.Sigma); err != nil || d.Residual <= residualLimit {
+	if v, d.Residual, err = d.rightVectors(u); err != nil || d.Residual <= residualLimit {
 		return u, v, err
 	}
+	d.pre.kept = nil
 	d.V = Choice{"accumulate", fmt.Sprintf("the vectors formed at the end left a residual of %.2g", d.Residual)}
 	d.Residual = 0
 	if err := d.solve(ctx); err != nil {
@@ -360,6 +360,21 @@ func (d *Decomposition) collect(ctx context.Context) (u, v *sheet, err error) {
 	u, v, err = d.Solution.collect(d.task.Threads)
 	d.Solution.Free()
 	return u, v, err
+}
+
+// rightVectors forms V of what the Jacobi method has worked on, or of R where that spares a product.
+func (d *Decomposition) rightVectors(u *sheet) (*sheet, float64, error) {
+	var w *sheet
+	var err error
+	if d.pre.kept != nil {
+		w, err = lowerProduct(d.pre.kept, u)
+	} else {
+		w, err = transposedProduct(d.a, u)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return rightVectors(w, d.Solution.Sigma)
 }
 
 // PhaseSeconds returns the seconds of this rank in each phase: those of the Jacobi method summed over its devices, and those of the host.

@@ -121,11 +121,15 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 	if f.order != nil {
 		return f.order[f.done:min(f.n, f.done+panelWidth)], 0, nil
 	}
-	norms := map[int]float64{} // of what is left of the columns of this rank that are not done
-	for b, slots := range f.slots {
-		for slot, j := range slots[:f.live[b]] {
-			norms[j] = dense.Norm(f.own[b][slot*f.m+f.done : (slot+1)*f.m])
+	norms := make([]float64, f.n) // of what is left of the columns of this rank that are not done
+	err = f.each(func(b int, x []float64) error {
+		for slot, j := range f.slots[b][:f.live[b]] {
+			norms[j] = dense.Length(x[slot*f.m+f.done : (slot+1)*f.m])
 		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
 	}
 	all, err := f.gatherColumns(func(j int) float64 { return norms[j] })
 	if err != nil {

@@ -27,6 +27,7 @@ type preconditioner struct {
 	place      []int       // column j of A is column place[j] of R
 	transposed bool        // X = Rᵀ: its left vectors belong to the right side of A
 	second     *orthogonal // Q₂
+	kept       *sheet      // Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied
 }
 
 // gradedRatio is the ratio of the largest to the smallest of the rows' max-norms, or of the columns' norms, from which a matrix counts as graded.
@@ -45,6 +46,7 @@ func (d *Decomposition) precondition() error {
 		}
 	}
 	d.choosePreconditioner(g, parallelism)
+	d.chooseV()
 	if d.noise = g.rows; d.slabs != nil { // they have spread the errors of the largest rows over all
 		d.noise = slices.Repeat([]float64{slices.Max(g.columns) / math.Sqrt(float64(d.a.n))}, len(g.rows))
 	}
@@ -70,8 +72,10 @@ func (d *Decomposition) precondition() error {
 	}
 	n := d.a.n
 	if d.a, err = d.a.transpose(p.place, n); err != nil || p.used != "qrcp-lq" {
-		p.transposed = true
 		return err
+	}
+	if d.V.Used == "solve" {
+		p.kept = d.a.clone()
 	}
 	if p.second, _, err = d.a.factor(d.a.natural()); err != nil {
 		return err
@@ -122,7 +126,7 @@ func (d *Decomposition) choosePreconditioner(g grading, parallelism float64) {
 		}
 	}
 	d.Precondition = c
-	d.pre = preconditioner{used: c.Used, graded: graded}
+	d.pre = preconditioner{used: c.Used, graded: graded, transposed: !d.hyperbolic() && (c.Used == "qr" || c.Used == "qrcp")}
 }
 
 // parallelismSample is how many columns the parallelism is estimated from.
@@ -291,7 +295,7 @@ func (p *preconditioner) back(u, v *sheet, left, right bool) (*sheet, *sheet, er
 	if p.transposed {
 		u, v = v, u
 	}
-	if p.second != nil && right {
+	if p.second != nil && p.kept == nil && right {
 		if err := p.second.apply(v); err != nil {
 			return nil, nil, err
 		}

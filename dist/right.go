@@ -7,16 +7,12 @@ import (
 	"jmpi/internal/dense"
 )
 
-// rightVectors returns the right singular vectors of x, in the order of its singular values, from the left ones u, without what the Jacobi method
-// would have had to carry: xᵀ·u = V·diag(σ) + E with ‖E‖ of the order of ε·‖x‖. The columns of large σ are as good as
-// those of V; the others become orthonormal in a QR factorization from the largest σ to the smallest, V·R, which x − u·Rᵀ·Vᵀ = 0 makes exact for any E. So
-// ‖R − diag(σ)‖_F is the residual, and it is returned relative to ‖x‖_F·n·ε. See docs/numerics.md §4. u is m×n with orthonormal columns; x may be lower
-// triangular, which saves work. It is collective.
-func rightVectors(x, u *sheet, lower bool, sigma []float64) (v *sheet, residual float64, err error) {
-	w := newSheet(x.comm, x.threads, x.n, u.n)
-	if err := multiply(w, x, u, lower); err != nil {
-		return nil, 0, fmt.Errorf("dist: right vectors: %w", err)
-	}
+// rightVectors returns the right singular vectors of a matrix x, in the order of its singular values, from the left ones u, without what the Jacobi
+// method would have had to carry: w = xᵀ·u = V·diag(σ) + E with ‖E‖ of the order of ε·‖x‖. The columns of large σ are as good as
+// those of V; the others become orthonormal in a QR factorization from the largest σ to the smallest, V·R, which x − u·Rᵀ·Vᵀ = 0 makes
+// exact for any E. So ‖R − diag(σ)‖_F is the residual, and it is returned relative to ‖x‖_F·n·ε. See docs/numerics.md §4. w is
+// overwritten. It is collective.
+func rightVectors(w *sheet, sigma []float64) (v *sheet, residual float64, err error) {
 	q, _, err := w.factor(w.natural())
 	if err != nil {
 		return nil, 0, err
@@ -39,7 +35,7 @@ func rightVectors(x, u *sheet, lower bool, sigma []float64) (v *sheet, residual 
 		sum += e
 		all += sigma[j] / sigma[0] * (sigma[j] / sigma[0])
 	}
-	if v, err = q.form(x.threads, w.n); err != nil {
+	if v, err = q.form(w.threads, w.n); err != nil {
 		return nil, 0, err
 	}
 	v.columns(func(j int, y []float64) error {
@@ -48,26 +44,42 @@ func rightVectors(x, u *sheet, lower bool, sigma []float64) (v *sheet, residual 
 		}
 		return nil
 	})
-	return v, math.Sqrt(sum/all) / (float64(x.n) * 0x1p-52), nil
+	return v, math.Sqrt(sum/all) / (float64(w.n) * 0x1p-52), nil
 }
 
-// multiply does w ← xᵀ·u; x may be lower triangular.
-func multiply(w, x, u *sheet, lower bool) error {
-	for b := range x.blocks() {
-		a, err := x.broadcast(b)
-		if err != nil {
-			return err
-		}
-		i0, i1 := x.span(b)
-		zero := 0 // rows of a
-		if lower {
-			zero = i0
-		}
+// transposedProduct returns xᵀ·u. It is collective.
+func transposedProduct(x, u *sheet) (*sheet, error) {
+	w := newSheet(x.comm, x.threads, x.n, u.n)
+	return w, x.pass(func(i0, i1 int, a []float64) {
 		w.each(func(c int, y []float64) error {
 			j0, j1 := w.span(c)
-			dense.Product(true, false, i1-i0, j1-j0, x.m-zero, 1, a[zero:], x.m, u.own[c][zero:], x.m, 0, y[i0:], w.m)
+			dense.Product(true, false, i1-i0, j1-j0, x.m, 1, a, x.m, u.own[c], x.m, 0, y[i0:], w.m)
 			return nil
 		})
+	})
+}
+
+// lowerProduct returns x·u for a lower triangular x. It is collective.
+func lowerProduct(x, u *sheet) (*sheet, error) {
+	w := newSheet(x.comm, x.threads, x.m, u.n)
+	return w, x.pass(func(i0, i1 int, a []float64) {
+		w.each(func(c int, y []float64) error {
+			j0, j1 := w.span(c)
+			dense.Product(false, false, x.m-i0, j1-j0, i1-i0, 1, a[i0:], x.m, u.own[c][i0:], u.m, 1, y[i0:], w.m)
+			return nil
+		})
+	})
+}
+
+// pass calls f with every block, its columns i0 ≤ i < i1, one after the other on all ranks.
+func (s *sheet) pass(f func(i0, i1 int, a []float64)) error {
+	for b := range s.blocks() {
+		a, err := s.broadcast(b)
+		if err != nil {
+			return fmt.Errorf("dist: product: %w", err)
+		}
+		i0, i1 := s.span(b)
+		f(i0, i1, a)
 	}
 	return nil
 }

@@ -153,6 +153,15 @@ func (s *sheet) rows(from []int) *sheet {
 	return t
 }
 
+// clone returns a copy.
+func (s *sheet) clone() *sheet {
+	t := newSheet(s.comm, s.threads, s.m, s.n)
+	for b, x := range s.own {
+		copy(t.own[b], x)
+	}
+	return t
+}
+
 // taller returns s with zero rows added below, m in all.
 func (s *sheet) taller(m int) *sheet {
 	if m == s.m {

@@ -83,7 +83,7 @@ func (f *factoring) column(j int) []float64 { return f.a[j*f.m : (j+1)*f.m] }
 func (f *factoring) pivot(j int, bound float64) bool {
 	best, longest := j, -1.0
 	for c := j; c < f.n; c++ {
-		if x := Norm(f.column(c)[j:]); x > longest {
+		if x := Length(f.column(c)[j:]); x > longest {
 			best, longest = c, x
 		}
 	}
