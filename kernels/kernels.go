@@ -155,8 +155,8 @@ type Backend interface {
 	// R ← R·T ([Nov15, §4.3]). The rotations of columns with different signs (Batch.Positive) are hyperbolic. The columns with sign +1 are
 	// sorted by non-increasing norm, those with −1 by non-decreasing norm, as far as proper rotations sort them, so that the eigenvalues of
 	// R·J·Rᵀ are non-increasing. T is then made orthogonal, or J-orthogonal, TᵀJT = J, to working precision (relative to ‖T‖²),
-	// by one Newton–Schulz step that keeps the graded structure it has for graded columns.
-	// A column of R·T whose norm is at most c(ε)·Σᵢ|T_ij|·‖R_i‖ is nothing but rounding errors of columns that are dependent: it is
+	// by one Newton–Schulz step that keeps the graded structure it has for graded columns (and leaves out corrections above 2⁻²⁶ where J ≠ I).
+	// A column of R·T whose norm is at most c(ε)·Σᵢ min(|T_ij|, 1)·‖R_i‖ is nothing but rounding errors of columns that are dependent: it is
 	// set to zero. It adds to Tally.Rotations, Proper and Degenerate and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
 	// the largest in the factor may count as zero: they are not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error

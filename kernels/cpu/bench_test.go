@@ -121,8 +121,11 @@ func BenchmarkQR(b *testing.B) {
 	})
 }
 
-// BenchmarkJacobi runs one sweep, and all sweeps, on the factors of random pivots.
-func BenchmarkJacobi(b *testing.B) {
+// BenchmarkJacobi runs one sweep, and all sweeps, on the factors of random pivots; BenchmarkHyperbolicJacobi with half of the columns of sign −1.
+func BenchmarkJacobi(b *testing.B)           { benchmarkJacobi(b, false) }
+func BenchmarkHyperbolicJacobi(b *testing.B) { benchmarkJacobi(b, true) }
+
+func benchmarkJacobi(b *testing.B, hyperbolic bool) {
 	for _, sweeps := range []int{1, 30} {
 		for _, w := range []int{16, 32, 48, 64} {
 			b.Run(fmt.Sprintf("sweeps=%d/w=%d", sweeps, w), func(b *testing.B) {
@@ -133,6 +136,9 @@ func BenchmarkJacobi(b *testing.B) {
 				keep := p.panel(b, r.M, r.N)
 				must(b, p.d.Copy(keep, r))
 				p.option.MaxSweeps = sweeps
+				if hyperbolic {
+					p.batch.Positive = []int{w}
+				}
 				for b.Loop() {
 					must(b, p.d.Copy(r, keep))
 					must(b, p.d.Jacobi(&p.batch, p.option))

@@ -207,6 +207,18 @@ INLINE void sweeps(struct problem *a, const int64_t ld, const int mixed, struct 
 	flush(a, mixed);
 }
 
+// sweeps_of_order is sweeps with loops of constant length for the usual orders.
+INLINE void sweeps_of_order(struct problem *a, const int mixed, struct jmpi_schedule s, int64_t max_sweeps)
+{
+	switch (a->ld) {
+	case 32: sweeps(a, 32, mixed, s, max_sweeps); break;
+	case 64: sweeps(a, 64, mixed, s, max_sweeps); break;
+	case 96: sweeps(a, 96, mixed, s, max_sweeps); break;
+	case 128: sweeps(a, 128, mixed, s, max_sweeps); break;
+	default: sweeps(a, a->ld, mixed, s, max_sweeps);
+	}
+}
+
 // exponent returns e such that the largest |element| of the k columns is in [2ᵉ⁻¹, 2ᵉ), or 0 if it is 0 or not finite.
 INLINE int exponent(int64_t k, const double *r, int64_t ld)
 {
@@ -240,15 +252,17 @@ INLINE void norms(int64_t k, const double *r, int64_t ld, double *out)
 }
 
 // cancel sets the columns of r to zero that are nothing but rounding errors: column j of r·t, whose norm is at most
-// tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of.
+// tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of. Where t is not orthogonal, no |tᵢⱼ| counts for more than 1.
 INLINE void cancel(struct problem *a, const double *before, double tol)
 {
-	double after[JMPI_MAX_ORDER];
+	double after[JMPI_MAX_ORDER], most = a->positive < a->k ? 1 : __builtin_inf();
 	norms(a->k, a->r, a->ld, after);
 	for (int64_t j = 0; j < a->k; j++) {
 		double sum = 0;
-		for (int64_t i = 0; i < a->k; i++)
-			sum += __builtin_fabs(a->t[i / T_ROWS * a->k * T_ROWS + j * T_ROWS + i % T_ROWS]) * before[i];
+		for (int64_t i = 0; i < a->k; i++) {
+			double t = __builtin_fabs(a->t[i / T_ROWS * a->k * T_ROWS + j * T_ROWS + i % T_ROWS]);
+			sum += (t > most ? most : t) * before[i];
+		}
 		if (after[j] <= tol * sum)
 			memset(a->r + j * a->ld, 0, (size_t)a->ld * sizeof *a->r);
 	}
@@ -278,15 +292,9 @@ static struct jmpi_tally jacobi(int64_t k, int64_t positive, double *r, int64_t 
 	double before[JMPI_MAX_ORDER];
 	norms(k, a.r, a.ld, before);
 	if (positive < k)
-		sweeps(&a, a.ld, 1, s, max_sweeps);
+		sweeps_of_order(&a, 1, s, max_sweeps);
 	else
-		switch (a.ld) { // the usual orders have loops of constant length
-		case 32: sweeps(&a, 32, 0, s, max_sweeps); break;
-		case 64: sweeps(&a, 64, 0, s, max_sweeps); break;
-		case 96: sweeps(&a, 96, 0, s, max_sweeps); break;
-		case 128: sweeps(&a, 128, 0, s, max_sweeps); break;
-		default: sweeps(&a, a.ld, 0, s, max_sweeps);
-		}
+		sweeps_of_order(&a, 0, s, max_sweeps);
 	if (a.tally.changed) {
 		cancel(&a, before, tol);
 		scaled(k, k, r, ldr, a.r, a.ld, __builtin_ldexp(1, -shift));

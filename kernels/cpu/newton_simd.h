@@ -1,7 +1,7 @@
 // One Newton–Schulz step towards an orthogonal or J-orthogonal matrix, included once for every instruction set.
 
 // departure puts (J − tᵀJt)/2 into the upper triangle of e, for J = diag(I, −I) with `positive` ones, and d = t, or d = t − I if close.
-// f is like e.
+// f is like e. Where t is not orthogonal, its columns may be long, and elements above 2⁻²⁶ ≈ √ε are nothing but their rounding errors: 0 takes their place.
 INLINE void departure(int64_t k, int64_t positive, double close, const double *d, double *e, double *f, int64_t ld)
 {
 	double *c = (double *)d;
@@ -16,7 +16,8 @@ INLINE void departure(int64_t k, int64_t positive, double close, const double *d
 				sum -= f[i + j * ld];
 				own = close ? si * d[i + j * ld] + sj * d[j + i * ld] : -si * (i == j);
 			}
-			e[i + j * ld] = -0.5 * (sum + own);
+			double h = -0.5 * (sum + own);
+			e[i + j * ld] = positive < k && !(__builtin_fabs(h) <= 0x1p-26) ? 0 : h;
 		}
 }
 

@@ -294,15 +294,15 @@ extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_signed_64(Sweep 
 extern "C" __global__ void __launch_bounds__(64 * LANES) jacobi_signed_128(Sweep a) { sweep<128, true>(a); }
 
 // jacobi_cancel sets the columns of R to zero that are nothing but rounding errors: column j of R·T, whose norm is at most
-// tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of; and it tells in close[problem] whether every diagonal
-// element of T is at least 1/2. Grid (problems), block 1024 threads: a warp takes every 32nd column.
+// tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of (no |tᵢⱼ| counts for more than 1 where columns have sign −1); and
+// it tells in close[problem] whether every diagonal element of T is at least 1/2. Grid (problems), block 1024 threads: a warp takes every 32nd column.
 extern "C" __global__ void __launch_bounds__(1024) jacobi_cancel(const Problem *problems, const State *states, i64 *close)
 {
 	const Problem &b = problems[blockIdx.x];
 	if (b.tally->changed == 0)
 		return;
 	const State &state = states[blockIdx.x];
-	const double scale = ldexp(1.0, (int)state.shift);
+	const double scale = ldexp(1.0, (int)state.shift), most = b.positive < b.k ? 1 : 1.0 / 0.0;
 	const int k = (int)b.k, lane = threadIdx.x % 32;
 	bool near = true;
 	for (int j = threadIdx.x / 32; j < k; j += 32) {
@@ -310,7 +310,8 @@ extern "C" __global__ void __launch_bounds__(1024) jacobi_cancel(const Problem *
 #pragma unroll 4
 		for (int i = lane; i < k; i += 32) {
 			const double x = scale * b.r[i + j * b.ldr];
-			sum = __fma_rn(fabs(b.t[i + j * b.ldt]), state.before[i], sum);
+			const double t = fabs(b.t[i + j * b.ldt]);
+			sum = __fma_rn(t > most ? most : t, state.before[i], sum);
 			square = __fma_rn(x, x, square);
 		}
 		if (sqrt(warp_sum(square)) <= b.tol * warp_sum(sum))
@@ -324,7 +325,8 @@ extern "C" __global__ void __launch_bounds__(1024) jacobi_cancel(const Problem *
 }
 
 // jacobi_departure replaces E in the order² elements of departures by (I − J·TᵀJT)/2 for each problem with a column of sign −1, computed from
-// D = T − I as −(D + J·DᵀJ + J·DᵀJD)/2 where T is close to I. Grid (⌈order/32⌉, ⌈order/32⌉, problems), block 256 threads: 32×32 elements.
+// D = T − I as −(D + J·DᵀJ + J·DᵀJD)/2 where T is close to I. Columns of T may be long, and elements of E above 2⁻²⁶ ≈ √ε are nothing but their
+// rounding errors: 0 takes their place. Grid (⌈order/32⌉, ⌈order/32⌉, problems), block 256 threads: 32×32 elements.
 extern "C" __global__ void __launch_bounds__(256) jacobi_departure(const Problem *problems, const i64 *close, double *departures, i64 order)
 {
 	__shared__ double left[32][33], right[32][33]; // 32 rows of columns of J·D and D, column by column
@@ -355,6 +357,7 @@ extern "C" __global__ void __launch_bounds__(256) jacobi_departure(const Problem
 		if (i >= k || j >= k)
 			continue;
 		const double own = one != 0 ? sign(i) * d(i, j) + sign(j) * d(j, i) : i == j ? -sign(i) : 0;
-		e[i + j * order] = -0.5 * sign(i) * (sum[n] + own);
+		const double h = -0.5 * (sum[n] + own);
+		e[i + j * order] = fabs(h) <= 0x1p-26 ? sign(i) * h : 0;
 	}
 }

@@ -50,7 +50,7 @@ func cancel(r, t, rt matrix) {
 	for j := range rt.n {
 		sum := 0.0
 		for i, x := range t.column(j) {
-			sum += math.Abs(x) * kernels.Norm2(r.column(i))
+			sum += min(math.Abs(x), 1) * kernels.Norm2(r.column(i))
 		}
 		if kernels.Norm2(rt.column(j)) <= kernels.Tolerance(r.n)*sum {
 			clear(rt.column(j))
