@@ -18,7 +18,7 @@
 //
 //	symbol             here                    meaning
 //	c(ε) = ε·√min(k,16) Tolerance              rotate where |hpq| > c(ε)·√hpp·√hqq (NeedsRotation)
-//	tan φ              Rotation, tan           (4.3)–(4.5)
+//	tan φ              Kind.Rotation, tan      (4.3)–(4.5)
 //	sin φ, tan(φ/2)    Turn                    t/s and t/(1+s) with t = tan φ, s = √(1+t²), instead of (4.6)
 //	(4.1)              Turn.Rotate             x' = x − sin φ·(y + tan(φ/2)·x), y' = y + sin φ·(x − tan(φ/2)·y)
 //	h'pp, h'qq         Diagonal                the pair is swapped if h'pp < h'qq, the rotation proper
@@ -27,6 +27,30 @@
 // There is no factor cos φ: near 1, where almost all cosines are, its rounding error, or its being lost beside x, always has the same
 // sign and spoils the norms of T by more than chance would. The correction of x is a small number of its own instead ([Rut66]).
 // Even so thousands of rotations lose some orthogonality; one Newton–Schulz step on T brings it back to ε.
+//
+// # Hyperbolic rotations
+//
+// In the hyperbolic SVD G·W = U·Σ with WᵀJW = J, J = diag(I, −I), a number of leading columns has sign +1, the others −1
+// ([Nov15, (2.10)], [Ves93]). P lies left of Q, so the signs of any pivot are + … + − … − too, and one number a problem says all (Batch.Positive).
+// Columns of equal sign are rotated as above. A pair p, q of different signs takes the hyperbolic rotation (4.2):
+//
+//	symbol             here                    meaning
+//	𝔱                  Kind, KindOf            1 trigonometric, −1 hyperbolic; one set of formulas (4.3)–(4.5) for both
+//	tanh φ             Kind.Rotation, tan      coth 2φ = −(hpp + hqq)/(2·hpq); at most 1 as computed: 5/4, Tally.Degenerate
+//	sinh φ, tanh(φ/2)  Turn                    t/s and t/(1+s) with t = tanh φ, s = √(1−t²)
+//	(4.2)              Turn.Rotate             x' = x + sinh φ·(y + tanh(φ/2)·x), y' = y + sinh φ·(x + tanh(φ/2)·y)
+//	order                                      + columns by non-increasing, − columns by non-decreasing norm; never across the signs
+//
+// Given the computed t, sinh φ and tanh(φ/2) are right to some ε however near t is to 1, since 1−t² is rounded once. The half-angle form loses less
+// J-orthogonality than cosh φ as a factor at small angles, where it is a matter of bias, and at large ones (docs/numerics.md §8).
+// The Newton–Schulz step becomes T ← T + T·E with E = (I − J·TᵀJT)/2.
+//
+// T need not be small: its norm is that of cosh φ. Errors of R·T and of TᵀJT − J are relative to ‖R‖·‖T‖ and ‖T‖². So two rules for T with |T_ij| ≤ 1 are
+// kept from going wrong: no |T_ij| counts for more than 1 where it is told what is rounding noise in R·T, and elements
+// of E beyond √ε, which are rounding errors of long columns, are left out.
+//
+// If rank(G·J·Gᵀ) < rank(G) there is no hyperbolic SVD: a + column and a − column become parallel and of the same norm. Their rotation is degenerate only if
+// they meet exactly so; mostly they have been rotated with others before, shrink to about √ε of what they were, and W grows to 1/√ε.
 //
 // Storage is column-major everywhere. Package kerneltest has a test for every primitive; packages cpu and cuda are
 // the devices. [Nov15] is V. Novaković, A hierarchically blocked Jacobi SVD algorithm for single and multiple graphics
