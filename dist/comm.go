@@ -5,9 +5,9 @@ import "jmpi/kernels"
 // Comm is what the solver needs of a message passing library. There are two: ranks that are
 // goroutines of one process (NewLocal) and MPI (StartMPI).
 //
-// Isend and Irecv may be called from any goroutine. Between two ranks messages of one tag arrive in the
-// order in which they were sent; tags from 0 to 32767 suit every MPI. The collective calls (Allreduce…, Allgather) must be made in the same order on every rank, one
-// at a time. Errors are a *CommError; they are fatal for the communicator, except ErrTooLong.
+// Isend and Irecv may be called from any goroutine. Between two ranks messages of one tag arrive in the order in which they were sent;
+// tags from 0 to 32767 suit every MPI. The collective calls (Allreduce…, Allgather) must be made in the same order on every rank, one at
+// a time. Errors are a *CommError; they are fatal for the communicator, except ErrTooLong.
 type Comm interface {
 	Rank() int
 	Size() int

@@ -27,9 +27,9 @@ type group struct {
 // the largest as they are), or have lost digits for being subnormal: their left singular vectors are made orthogonal at the end.
 const tiny = 0x1p-560 // 2^top·2⁻⁹⁶⁰
 
-// complete returns orthonormal columns, orthogonal to all others, for those columns of G·V on this rank that are
-// zero or tiny, by index; they start from the tiny columns themselves. It runs block Gram–Schmidt, on random columns for zero ones: the other block-columns pass by in one order on every rank. It
-// is collective.
+// complete returns orthonormal columns, orthogonal to all others, for those columns of G·V on this rank that are zero or tiny, by index;
+// they start from the tiny columns themselves. It runs block Gram–Schmidt, on random columns for zero ones: the other block-columns pass
+// by in one order on every rank. It is collective.
 func (s *Solution) complete() (map[int][]float64, error) {
 	groups, zeros := s.zeroGroups()
 	if zeros == 0 {

@@ -17,8 +17,8 @@ type Task struct {
 	Left, Right  bool   // whether U, V are wanted
 	RightLeads   bool   // the signs are such that in each column of V, not of U, the entry of largest magnitude is positive
 	Precondition string // auto, none, qr, qrcp or qrcp-lq
-	// Signs of the columns, ±1, for the hyperbolic SVD: UᵀU = I, Vᵀ·diag(Signs)·V = J = diag(I_P, −I), σ is non-increasing over the P columns with +1 and
-	// non-decreasing over the others. nil: the SVD. V is accumulated, and the preconditioners are none and qr.
+	// Signs of the columns, ±1, for the hyperbolic SVD: UᵀU = I, Vᵀ·diag(Signs)·V = J = diag(I_P, −I), σ is non-increasing over the P
+	// columns with +1 and non-decreasing over the others. nil: the SVD. V is accumulated, and the preconditioners are none and qr.
 	Signs   []float64
 	V       string // how V of the Jacobi method is found: auto, accumulate or solve
 	Threads int    // of this rank, for what the host computes
@@ -66,9 +66,9 @@ type Decomposition struct {
 	direct   bool                       // the vectors are read from the devices
 }
 
-// Decompose computes the singular value decomposition of a matrix: it is read and scaled, made triangular and graded where that serves (preconditioned), and goes
-// through the Jacobi method (Solve); V is formed if it was not accumulated, and what was done before is applied to the vectors. It is
-// collective, and its errors are as those of Solve.
+// Decompose computes the singular value decomposition of a matrix: it is read and scaled, made triangular and graded where that serves
+// (preconditioned), and goes through the Jacobi method (Solve); V is formed if it was not accumulated, and what was done before is
+// applied to the vectors. It is collective, and its errors are as those of Solve.
 func Decompose(ctx context.Context, comm Comm, devices []kernels.Backend, t Task) (*Decomposition, error) {
 	d := &Decomposition{comm: comm, devices: devices, task: t, Host: map[string]float64{}}
 	d.wants.left = t.Left || t.Right && !t.RightLeads
@@ -193,8 +193,8 @@ func (d *Decomposition) load(j0, j1 int, x []float64) error {
 	return nil
 }
 
-// commonExponent returns e such that 2^-e brings the largest of the magnitudes given by all ranks to [2^(top−1), 2^top), 0 if all are zero. Powers of two are
-// compared, not the numbers: an integer maximum does not depend on the order of the ranks.
+// commonExponent returns e such that 2^-e brings the largest of the magnitudes given by all ranks to [2^(top−1), 2^top), 0 if all are
+// zero. Powers of two are compared, not the numbers: an integer maximum does not depend on the order of the ranks.
 func commonExponent(c Comm, largest float64) (int, error) {
 	x := []int64{math.MinInt64}
 	if largest > 0 {
@@ -338,8 +338,8 @@ func (d *Decomposition) vectors(ctx context.Context) error {
 	return err
 }
 
-// collect returns the vectors of the matrix that the Jacobi method has worked on. Where right vectors that were not accumulated do not serve, the method is
-// run again.
+// collect returns the vectors of the matrix that the Jacobi method has worked on. Where right vectors that were not accumulated do not
+// serve, the method is run again.
 func (d *Decomposition) collect(ctx context.Context) (u, v *sheet, err error) {
 	if u, v, err = d.Solution.collect(d.task.Threads); err != nil {
 		return nil, nil, err

@@ -132,9 +132,9 @@ func (d *Decomposition) choosePreconditioner(g grading, parallelism float64) {
 // parallelismSample is how many columns the parallelism is estimated from.
 const parallelismSample = 128
 
-// parallelism estimates how much faster than a random matrix's the singular values decay: the mean square of the cosines between some columns, times the
-// number of rows. It is about 1 for independent random columns; for orthogonally invariant matrices, m·Σσᵢ⁴/(Σσᵢ²)², so 18 if σ falls geometrically to 1e-8 of the
-// largest. It is collective.
+// parallelism estimates how much faster than a random matrix's the singular values decay: the mean square of the cosines between some
+// columns, times the number of rows. It is about 1 for independent random columns; for orthogonally invariant matrices, m·Σσᵢ⁴/(Σσᵢ²)²,
+// so 18 if σ falls geometrically to 1e-8 of the largest. It is collective.
 func (s *sheet) parallelism() (float64, error) {
 	count := min(s.n, parallelismSample)
 	var mine []float64
@@ -260,9 +260,10 @@ func decreasing(x []float64) []int {
 	return order
 }
 
-// rank counts the diagonal elements of R, the pivoted QR factorization of a matrix with rows sorted, that are more than rounding errors. Element k is
-// as exact as ε times the size of what it was computed from: of row k, as given by noise, of the matrix whose columns are scaled to norm 1, and of its own
-// column. So a grading of rows or columns, however steep, does not count as a lack of rank. It is collective.
+// rank counts the diagonal elements of R, the pivoted QR factorization of a matrix with rows sorted, that are more than rounding errors.
+// Element k is as exact as ε times the size of what it was computed from: of row k, as given by noise, of the matrix whose columns are
+// scaled to norm 1, and of its own column. So a grading of rows or columns, however steep, does not count as a lack of rank. It is
+// collective.
 func (s *sheet) rank(noise, columns []float64, sorted, place []int) (Rank, error) {
 	r := Rank{Tol: float64(s.n) * 0x1p-52, Of: "the diagonal of R against the rows and columns scaled to the same size"}
 	diagonal, err := s.gatherColumns(func(j int) float64 {

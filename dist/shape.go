@@ -76,7 +76,8 @@ func (c Config) fits(all, beside, first int, devices []kernels.Backend) error {
 	return nil
 }
 
-// hostCopies is how many copies of the matrix the hosts hold at most: before the Jacobi method the matrix and its reflectors, after it these and the vectors.
+// hostCopies is how many copies of the matrix the hosts hold at most: before the Jacobi method the matrix and its reflectors, after it
+// these and the vectors.
 const hostCopies = 3
 
 // fits refuses a matrix for which a host or a device has no room, before it is read. It is collective.

@@ -12,8 +12,9 @@ import (
 // TallRatio is the ratio of rows to columns from which a matrix is reduced to its triangular factor before anything else.
 const TallRatio = 4
 
-// slabs is a tall matrix, cut into slabs of rows that lie on the ranks in order, and reduced to its triangular factor by a binary tree of QR factorizations
-// (TSQR, [DGHL12]): slab i, and after it what is merged at i, holds reflectors. The slabs and the tree depend on the shape alone.
+// slabs is a tall matrix, cut into slabs of rows that lie on the ranks in order, and reduced to its triangular factor by a binary tree of
+// QR factorizations (TSQR, [DGHL12]): slab i, and after it what is merged at i, holds reflectors. The slabs and the tree depend on the
+// shape alone.
 type slabs struct {
 	comm    Comm
 	threads int
@@ -56,8 +57,8 @@ func (s *slabs) mine() (all []int) {
 	return all
 }
 
-// read fills this rank's slabs; rows writes rows, row-major, and column j is taken from column columns[j] of them (nil: j). It returns the largest magnitude, and the largest and smallest max-norm of
-// the rows that are not zero.
+// read fills this rank's slabs; rows writes rows, row-major, and column j is taken from column columns[j] of them (nil: j). It returns
+// the largest magnitude, and the largest and smallest max-norm of the rows that are not zero.
 func (s *slabs) read(rows func(i0, i1 int, dst []float64) error, columns []int) (largest, smallest float64, err error) {
 	smallest = math.Inf(1)
 	for _, slab := range s.mine() {

@@ -1,6 +1,10 @@
 // Package dense has the Householder QR factorizations of one process, on OpenBLAS: what the solver does to a matrix before and
 // after the Jacobi method, piece by piece.
 //
+//	Factor, FactorPivoted    a panel of columns, in their order or pivoted; Reflectors.Apply: its Q times other columns
+//	QR, ApplyQ               a whole matrix that lies on one rank: LAPACK's dgeqrf and dormqr
+//	Product, Norm, Length    BLAS
+//
 // # Reflectors
 //
 // A Householder reflector H = I − τ·v·vᵀ, v₁ = 1, maps a column x to (β, 0, …, 0)ᵀ, β = −sgn(x₁)·‖x‖. That sign makes
@@ -17,7 +21,8 @@
 // columns at its start, so most of the next pivots are among them. They are factored by themselves with exact pivoting, for as long as
 // the next pivot is at least half as long as the longest column that was left out; what does not pass waits for the
 // next panel. Thus every diagonal element of R is at least half as large as any column norm below it (threshold pivoting), and the update
-// of the rest is a matrix product.
+// of the rest is a matrix product. LAPACK's dgeqp3 pivots exactly instead ([QSB98]): it updates one row of all columns at every step, so
+// half of its work is no matrix product, and on many ranks every step would be a collective operation.
 //
-// All matrices are column-major with a leading dimension.
+// All matrices are column-major with a leading dimension. The keys in brackets are those of docs/REFERENCES.md.
 package dense
