@@ -79,7 +79,7 @@ GPU, timed by events on it. A library that is not there gives a row that says so
 	flags.StringVar(&f.shape, "shape", "1024x1024", "rows and columns; at least as many rows")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random numbers")
 	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
-	flags.StringSliceVar(&f.vs, "vs", nil, "rivals: lapack, scalapack, cusolver, or single drivers: "+strings.Join(rivalDrivers(), " "))
+	flags.StringSliceVar(&f.vs, "vs", nil, "rivals: lapack, scalapack, cusolver, accumulate (jmpi with --v accumulate), or single drivers: "+strings.Join(rivalDrivers(), " "))
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
 	flags.StringVar(&f.folder, "folder", ".", "where the files of the run are made and deleted; the same on all nodes")
 	f.paperFlags.register(flags)
@@ -89,7 +89,7 @@ GPU, timed by events on it. A library that is not there gives a row that says so
 }
 
 func (f *benchFlags) validate() error {
-	known := append([]string{"lapack", "scalapack", "cusolver"}, rivalDrivers()...)
+	known := append([]string{"lapack", "scalapack", "cusolver", "accumulate"}, rivalDrivers()...)
 	for _, name := range f.vs {
 		if !slices.Contains(known, name) {
 			return usagef("--vs %s: choose of %s", name, strings.Join(known, ","))
@@ -155,7 +155,7 @@ func (b *bench) run() (err error) {
 		}
 	}()
 	b.circumstances(b.out, fmt.Sprintf("%s %dx%d, seed %d", b.f.kind, b.m, b.n, b.f.seed))
-	if err := b.jmpi(); err != nil {
+	if err := b.jmpi("jmpi", b.f.methodFlags); err != nil {
 		return err
 	}
 	return b.rivals()
@@ -201,10 +201,11 @@ func (b *bench) prepare() error {
 
 func (b *bench) input() string { return filepath.Join(b.folder, "a.npy") }
 
-// jmpi times our own solver, checks its last result, and prints the row and the phases.
-func (b *bench) jmpi() error {
+// jmpi times our own solver, checks its last result, and prints the row, by the name what, and the phases. The first call sets the time that
+// all rows are compared with.
+func (b *bench) jmpi(what string, f methodFlags) error {
 	p := problem{file: b.file, vectors: "both"}
-	task := b.task(p, b.f.methodFlags)
+	task := b.task(p, f)
 	var seconds []float64
 	solve := func(use func(*dist.Decomposition) error) error {
 		solution, err := dist.Decompose(context.Background(), b.comm, b.devices, task)
@@ -221,7 +222,7 @@ func (b *bench) jmpi() error {
 			if run+1 < warmUp+b.f.repeat {
 				return nil
 			}
-			if err := b.report(p, s, median(seconds[warmUp:])); err != nil || b.gpus != nil {
+			if err := b.report(what, p, s, f, median(seconds[warmUp:])); err != nil || b.gpus != nil {
 				return err
 			}
 			return b.phases(s)
@@ -256,18 +257,21 @@ func (s *session) slowest(seconds float64) (float64, error) {
 }
 
 // report writes the result for the check, and prints the row.
-func (b *bench) report(p problem, solution *dist.Decomposition, seconds float64) error {
-	folder, err := b.target(b.input(), svdFlags{output: filepath.Join(b.folder, "jmpi")})
+func (b *bench) report(what string, p problem, solution *dist.Decomposition, f methodFlags, seconds float64) error {
+	folder, err := b.target(b.input(), svdFlags{output: filepath.Join(b.folder, what)})
 	if err != nil {
 		return err
 	}
-	if err := b.write(p, solution, folder, svdFlags{methodFlags: b.f.methodFlags}); err != nil {
+	if err := b.write(p, solution, folder, svdFlags{methodFlags: f}); err != nil {
 		return err
 	}
-	if b.ours, err = b.slowest(seconds); err != nil {
+	if seconds, err = b.slowest(seconds); err != nil {
 		return err
 	}
-	return b.row("jmpi", b.comm.Size(), len(solution.Devices), b.ours, fmt.Sprint(len(solution.Sweeps)), folder.Target)
+	if b.ours == 0 {
+		b.ours = seconds
+	}
+	return b.row(what, b.comm.Size(), len(solution.Devices), seconds, fmt.Sprint(len(solution.Sweeps)), folder.Target)
 }
 
 // row checks the result in a folder and prints its row, on rank 0.

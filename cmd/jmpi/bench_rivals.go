@@ -29,6 +29,13 @@ func (b *bench) rivals() (err error) {
 	for _, name := range b.f.vs {
 		drivers := []string{name}
 		switch name {
+		case "accumulate":
+			f := b.f.methodFlags
+			f.v = name
+			if err := b.jmpi(name, f); err != nil {
+				return err
+			}
+			continue
 		case "lapack":
 			drivers = []string{"dgesdd", "dgejsv", "dgesvj"}
 		case "cusolver":

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 
 	"jmpi/dist"
@@ -15,6 +17,9 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 		return nil, nil
 	}
 	signs, kind, err := signature(f.signature, file)
+	if err == nil && mixed(signs) && (f.precondition == "qrcp" || f.precondition == "qrcp-lq" || f.v == "solve") {
+		kind, err = dist.BadUse, errors.New("--signature: the hyperbolic SVD is preconditioned by none or qr, and its V is accumulated")
+	}
 	if err := s.agree(kind, err); err != nil {
 		return nil, err
 	}
@@ -52,3 +57,6 @@ func signature(text string, file *matio.File) (signs []float64, kind dist.Kind, 
 	}
 	return signs, dist.Fine, nil
 }
+
+// mixed tells whether there are both signs.
+func mixed(signs []float64) bool { return slices.Contains(signs, 1) && slices.Contains(signs, -1) }

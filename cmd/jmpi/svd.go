@@ -76,9 +76,6 @@ func (f *svdFlags) validate() error {
 	if err := f.sessionFlags.check(); err != nil {
 		return err
 	}
-	if f.signature != "" && f.signature != "0" && (f.precondition == "qrcp" || f.precondition == "qrcp-lq" || f.v == "solve") {
-		return usagef("--signature: the hyperbolic SVD is preconditioned by none or qr, and V accumulated")
-	}
 	return f.methodFlags.check()
 }
 
