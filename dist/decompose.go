@@ -20,9 +20,9 @@ type Task struct {
 	// Signs of the columns, ±1, for the hyperbolic SVD: UᵀU = I, Vᵀ·diag(Signs)·V = J = diag(I_P, −I), σ is non-increasing over the P
 	// columns with +1 and non-decreasing over the others. nil: the SVD. V is accumulated, and the preconditioners are none and qr.
 	Signs   []float64
-	V       string // how V of the Jacobi method is found: auto, accumulate or solve
-	Threads int    // of this rank, for what the host computes
-	Memory  int64  // bytes that the host of this rank can give, 0 if that is not known
+	V       string       // how V of the Jacobi method is found: auto, accumulate or solve
+	Threads int          // of this rank, for what the host computes
+	Memory  func() int64 // bytes that the host of this rank can still give, 0 if that is not known; may be nil
 
 	// Rows writes rows i0 ≤ i < i1 of A to dst, row-major with leading dimension N; nil: A is read by columns alone.
 	Rows func(i0, i1 int, dst []float64) error
@@ -74,7 +74,7 @@ func Decompose(ctx context.Context, comm Comm, devices []kernels.Backend, t Task
 	d.wants.left = t.Left || t.Right && !t.RightLeads
 	d.wants.right = t.Right || t.Left && t.RightLeads
 	d.partition()
-	if err := d.fits(); err != nil {
+	if err := d.fitsUnread(); err != nil {
 		return d, err
 	}
 	if err := d.read(); err != nil {
@@ -260,7 +260,7 @@ func (d *Decomposition) solve(ctx context.Context) (err error) {
 	c := d.task.Config
 	c.M, c.N, c.Vectors = d.a.m, d.a.n, d.V.Used == "accumulate"
 	c.source = d.a
-	c.keepSource = d.V.Used == "solve" || d.hyperbolic() // for exists
+	c.keepSource = d.V.Used == "solve" && d.pre.kept == nil || d.hyperbolic() // for rightVectors, exists
 	d.Solution, err = Solve(ctx, d.comm, d.devices, c)
 	return err
 }
@@ -351,7 +351,12 @@ func (d *Decomposition) collect(ctx context.Context) (u, v *sheet, err error) {
 	if v, d.Residual, err = d.rightVectors(u); err != nil || d.Residual <= residualLimit {
 		return u, v, err
 	}
-	d.pre.kept = nil
+	if kept := d.pre.kept; kept != nil {
+		d.pre.kept = nil
+		if d.pre.second, err = d.lower(kept); err != nil {
+			return nil, nil, err
+		}
+	}
 	d.V = Choice{"accumulate", fmt.Sprintf("the vectors formed at the end left a residual of %.2g", d.Residual)}
 	d.Residual = 0
 	if err := d.solve(ctx); err != nil {

@@ -281,15 +281,19 @@ func TestFallsBackToAccumulating(t *testing.T) {
 	defer func(before float64) { residualLimit = before }(residualLimit)
 	const n = 40
 	a := matrix(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})
-	task := both(n, n)
-	task.V = "accumulate"
-	want := find(t, a, 1, 1, task)
-	residualLimit = 1e-9
-	task.V = "solve"
-	got := find(t, a, 2, 1, task)
-	got.sameBits(t, want, "after the fall-back")
-	if got.V.Used != "accumulate" || got.Residual != 0 {
-		t.Errorf("V by %+v, residual %g", got.V, got.Residual)
+	limit := residualLimit
+	for _, precondition := range []string{"none", "qr", "qrcp", "qrcp-lq"} {
+		task := both(n, n)
+		task.Precondition, task.V = precondition, "accumulate"
+		want := find(t, a, 1, 1, task)
+		residualLimit = 1e-9
+		task.V = "solve"
+		got := find(t, a, 2, 1, task)
+		residualLimit = limit
+		got.sameBits(t, want, "after the fall-back, "+precondition)
+		if got.V.Used != "accumulate" || got.Residual != 0 {
+			t.Errorf("%s: V by %+v, residual %g", precondition, got.V, got.Residual)
+		}
 	}
 }
 

@@ -47,6 +47,9 @@ func (d *Decomposition) precondition() error {
 	}
 	d.choosePreconditioner(g, parallelism)
 	d.chooseV()
+	if err := d.fitsChosen(); err != nil {
+		return err
+	}
 	if d.noise = g.rows; d.slabs != nil { // they have spread the errors of the largest rows over all
 		d.noise = slices.Repeat([]float64{slices.Max(g.columns) / math.Sqrt(float64(d.a.n))}, len(g.rows))
 	}
@@ -70,18 +73,24 @@ func (d *Decomposition) precondition() error {
 	if err != nil {
 		return err
 	}
-	n := d.a.n
-	if d.a, err = d.a.transpose(p.place, n); err != nil || p.used != "qrcp-lq" {
+	if d.a, err = d.a.transpose(p.place, d.a.n); err != nil || p.used != "qrcp-lq" {
 		return err
 	}
-	if d.V.Used == "solve" {
-		p.kept = d.a.clone()
-	}
-	if p.second, _, err = d.a.factor(d.a.natural()); err != nil {
+	if d.V.Used != "solve" {
+		p.second, err = d.lower(d.a)
 		return err
 	}
-	d.a, err = d.a.transpose(nil, n)
+	p.kept = d.a
+	_, err = d.lower(d.a.clone()) // Q₂ is not needed
 	return err
+}
+
+// lower factors Rᵀ = Q₂·Xᵀ, which it overwrites, and makes the lower triangular X the matrix to work on.
+func (d *Decomposition) lower(transposed *sheet) (second *orthogonal, err error) {
+	if second, _, err = transposed.factor(transposed.natural()); err == nil {
+		d.a, err = transposed.transpose(nil, transposed.n)
+	}
+	return second, err
 }
 
 // preconditionHyperbolic replaces the matrix by its triangular factor.

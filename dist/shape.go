@@ -76,18 +76,39 @@ func (c Config) fits(all, beside, first int, devices []kernels.Backend) error {
 	return nil
 }
 
-// hostCopies is how many copies of the matrix the hosts hold at most: before the Jacobi method the matrix and its reflectors, after it
-// these and the vectors.
-const hostCopies = 3
+// fitsUnread refuses a matrix for which a host or a device has no room whatever will be done to it, before it is read. It is collective.
+func (d *Decomposition) fitsUnread() error {
+	copies := 1
+	if d.tall() {
+		copies = 2 // the slabs, and those of U
+	}
+	return d.fits(copies, false)
+}
 
-// fits refuses a matrix for which a host or a device has no room, before it is read. It is collective.
-func (d *Decomposition) fits() error {
+// fitsChosen does the same when the matrix is in the memory of the hosts and it is known what comes next. The numbers of copies are what was
+// measured, beside the matrix itself. It is collective.
+func (d *Decomposition) fitsChosen() error {
+	copies := 0
+	switch vectors := d.wants.left || d.wants.right; {
+	case d.pre.used != "none":
+		copies = 5 // rows sorted, reflectors, triangular factors, vectors before and after the reflectors
+	case d.V.Used == "solve":
+		copies = 3 // U, Aᵀ·U or its reflectors, V
+	case d.slabs != nil && vectors:
+		copies = 2
+	}
+	return d.fits(copies, d.V.Used == "accumulate")
+}
+
+// fits refuses a matrix if a host has not got so many copies of it, shared out to all ranks, and what its devices need, or if a device has no room.
+// It is collective.
+func (d *Decomposition) fits(copies int, vectors bool) error {
 	mine := binary.LittleEndian.AppendUint64(nil, uint64(len(d.devices)))
 	all, err := d.comm.Allgather(append(mine, d.comm.Node()...))
 	if err != nil {
 		return fmt.Errorf("dist: memory: %w", err)
 	}
-	var h host
+	h := host{all: len(all)}
 	for rank, b := range all {
 		count := int(binary.LittleEndian.Uint64(b))
 		if rank == d.comm.Rank() {
@@ -99,29 +120,36 @@ func (d *Decomposition) fits() error {
 			h.ranks++
 		}
 	}
-	return Agree(d.comm, BadResource, d.fitsOn(h, len(all)))
+	return Agree(d.comm, BadResource, d.fitsOn(h, copies, vectors))
 }
 
-// host is what runs beside a rank, itself included: ranks and devices, of all devices; its own have the numbers from first on.
-type host struct{ ranks, beside, devices, first int }
+// host is what runs beside a rank, itself included: ranks and devices, of all ranks and devices; its own have the numbers from first on.
+type host struct{ ranks, all, beside, devices, first int }
 
-// fitsOn is fits for this rank, one of so many.
-func (d *Decomposition) fitsOn(h host, ranks int) error {
+// fitsOn is fits for this rank.
+func (d *Decomposition) fitsOn(h host, copies int, vectors bool) error {
 	const gib = 1 << 30
 	t, c, limits := d.task, d.task.Config, d.devices[0].Limits()
-	c.Vectors = t.V != "solve" && (d.wants.left || d.wants.right)
-	if d.tall() {
-		c.M = c.N
+	c.Vectors = vectors
+	m, n := t.M, t.N
+	if d.tall() || d.slabs != nil {
+		c.M = n
 	}
-	need := int64(hostCopies*kernels.WordBytes) * int64(t.M) * int64(t.N) / int64(ranks) * int64(h.ranks)
+	if d.slabs != nil {
+		m = n
+	}
+	need := int64(copies*kernels.WordBytes) * int64(m) * int64(n) / int64(h.all) * int64(h.ranks)
 	if limits.HostMemory {
 		need += int64(h.beside) * c.demand(h.devices, limits)
 	} else if err := c.fits(h.devices, h.beside, h.first, d.devices); err != nil {
 		return err
 	}
-	if t.Memory > 0 && need > t.Memory {
+	if t.Memory == nil {
+		return nil
+	}
+	if free := t.Memory(); free > 0 && need > free {
 		return fmt.Errorf("a %d×%d matrix needs %.3g GiB on this host for %d of %d ranks, which has %.3g GiB available: take more hosts",
-			t.M, t.N, float64(need)/gib, h.ranks, ranks, float64(t.Memory)/gib)
+			t.M, n, float64(need)/gib, h.ranks, h.all, float64(free)/gib)
 	}
 	return nil
 }

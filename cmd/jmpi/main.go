@@ -12,7 +12,14 @@ import (
 	"github.com/spf13/pflag"
 )
 
+// collectPercent is how much the heap may grow between two garbage collections, if GOGC is not set: it holds few, large pieces of matrices, whose
+// collection costs next to nothing.
+const collectPercent = 15
+
 func main() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(collectPercent)
+	}
 	os.Exit(run(os.Args[1:]))
 }
 
