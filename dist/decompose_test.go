@@ -297,36 +297,43 @@ func TestFallsBackToAccumulating(t *testing.T) {
 	}
 }
 
-// Every singular value of graded matrices is right to working precision, and few sweeps find it.
-func TestGradedAccuracy(t *testing.T) {
-	const n = 128
+// testGraded is a test of all kinds of devices: every singular value of graded matrices is right to bound, and few sweeps find it.
+func testGraded(t *testing.T, run runTask, n, ranks int, bound float64) {
 	for _, kind := range []string{"graded-cols", "graded-rows"} {
 		for _, cond := range []float64{1e12, 1e20} {
 			for _, sorted := range []bool{false, true} {
-				a := matrix(t, kind, gen.Options{Rows: n, Cols: n, Seed: 1, Cond: cond, Sorted: sorted})
+				a := matrix(t, kind, gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1, Cond: cond, Sorted: sorted})
 				want, err := reference.Sigma(a, n, n, n)
 				if err != nil {
 					t.Fatal(err)
 				}
-				o := find(t, a, 2, 1, both(n, n))
+				task := both(n, n)
+				task.Block = 0
+				o, err := run(t, a, ranks, task)
+				if err != nil {
+					t.Fatal(err)
+				}
 				worst := 0.0
 				for k, s := range want {
 					worst = max(worst, math.Abs(o.s[k]-s)/s)
 				}
-				t.Logf("%s %g sorted %t: %.1e in %d sweeps", kind, cond, sorted, worst, len(o.Sweeps))
-				if !(worst <= 1e-13) {
-					t.Errorf("%s %g sorted %t: relative error %.2e", kind, cond, sorted, worst)
+				what := fmt.Sprintf("%s %g sorted %t, n = %d", kind, cond, sorted, n)
+				t.Logf("%s: %.1e in %d sweeps", what, worst, len(o.Sweeps))
+				if !(worst <= bound) {
+					t.Errorf("%s: relative error %.2e", what, worst)
 				}
 				if len(o.Sweeps) > 5 {
-					t.Errorf("%s %g sorted %t: %d sweeps", kind, cond, sorted, len(o.Sweeps))
+					t.Errorf("%s: %d sweeps", what, len(o.Sweeps))
 				}
 				if o.Rank.Value != n {
-					t.Errorf("%s %g sorted %t: rank %d", kind, cond, sorted, o.Rank.Value)
+					t.Errorf("%s: rank %+v", what, o.Rank)
 				}
 			}
 		}
 	}
 }
+
+func TestGradedAccuracy(t *testing.T) { testGraded(t, onCPUs, 128, 2, 1e-13) }
 
 func TestRank(t *testing.T) {
 	const m, n = 80, 50
@@ -353,17 +360,23 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// Multiplying by a power of two multiplies the singular values by it, and changes nothing else.
-func TestDecomposeScaled(t *testing.T) {
+// testScaled is a test of all kinds of devices: multiplying by a power of two multiplies the singular values by it, and changes nothing else.
+func testScaled(t *testing.T, run runTask) {
 	for _, shape := range [][2]int{{33, 20}, {1100, 9}} {
 		for _, kind := range []string{"gauss", "graded-cols", "graded-rows"} {
 			m, n := shape[0], shape[1]
 			a := matrix(t, kind, gen.Options{Rows: int64(m), Cols: int64(n), Seed: 5})
-			want := find(t, a, 1, 1, both(m, n))
+			want, err := run(t, a, 1, both(m, n))
+			if err != nil {
+				t.Fatal(err)
+			}
 			for _, e := range []int{-960, -500, -1, 1, 400, 1000} {
 				b := slices.Clone(a)
 				scale(b, e)
-				got := find(t, b, 2, 1, both(m, n))
+				got, err := run(t, b, 2, both(m, n))
+				if err != nil {
+					t.Fatal(err)
+				}
 				scale(got.s, -e)
 				got.sameBits(t, want, fmt.Sprintf("%s %d×%d·2^%d", kind, m, n, e))
 			}
@@ -371,34 +384,85 @@ func TestDecomposeScaled(t *testing.T) {
 	}
 }
 
-// B·D with D from 1 to 1e-300 keeps all its singular values, and so do matrices near the ends of the range.
-func TestFullRange(t *testing.T) {
-	const n = 30
-	b := matrix(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 6})
-	a := slices.Clone(b)
-	for j := range n {
-		d := math.Pow(10, -300*float64(j)/(n-1))
-		for i := range n {
-			a[i+j*n] *= d
-		}
-	}
-	want, err := reference.Sigma(a, n, n, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, ranks := range []int{1, 2, 3, 4} {
-		o := find(t, a, ranks, 1, both(n, n))
-		o.verify(t, a, 4)
-		for k, s := range want {
-			if e := math.Abs(o.s[k]-s) / s; !(e <= 1e-13) {
-				t.Errorf("%d ranks: σ_%d = %g, relative error %.1e", ranks, k+1, o.s[k], e)
+func TestDecomposeScaled(t *testing.T) { testScaled(t, onCPUs) }
+
+// runTask runs a task on ranks with one device each.
+type runTask func(t testing.TB, a []float64, ranks int, task Task) (solved, error)
+
+func onCPUs(t testing.TB, a []float64, ranks int, task Task) (solved, error) {
+	return try(t, a, ranks, 1, task)
+}
+
+// testDegenerate is a test of all kinds of devices: matrices that are zero, equal, repeated or of low rank, with their singular values, and
+// gradings over the whole range, on 1 to 4 ranks.
+func testDegenerate(t *testing.T, run runTask) {
+	entries := func(m, n int, f func(i, j int) float64) []float64 {
+		a := make([]float64, m*n)
+		for j := range n {
+			for i := range m {
+				a[i+j*m] = f(i, j)
 			}
 		}
-		if o.Rank.Value != n {
-			t.Errorf("%d ranks: rank %+v", ranks, o.Rank)
+		return a
+	}
+	identity := func(i, j int) float64 {
+		if i == j {
+			return 1
+		}
+		return 0
+	}
+	const n = 30
+	b := matrix(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 6})
+	twice := matrix(t, "gauss", gen.Options{Rows: 50, Cols: n, Seed: 6})
+	copy(twice[5*50:10*50], twice[:5*50])
+	for _, c := range []struct {
+		name  string
+		m, n  int
+		a     []float64
+		sigma []float64 // nil: from the reference solver
+		rank  int
+	}{
+		{"2×2 zero", 2, 2, make([]float64, 4), make([]float64, 2), 0},
+		{"7×3 zero", 7, 3, make([]float64, 21), make([]float64, 3), 0},
+		{"identity", 33, 33, entries(33, 33, identity), slices.Repeat([]float64{1}, 33), 33},
+		{"tall identity", 90, 17, entries(90, 17, identity), slices.Repeat([]float64{1}, 17), 17},
+		{"all equal", 36, 25, slices.Repeat([]float64{2}, 36*25), append([]float64{60}, make([]float64, 24)...), 1},
+		{"[[1,2],[2,4]]", 2, 2, []float64{1, 2, 2, 4}, []float64{5, 0}, 1},
+		{"one entry", 12, 9, entries(12, 9, func(i, j int) float64 { return 3 * identity(i, j+4) * identity(j, 2) }), append([]float64{3}, make([]float64, 8)...), 1},
+		{"duplicate columns", 50, n, twice, nil, n - 5},
+		{"B·D, D = 1 … 1e-300", n, n, entries(n, n, func(i, j int) float64 { return b[i+j*n] * math.Pow(10, -300*float64(j)/(n-1)) }), nil, n},
+	} {
+		if c.sigma == nil {
+			var err error
+			if c.sigma, err = reference.Sigma(c.a, c.m, c.n, c.m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for ranks := 1; ranks <= 4; ranks++ {
+			t.Run(fmt.Sprintf("%s on %d", c.name, ranks), func(t *testing.T) {
+				o, err := run(t, c.a, ranks, both(c.m, c.n))
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.verify(t, c.a, 4)
+				for k, s := range c.sigma {
+					bound := 1e-13 * s
+					if s == 0 {
+						bound = float64(c.n) * epsilon * c.sigma[0]
+					}
+					if !(math.Abs(o.s[k]-s) <= bound) {
+						t.Errorf("σ_%d = %g, want %g", k+1, o.s[k], s)
+					}
+				}
+				if o.Rank.Value != c.rank {
+					t.Errorf("rank %+v, want %d", o.Rank, c.rank)
+				}
+			})
 		}
 	}
 }
+
+func TestDegenerate(t *testing.T) { testDegenerate(t, onCPUs) }
 
 // signed is a task for the hyperbolic SVD with random signs, of which so many are +1.
 func signed(m, n, positive int, seed uint64) Task {

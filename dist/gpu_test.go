@@ -14,7 +14,7 @@ import (
 )
 
 // gpus returns the number of GPUs, or skips the test.
-func gpus(t *testing.T) int {
+func gpus(t testing.TB) int {
 	t.Helper()
 	n, err := cuda.Devices()
 	if err != nil {
@@ -125,7 +125,7 @@ func TestGPUSplitsAreBitIdentical(t *testing.T) {
 }
 
 // findOnGPUs runs Decompose on ranks of one process, which share the GPUs.
-func findOnGPUs(t *testing.T, a []float64, ranks int, task Task) (solved, error) {
+func findOnGPUs(t testing.TB, a []float64, ranks int, task Task) (solved, error) {
 	t.Helper()
 	count := gpus(t)
 	return tryOn(t, a, ranks, task, func() ([]kernels.Backend, error) {
@@ -159,30 +159,20 @@ func TestGPUDecompose(t *testing.T) {
 	}
 }
 
-// Every singular value of graded matrices is right.
 func TestGPUGradedAccuracy(t *testing.T) {
 	gpus(t)
-	const n = 128
-	for _, kind := range []string{"graded-cols", "graded-rows"} {
-		for _, cond := range []float64{1e12, 1e20} {
-			for _, sorted := range []bool{false, true} {
-				a := matrix(t, kind, gen.Options{Rows: n, Cols: n, Seed: 1, Cond: cond, Sorted: sorted})
-				want, err := reference.Sigma(a, n, n, n)
-				if err != nil {
-					t.Fatal(err)
-				}
-				o, err := findOnGPUs(t, a, 2, both(n, n))
-				if err != nil {
-					t.Fatal(err)
-				}
-				for k, s := range want {
-					if e := math.Abs(o.s[k]-s) / s; !(e <= 1e-13) {
-						t.Errorf("%s %g sorted %t: σ_%d has relative error %.1e", kind, cond, sorted, k+1, e)
-					}
-				}
-			}
-		}
-	}
+	testGraded(t, findOnGPUs, 128, 2, 1e-13)
+	testGraded(t, findOnGPUs, 512, 1, 1e-12)
+}
+
+func TestGPUDegenerate(t *testing.T) {
+	gpus(t)
+	testDegenerate(t, findOnGPUs)
+}
+
+func TestGPUScaled(t *testing.T) {
+	gpus(t)
+	testScaled(t, findOnGPUs)
 }
 
 func TestGPUHyperbolic(t *testing.T) {
@@ -191,7 +181,7 @@ func TestGPUHyperbolic(t *testing.T) {
 		m, n := shape[0], shape[1]
 		a := matrix(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 9})
 		for _, positive := range []int{0, 1, n / 2, n - 1, n} {
-			for _, ranks := range []int{1, 3} {
+			for _, ranks := range []int{1, 2, 3, 4} {
 				for _, full := range []bool{false, true} {
 					task := signed(m, n, positive, 1)
 					task.Block, task.Full = 0, full
