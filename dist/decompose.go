@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"jmpi/kernels"
@@ -32,13 +31,6 @@ type Task struct {
 type Choice struct {
 	Used string `json:"used"`
 	Why  string `json:"why"`
-}
-
-// Rank is the numerical rank of A.
-type Rank struct {
-	Value int     `json:"value"`
-	Tol   float64 `json:"tol"`
-	Of    string  `json:"of"` // what is compared with Tol
 }
 
 // Decomposition is a finished Task. Its vectors lie on the devices or in the memory of the hosts, spread over all ranks.
@@ -147,52 +139,6 @@ func (d *Decomposition) read() error {
 	})
 }
 
-// partition finds the order of the columns in which those with sign +1 come first.
-func (d *Decomposition) partition() {
-	t := &d.task
-	t.Positive = t.N
-	if t.Signs == nil {
-		return
-	}
-	var plus, minus []int
-	for j, x := range t.Signs {
-		if x > 0 {
-			plus = append(plus, j)
-		} else {
-			minus = append(minus, j)
-		}
-	}
-	t.Positive = len(plus)
-	if t.rising = t.Positive == 0; t.rising {
-		t.Positive = t.N // the SVD, in the other order
-	}
-	if d.order = append(plus, minus...); slices.IsSorted(d.order) {
-		d.order = nil
-	}
-}
-
-// hyperbolic tells whether there are both signs.
-func (d *Decomposition) hyperbolic() bool { return d.task.Positive < d.task.N }
-
-// load reads columns of the partitioned matrix, in runs that are neighbours in A.
-func (d *Decomposition) load(j0, j1 int, x []float64) error {
-	if d.order == nil {
-		return d.task.Load(j0, j1, x)
-	}
-	m := d.task.M
-	for a := j0; a < j1; {
-		b := a + 1
-		for b < j1 && d.order[b] == d.order[b-1]+1 {
-			b++
-		}
-		if err := d.task.Load(d.order[a], d.order[a]+b-a, x[(a-j0)*m:(b-j0)*m]); err != nil {
-			return err
-		}
-		a = b
-	}
-	return nil
-}
-
 // commonExponent returns e such that 2^-e brings the largest of the magnitudes given by all ranks to [2^(top−1), 2^top), 0 if all are
 // zero. Powers of two are compared, not the numbers: an integer maximum does not depend on the order of the ranks.
 func commonExponent(c Comm, largest float64) (int, error) {
@@ -221,40 +167,6 @@ func (d *Decomposition) iterate(ctx context.Context) error {
 	return d.exists()
 }
 
-// exists tells, as an error, if the hyperbolic SVD does not exist, that is, if A·J·Aᵀ, with the eigenvalues ±σ², has a lower rank than A: columns
-// that the method could not make J-orthogonal have cancelled each other, to zero or to √ε. Small σ² are no reason as long as A has full rank.
-func (d *Decomposition) exists() error {
-	n, indefinite := d.task.N, 0 // the rank of A·J·Aᵀ
-	d.Rank = Rank{Value: n, Tol: float64(n) * 0x1p-52, Of: "the squares of sigma against the largest"}
-	least := math.Sqrt(d.Rank.Tol) * slices.Max(d.Sigma)
-	for _, x := range d.Sigma {
-		if x > least {
-			indefinite++
-		}
-	}
-	if indefinite == n {
-		return nil
-	}
-	g, err := d.a.grading()
-	if err != nil {
-		return err
-	}
-	sorted := decreasing(g.rows)
-	d.a = d.a.rows(sorted)
-	_, place, err := d.a.factor(nil)
-	if err != nil {
-		return err
-	}
-	if d.Rank, err = d.a.rank(d.noise, g.columns, sorted, place); err != nil {
-		return err
-	}
-	if d.Rank.Value < n && indefinite < d.Rank.Value {
-		return &Failure{Kind: NoDecomposition, Text: fmt.Sprintf("the matrix has no hyperbolic singular value decomposition with this signature: "+
-			"A has rank %d, but A·J·Aᵀ rank %d only; there are combinations of columns of different signs that are equal", d.Rank.Value, indefinite)}
-	}
-	return nil
-}
-
 // solve gives the matrix to the devices.
 func (d *Decomposition) solve(ctx context.Context) (err error) {
 	c := d.task.Config
@@ -264,50 +176,6 @@ func (d *Decomposition) solve(ctx context.Context) (err error) {
 	d.Solution, err = Solve(ctx, d.comm, d.devices, c)
 	return err
 }
-
-// values scales the singular values back, and finds the rank where no pivoted factorization has told it.
-func (d *Decomposition) values() error {
-	d.Sigma = append([]float64(nil), d.Solution.Sigma...)
-	scale(d.Sigma, d.exponent)
-	if slices.Max(d.Sigma) > math.MaxFloat64 { // every rank has the same
-		return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", d.exponent+top-1000)}
-	}
-	if d.Rank.Of != "" || d.hyperbolic() {
-		return nil
-	}
-	d.Rank = Rank{Tol: float64(d.task.N) * 0x1p-52, Of: "sigma against the largest"}
-	for _, x := range d.Sigma {
-		if x > d.Rank.Tol*slices.Max(d.Sigma) {
-			d.Rank.Value++
-		}
-	}
-	return nil
-}
-
-// chooseV decides how the right singular vectors of the preconditioned matrix are found.
-func (d *Decomposition) chooseV() {
-	d.needs.left, d.needs.right = d.wants.left, d.wants.right
-	if d.pre.transposed {
-		d.needs.left, d.needs.right = d.wants.right, d.wants.left
-	}
-	switch {
-	case !d.needs.right:
-		d.V = Choice{"none", "not needed for the vectors that are wanted"}
-	case d.hyperbolic():
-		d.V = Choice{"accumulate", "the only way for the hyperbolic SVD"}
-	case d.task.V != "auto" && d.task.V != "":
-		d.V = Choice{d.task.V, "as asked for"}
-	case !d.devices[0].Limits().HostMemory:
-		d.V = Choice{"accumulate", "the products at the end would run on the hosts, and GPUs are faster"}
-	case d.pre.graded:
-		d.V = Choice{"accumulate", "the matrix is graded: so the vectors of small singular values are accurate too"}
-	default:
-		d.V = Choice{"solve", "faster, and as small a residual"}
-	}
-}
-
-// residualLimit is the largest residual of right vectors that were not accumulated, relative to ε·N·‖A‖_F as the check has it.
-var residualLimit = 1.0
 
 // vectors forms the singular vectors that are needed in the memory of the hosts, unless they can be read from the devices.
 func (d *Decomposition) vectors(ctx context.Context) error {
@@ -336,50 +204,6 @@ func (d *Decomposition) vectors(ctx context.Context) error {
 		err = d.slabs.expand(d.u)
 	}
 	return err
-}
-
-// collect returns the vectors of the matrix that the Jacobi method has worked on. Where right vectors that were not accumulated do not
-// serve, the method is run again.
-func (d *Decomposition) collect(ctx context.Context) (u, v *sheet, err error) {
-	if u, v, err = d.Solution.collect(d.task.Threads); err != nil {
-		return nil, nil, err
-	}
-	d.Solution.Free()
-	if d.V.Used != "solve" {
-		return u, v, nil
-	}
-	if v, d.Residual, err = d.rightVectors(u); err != nil || d.Residual <= residualLimit {
-		return u, v, err
-	}
-	if kept := d.pre.kept; kept != nil {
-		d.pre.kept = nil
-		if d.pre.second, err = d.lower(kept); err != nil {
-			return nil, nil, err
-		}
-	}
-	d.V = Choice{"accumulate", fmt.Sprintf("the vectors formed at the end left a residual of %.2g", d.Residual)}
-	d.Residual = 0
-	if err := d.solve(ctx); err != nil {
-		return nil, nil, err
-	}
-	u, v, err = d.Solution.collect(d.task.Threads)
-	d.Solution.Free()
-	return u, v, err
-}
-
-// rightVectors forms V of what the Jacobi method has worked on, or of R where that spares a product.
-func (d *Decomposition) rightVectors(u *sheet) (*sheet, float64, error) {
-	var w *sheet
-	var err error
-	if d.pre.kept != nil {
-		w, err = lowerProduct(d.pre.kept, u)
-	} else {
-		w, err = transposedProduct(d.a, u)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	return rightVectors(w, d.Solution.Sigma)
 }
 
 // PhaseSeconds returns the seconds of this rank in each phase: those of the Jacobi method summed over its devices, and those of the host.

@@ -1,11 +1,81 @@
 package dist
 
 import (
+	"context"
 	"fmt"
 	"math"
 
 	"jmpi/internal/dense"
 )
+
+// chooseV decides how the right singular vectors of the preconditioned matrix are found.
+func (d *Decomposition) chooseV() {
+	d.needs.left, d.needs.right = d.wants.left, d.wants.right
+	if d.pre.transposed {
+		d.needs.left, d.needs.right = d.wants.right, d.wants.left
+	}
+	switch {
+	case !d.needs.right:
+		d.V = Choice{"none", "not needed for the vectors that are wanted"}
+	case d.hyperbolic():
+		d.V = Choice{"accumulate", "the only way for the hyperbolic SVD"}
+	case d.task.V != "auto" && d.task.V != "":
+		d.V = Choice{d.task.V, "as asked for"}
+	case !d.devices[0].Limits().HostMemory:
+		d.V = Choice{"accumulate", "the products at the end would run on the hosts, and GPUs are faster"}
+	case d.pre.graded:
+		d.V = Choice{"accumulate", "the matrix is graded: so the vectors of small singular values are accurate too"}
+	default:
+		d.V = Choice{"solve", "faster, and as small a residual"}
+	}
+}
+
+// residualLimit is the largest residual of right vectors that were not accumulated, relative to ε·N·‖A‖_F as the check has it.
+var residualLimit = 1.0
+
+// collect returns the vectors of the matrix that the Jacobi method has worked on. Where right vectors that were not accumulated do not
+// serve, the method is run again.
+func (d *Decomposition) collect(ctx context.Context) (u, v *sheet, err error) {
+	if u, v, err = d.Solution.collect(d.task.Threads); err != nil {
+		return nil, nil, err
+	}
+	d.Solution.Free()
+	if d.V.Used != "solve" {
+		return u, v, nil
+	}
+	if v, d.Residual, err = d.rightVectors(u); err != nil || d.Residual <= residualLimit {
+		return u, v, err
+	}
+	if kept := d.pre.kept; kept != nil {
+		d.pre.kept = nil
+		if d.pre.second, err = d.lower(kept); err != nil {
+			return nil, nil, err
+		}
+	}
+	d.V = Choice{"accumulate", fmt.Sprintf("the vectors formed at the end left a residual of %.2g", d.Residual)}
+	d.Residual = 0
+	if err := d.solve(ctx); err != nil {
+		return nil, nil, err
+	}
+	u, v, err = d.Solution.collect(d.task.Threads)
+	d.Solution.Free()
+	return u, v, err
+}
+
+// rightVectors forms V of what the Jacobi method has worked on, or of R where that spares a product.
+func (d *Decomposition) rightVectors(u *sheet) (*sheet, float64, error) {
+	var w *sheet
+	var err error
+	if d.pre.kept != nil {
+		w, err = lowerProduct(d.pre.kept, u)
+	} else {
+		w, err = transposedProduct(d.a, u)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return rightVectors(w, d.Solution.Sigma)
+}
 
 // rightVectors returns the right singular vectors of a matrix x, in the order of its singular values, from the left ones u, without what the Jacobi
 // method would have had to carry: w = xᵀ·u = V·diag(σ) + E with ‖E‖ of the order of ε·‖x‖. The columns of large σ are as good as

@@ -1,0 +1,86 @@
+package dist
+
+import (
+	"fmt"
+
+	"jmpi/internal/dense"
+)
+
+// orthogonal is the m×m matrix Q = Q₁·Q₂·…, each factor the product of a panel's Householder reflectors, which act on the rows from some row on.
+// The panels are dealt out to the ranks.
+type orthogonal struct {
+	comm   Comm
+	m      int
+	panels []reflectors
+}
+
+// reflectors are those of one panel: Count of them, acting on the rows from Row on, in the memory of Owner.
+type reflectors struct {
+	row, count, owner int
+	own               *dense.Reflectors
+}
+
+// keep adds the reflectors of a panel, which one rank keeps.
+func (q *orthogonal) keep(row int, r dense.Reflectors) {
+	p := reflectors{row: row, count: r.Count, owner: len(q.panels) % q.comm.Size()}
+	if p.owner == q.comm.Rank() {
+		p.own = &r
+	}
+	q.panels = append(q.panels, p)
+}
+
+// broadcast gives every rank the reflectors of panel i.
+func (q *orthogonal) broadcast(i int) (*dense.Reflectors, error) {
+	p := q.panels[i]
+	if q.comm.Size() == 1 {
+		return p.own, nil
+	}
+	var message []float64
+	if p.own != nil {
+		message = append(append(message, p.own.T...), p.own.Y...)
+	}
+	message, err := fromRank(q.comm, p.owner, message)
+	if err != nil {
+		return nil, fmt.Errorf("dist: reflectors: %w", err)
+	}
+	return &dense.Reflectors{M: q.m - p.row, Count: p.count, T: message[:p.count*p.count], Y: message[p.count*p.count:]}, nil
+}
+
+// apply does c ← Q·c. It is collective.
+func (q *orthogonal) apply(c *sheet) error {
+	return q.applyFrom(c, func(int) int { return 0 })
+}
+
+// form returns the first n columns of Q. It is collective.
+func (q *orthogonal) form(threads, n int) (*sheet, error) {
+	c := newSheet(q.comm, threads, q.m, n)
+	c.columns(func(j int, x []float64) error {
+		x[j] = 1
+		return nil
+	})
+	// Reflectors that act from row k on leave unit vectors before k as they are.
+	return c, q.applyFrom(c, func(row int) int { return row })
+}
+
+// applyFrom does c ← Q·c, the reflectors that act from row k on being applied to the columns j ≥ first(k) alone.
+func (q *orthogonal) applyFrom(c *sheet, first func(row int) int) error {
+	for i := len(q.panels) - 1; i >= 0; i-- {
+		r, err := q.broadcast(i)
+		if err != nil {
+			return err
+		}
+		row := q.panels[i].row
+		from := first(row)
+		err = c.each(func(b int, x []float64) error {
+			j0, j1 := c.span(b)
+			if skip := max(0, from-j0); skip < j1-j0 {
+				r.Apply(false, j1-j0-skip, x[skip*c.m+row:], c.m)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

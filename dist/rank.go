@@ -1,0 +1,61 @@
+package dist
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Rank is the numerical rank of A.
+type Rank struct {
+	Value int     `json:"value"`
+	Tol   float64 `json:"tol"`
+	Of    string  `json:"of"` // what is compared with Tol
+}
+
+// values scales the singular values back, and finds the rank where no pivoted factorization has told it.
+func (d *Decomposition) values() error {
+	d.Sigma = append([]float64(nil), d.Solution.Sigma...)
+	scale(d.Sigma, d.exponent)
+	if slices.Max(d.Sigma) > math.MaxFloat64 { // every rank has the same
+		return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", d.exponent+top-1000)}
+	}
+	if d.Rank.Of != "" || d.hyperbolic() {
+		return nil
+	}
+	d.Rank = Rank{Tol: float64(d.task.N) * 0x1p-52, Of: "sigma against the largest"}
+	for _, x := range d.Sigma {
+		if x > d.Rank.Tol*slices.Max(d.Sigma) {
+			d.Rank.Value++
+		}
+	}
+	return nil
+}
+
+// rank counts the diagonal elements of R, the pivoted QR factorization of a matrix with rows sorted, that are more than rounding errors.
+// Element k is as exact as ε times the size of what it was computed from: of row k, as given by noise, of the matrix whose columns are
+// scaled to norm 1, and of its own column. So a grading of rows or columns, however steep, does not count as a lack of rank. It is
+// collective.
+func (s *sheet) rank(noise, columns []float64, sorted, place []int) (Rank, error) {
+	r := Rank{Tol: float64(s.n) * 0x1p-52, Of: "the diagonal of R against the rows and columns scaled to the same size"}
+	diagonal, err := s.gatherColumns(func(j int) float64 {
+		if k := place[j]; k < s.m {
+			return math.Abs(s.column(j)[k])
+		}
+		return 0
+	})
+	if err != nil {
+		return r, err
+	}
+	largest := slices.Max(columns)
+	for j, k := range place {
+		if k >= s.m {
+			continue
+		}
+		rows := math.Sqrt(float64(s.m - k)) // an error in each adds to the norm that became the element
+		if diagonal[j] > r.Tol*rows*noise[sorted[k]]*(columns[j]/largest) {
+			r.Value++
+		}
+	}
+	return r, nil
+}
