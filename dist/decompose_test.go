@@ -532,6 +532,26 @@ func TestHyperbolicThatDoesNotExist(t *testing.T) {
 	}
 }
 
+// If the columns cancel each other altogether, nothing is left to compare small singular values with.
+func TestHyperbolicOfNothing(t *testing.T) {
+	for _, m := range []int{2, 4, 9} {
+		for _, precondition := range []string{"none", "qr", "auto"} {
+			task := both(m, 2)
+			task.Signs, task.Precondition = []float64{1, -1}, precondition
+			_, err := try(t, slices.Repeat([]float64{3}, 2*m), 2, 1, task)
+			var f *Failure
+			if !errors.As(err, &f) || f.Kind != NoDecomposition {
+				t.Errorf("%d×2, %s: error %v", m, precondition, err)
+			}
+		}
+	}
+	task := both(2, 2)
+	task.Signs = []float64{1, -1}
+	if o := find(t, make([]float64, 4), 1, 1, task); o.s[0] != 0 || o.s[1] != 0 || o.Rank.Value != 0 {
+		t.Errorf("the zero matrix has singular values %v and rank %+v", o.s, o.Rank)
+	}
+}
+
 // combine makes the last column, of sign −1, a combination 0.6·a₁ + 0.8·a₂ of two orthonormal ones of sign +1.
 func combine(a []float64, m, n int) {
 	clear(a[:2*m])

@@ -60,32 +60,32 @@ func (d *Decomposition) preconditionHyperbolic(g grading) (err error) {
 	if p.q, _, err = d.a.factor(d.a.natural()); err != nil {
 		return err
 	}
+	m, noise := d.a.m, d.noise
 	d.a = d.a.rows(d.a.natural()) // as many rows as columns
-	noise := d.noise
 	d.noise = nil
-	for _, i := range p.sorted[:d.a.m] {
-		d.noise = append(d.noise, noise[i])
+	for k, i := range p.sorted[:d.a.m] { // the errors of the rows that are gone are in those that are left
+		d.noise = append(d.noise, noise[i]*math.Sqrt(float64(m-k)/float64(d.a.m-k)))
 	}
 	return nil
 }
 
 // exists tells, as an error, if the hyperbolic SVD does not exist, that is, if A·J·Aᵀ, with the eigenvalues ±σ², has a lower rank than A: columns
-// that the method could not make J-orthogonal have cancelled each other, to zero or to √ε. Small σ² are no reason as long as A has full rank.
+// that the method could not make J-orthogonal have cancelled each other, to zero or to √ε and somewhat more. Small σ² are no reason as long as A has full rank.
 func (d *Decomposition) exists() error {
+	g, err := d.a.grading()
+	if err != nil {
+		return err
+	}
 	n, indefinite := d.task.N, 0 // the rank of A·J·Aᵀ
-	d.Rank = Rank{Value: n, Tol: float64(n) * 0x1p-52, Of: "the squares of sigma against the largest"}
-	least := math.Sqrt(d.Rank.Tol) * slices.Max(d.Sigma)
-	for _, x := range d.Sigma {
+	d.Rank = Rank{Value: n, Tol: float64(n) * 0x1p-52, Of: "the squares of sigma against that of the largest norm of a column"}
+	least := 10 * math.Sqrt(d.Rank.Tol) * slices.Max(g.columns)
+	for _, x := range d.Solution.Sigma {
 		if x > least {
 			indefinite++
 		}
 	}
 	if indefinite == n {
 		return nil
-	}
-	g, err := d.a.grading()
-	if err != nil {
-		return err
 	}
 	sorted := decreasing(g.rows)
 	d.a = d.a.rows(sorted)

@@ -71,7 +71,7 @@ times() { for ((i = 0; i < $1; i++)); do printf %s "$2"; done; }
 # Every number of ranks and every kind of shape gives the right answer: square, odd, prime, tall, wide,
 # fewer columns than devices.
 right() { solve "$1" "$2" r.svd --force && verdict 0 PASSED "$2" r.svd; }
-for shape in 64x64 257x257 400x96 96x130 1x1 2x2 3x3 5x1 1x5; do
+for shape in 64x64 257x257 400x96 96x130 257x31 31x257 1x1 2x2 3x3 7x1 1x7; do
 	test_that "gen $shape" run 1 60 gen gauss -o "a$shape.npy" --shape "$shape" --seed 1
 	for ranks in 1 2 3 4 5; do test_that "svd of $shape on $ranks ranks" right "$ranks" "a$shape.npy"; done
 done
@@ -87,7 +87,9 @@ same() { # INPUT RANKS DEVICES-PER-RANK FLAG...
 }
 test_that "gen 256x256" run 1 60 gen gauss -o square.npy --shape 256x256 --seed 2
 test_that "gen 700x256" run 1 60 gen graded-cols -o tall.npy --shape 700x256 --seed 3
-for input in square.npy tall.npy; do
+test_that "gen 256x256, geometric" run 1 60 gen geometric -o decaying.npy --shape 256x256 --cond 1e14 --seed 3
+test_that "gen 256x200, rows graded" run 1 60 gen graded-rows -o rows.npy --shape 256x200 --seed 3
+for input in square.npy tall.npy decaying.npy rows.npy; do
 	test_that "$input on 4 ranks" solve 4 "$input" a.svd --force
 	for split in '4 1' '2 2' '1 4' '1 1' '2 1' '1 2'; do
 		test_that "$input has the same bits on ranks, devices a rank: $split" same "$input" $split
@@ -107,6 +109,41 @@ test_that "square.npy on 2 ranks" solve 2 square.npy a.svd --force
 test_that "vectors u" vectors u "S.npy U.npy"
 test_that "vectors v" vectors v "S.npy V.npy"
 test_that "vectors none" vectors none "S.npy"
+modes() { solve 2 "$1" v.svd --force "${@:2}" && verdict 0 PASSED "$1" v.svd && equal a.svd v.svd S.npy; }
+for input in square.npy decaying.npy rows.npy; do
+	test_that "$input on 2 ranks" solve 2 "$input" a.svd --force
+	for v in accumulate solve; do test_that "$input has the same S with --v $v" modes "$input" --v $v; done
+done
+test_that "square.npy on 2 ranks" solve 2 square.npy a.svd --force
+
+# A matrix that is much taller than wide, and what one rank of four takes for it: the matrix has 40 MB.
+very_tall() {
+	solve 4 tallest.npy t.svd && verdict 0 PASSED tallest.npy t.svd || return 1
+	local peak
+	peak=$(sed -n '/"peak_bytes"/,/]/p' t.svd/info.json | grep -o '[0-9]*' | sort -n | tail -n 1)
+	((peak < 150000000)) || { why="a rank took $peak bytes"; return 1; }
+}
+test_that "gen 100000x50" run 1 60 gen gauss -o tallest.npy --shape 100000x50
+test_that "svd of 100000x50 on 4 ranks" very_tall
+rm -rf tallest.npy t.svd
+
+# The hyperbolic SVD: of a matrix with known eigenvalues, on any number of ranks, and what cannot be.
+test_that "gen spectrum3" run 1 60 gen spectrum3 -o h.npy --shape 256x256 --positive 100
+test_that "hyperbolic SVD on 1 rank" solve 1 h.npy a.svd --force --signature h.signature.npy
+hyperbolic() { solve "$1" h.npy h.svd --force --signature h.signature.npy && verdict 0 PASSED h.npy h.svd && grep -q '^lambda = .*PASSED' out; }
+for ranks in 1 2 3 4; do test_that "hyperbolic SVD on $ranks ranks" hyperbolic $ranks; done
+test_that "hyperbolic SVD has the same bits on 1 and 4 ranks" equal a.svd h.svd S.npy U.npy V.npy
+test_that "hyperbolic SVD of all signs +1" solve 2 square.npy h.svd --force --signature 256
+test_that "it is the SVD" solve 2 square.npy a.svd --force
+test_that "it has the same bits" equal a.svd h.svd S.npy U.npy V.npy
+for ranks in 1 3; do
+	test_that "signature of a wide matrix on $ranks" refused 3 $ranks svd a31x257.npy -o x.svd --signature 3
+	test_that "signature beyond the columns on $ranks" refused 2 $ranks svd square.npy -o x.svd --signature 257
+	test_that "signature of another length on $ranks" refused 3 $ranks svd a64x64.npy -o x.svd --signature h.signature.npy
+	test_that "signature with qrcp on $ranks" refused 2 $ranks svd square.npy -o x.svd --signature 9 --precondition qrcp
+	npy '<f8' '4, 2' "$(times 8 '\x00\x00\x00\x00\x00\x00\xf0\x3f')" >equal.npy
+	test_that "no hyperbolic SVD on $ranks" refused 4 $ranks svd equal.npy -o x.svd --signature 1 --quiet
+done
 
 # The short form, --force, and a check that can fail.
 short() { run 4 60 square.npy && equal a.svd square.svd S.npy; }

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -23,6 +24,9 @@ func main() {
 	os.Exit(run(os.Args[1:]))
 }
 
+// rankZeroFirst is how long the other ranks leave rank 0 to print what all have met.
+const rankZeroFirst = 2 * time.Second
+
 // run executes the command line and returns the exit code; an error becomes one line on stderr.
 func run(args []string) (code int) {
 	defer func() {
@@ -34,9 +38,13 @@ func run(args []string) (code int) {
 	root := newRootCommand()
 	root.SetArgs(withCommand(root, args))
 	err := root.Execute()
-	// What goes wrong before MPI is started goes wrong on every rank.
-	if err != nil && err.Error() != "" && onRankZero() {
-		fmt.Fprintf(os.Stderr, "jmpi: %v\n", err)
+	// What goes wrong before MPI is started goes wrong on every rank. The launcher ends all when one has ended: rank 0 comes first.
+	if err != nil && err.Error() != "" {
+		if onRankZero() {
+			fmt.Fprintf(os.Stderr, "jmpi: %v\n", err)
+		} else {
+			time.Sleep(rankZeroFirst)
+		}
 	}
 	return exitCode(err)
 }
