@@ -12,8 +12,12 @@ import (
 	"jmpi/kernels"
 )
 
-// completionPasses is how often the new columns are orthogonalized against all others: twice is enough.
-const completionPasses = 2
+// completionPasses is how often the new columns are orthogonalized against all others: twice is enough, and once more for those that
+// are found to be combinations of the others in the first pass, and start anew.
+const completionPasses = 3
+
+// collapsed is the norm below which little but rounding errors is left of a column of norm 1 that was orthogonalized against others.
+const collapsed = 0x1p-26
 
 // group is a set of new columns that are handled together: those of one narrow block-column, so that the shapes of all
 // products, and with them the bits of the results, do not depend on the number of ranks.
@@ -97,6 +101,9 @@ func (s *Solution) completionPass(groups []group) error {
 			subtract(u, groups[i].w, s.config.M)
 		}
 	}
+	for i := range groups {
+		groups[i].renew(s.config.M)
+	}
 	for block := range s.Layout.Columns {
 		var own []float64
 		for i := range groups {
@@ -116,6 +123,21 @@ func (s *Solution) completionPass(groups []group) error {
 		}
 	}
 	return nil
+}
+
+// renew replaces columns of which little is left by random ones, and gives all norm 1.
+func (g *group) renew(m int) {
+	for k, j := range g.columns {
+		x := g.w[k*m : (k+1)*m]
+		norm := kernels.Norm2(x)
+		if norm < collapsed {
+			randomize(x, uint64(j))
+			norm = kernels.Norm2(x)
+		}
+		for i := range x {
+			x[i] /= norm
+		}
+	}
 }
 
 // normalized puts column j of G·V, which is on this rank, into x, scaled to norm 1.
@@ -139,11 +161,15 @@ func (s *Solution) normalized(j int, x []float64) error {
 	})
 }
 
-// randomize fills x with numbers that depend on the seed alone.
+// randomize fills x with numbers that depend on the seed alone, of norm 1.
 func randomize(x []float64, seed uint64) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	for i := range x {
 		x[i] = random.NormFloat64()
+	}
+	norm := kernels.Norm2(x)
+	for i := range x {
+		x[i] /= norm
 	}
 }
 
@@ -170,7 +196,7 @@ func orthonormalize(w []float64, m int) {
 				impl.Daxpy(m, -impl.Ddot(m, y, 1, x, 1), y, 1, x, 1)
 			}
 			norm := impl.Dnrm2(m, x, 1)
-			if norm == 0 { // it was a combination of the others to the last bit
+			if norm < collapsed {
 				randomize(x, uint64(k))
 				norm = impl.Dnrm2(m, x, 1)
 			}

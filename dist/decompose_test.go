@@ -415,6 +415,24 @@ func testDegenerate(t *testing.T, run runTask) {
 	b := matrix(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 6})
 	twice := matrix(t, "gauss", gen.Options{Rows: 50, Cols: n, Seed: 6})
 	copy(twice[5*50:10*50], twice[:5*50])
+	// rowsOf returns the m×n matrix whose row i is row of(i) of a Gaussian one, zero for a negative number.
+	rowsOf := func(m, n int, of func(i int) int) []float64 {
+		x := matrix(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 2})
+		return entries(m, n, func(i, j int) float64 {
+			if l := of(i); l >= 0 {
+				return x[l+j*m]
+			}
+			return 0
+		})
+	}
+	except := func(which, to int) func(int) int {
+		return func(i int) int {
+			if i == which {
+				return to
+			}
+			return i
+		}
+	}
 	for _, c := range []struct {
 		name  string
 		m, n  int
@@ -430,6 +448,13 @@ func testDegenerate(t *testing.T, run runTask) {
 		{"[[1,2],[2,4]]", 2, 2, []float64{1, 2, 2, 4}, []float64{5, 0}, 1},
 		{"one entry", 12, 9, entries(12, 9, func(i, j int) float64 { return 3 * identity(i, j+4) * identity(j, 2) }), append([]float64{3}, make([]float64, 8)...), 1},
 		{"duplicate columns", 50, n, twice, nil, n - 5},
+		{"zero row", 100, 100, rowsOf(100, 100, except(7, -1)), nil, 99},
+		{"zero row of few", 5, 5, rowsOf(5, 5, except(2, -1)), nil, 4},
+		{"equal rows", 40, 40, rowsOf(40, 40, except(30, 3)), nil, 39},
+		{"rows twice", 120, 100, rowsOf(120, 100, func(i int) int { return i % 60 }), nil, 60},
+		{"zero rows", 150, 100, rowsOf(150, 100, func(i int) int { return min(i, 79-i) }), nil, 40},
+		{"checkerboard", 64, 64, entries(64, 64, func(i, j int) float64 { return float64((i + j) % 2) }), append([]float64{32, 32}, make([]float64, 62)...), 2},
+		{"products of remainders", 100, 100, entries(100, 100, func(i, j int) float64 { return float64(i * j % 7) }), nil, 4},
 		{"B·D, D = 1 … 1e-300", n, n, entries(n, n, func(i, j int) float64 { return b[i+j*n] * math.Pow(10, -300*float64(j)/(n-1)) }), nil, n},
 	} {
 		if c.sigma == nil {
@@ -456,6 +481,9 @@ func testDegenerate(t *testing.T, run runTask) {
 				}
 				if o.Rank.Value != c.rank {
 					t.Errorf("rank %+v, want %d", o.Rank, c.rank)
+				}
+				if len(o.Sweeps) > 12 {
+					t.Errorf("%d sweeps", len(o.Sweeps))
 				}
 			})
 		}

@@ -61,7 +61,7 @@ type factorization struct {
 	live  map[int]int   // the columns of each block that are not done
 }
 
-// panel does the next panel. It returns false if what remains is zero.
+// panel does the next panel. It returns false if what remains is negligible.
 func (f *factorization) panel() (bool, error) {
 	chosen, bound, err := f.choose()
 	if err != nil || len(chosen) == 0 {
@@ -122,7 +122,7 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 		return nil, 0, err
 	}
 	for j := range all {
-		if f.place[j] < 0 && all[j] > 0 {
+		if f.place[j] < 0 && all[j] >= dense.Negligible {
 			columns = append(columns, j)
 		}
 	}
@@ -194,7 +194,7 @@ func (f *factorization) settle(j int, r []float64) {
 	f.live[b] = last
 }
 
-// finish puts the columns back into their slots; those that are zero below the rows that are done become the last of R.
+// finish puts the columns back into their slots; those that are negligible below the rows that are done become the last of R, and zero there.
 func (f *factorization) finish() {
 	next := f.done
 	for j := range f.place {
@@ -208,6 +208,9 @@ func (f *factorization) finish() {
 		x := make([]float64, len(f.own[b]))
 		for slot, j := range slots {
 			copy(x[(j-j0)*f.m:(j-j0+1)*f.m], f.own[b][slot*f.m:(slot+1)*f.m])
+			if f.place[j] >= f.done {
+				clear(x[(j-j0)*f.m+f.done : (j-j0+1)*f.m])
+			}
 		}
 		f.own[b] = x
 	}

@@ -25,7 +25,15 @@ func (s *Solution) load(p *planner) (e int, err error) {
 	if e, err = commonExponent(s.comm, largest); err != nil {
 		return 0, err
 	}
-	return e, Agree(s.comm, BadResource, s.scaleAll(-e))
+	if err := Agree(s.comm, BadResource, s.scaleAll(-e)); err != nil {
+		return 0, err
+	}
+	norms, err := s.norms()
+	if err := Agree(s.comm, BadResource, err); err != nil {
+		return 0, err
+	}
+	s.floor = noise(norms)
+	return e, nil
 }
 
 // loadFiles reads the block-columns of this rank's devices, and returns the largest magnitude.

@@ -60,6 +60,7 @@ func (d *Decomposition) precondition() error {
 		p.q, p.place, err = d.a.factor(nil)
 		if err == nil {
 			d.Rank, err = d.a.rank(d.noise, g.columns, p.sorted, p.place)
+			d.a.truncate(d.Rank.last)
 		}
 	}
 	if err != nil {

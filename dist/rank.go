@@ -11,6 +11,8 @@ type Rank struct {
 	Value int     `json:"value"`
 	Tol   float64 `json:"tol"`
 	Of    string  `json:"of"` // what is compared with Tol
+
+	last int // by pivoted QR: row of R up to which there is an element that counts; all is rounding errors from there on
 }
 
 // values scales the singular values back, and finds the rank where no pivoted factorization has told it.
@@ -55,7 +57,17 @@ func (s *sheet) rank(noise, columns []float64, sorted, place []int) (Rank, error
 		rows := math.Sqrt(float64(s.m - k)) // an error in each adds to the norm that became the element
 		if diagonal[j] > r.Tol*rows*noise[sorted[k]]*(columns[j]/largest) {
 			r.Value++
+			r.last = max(r.last, k+1)
 		}
 	}
 	return r, nil
+}
+
+// truncate sets rows of R from the given one on to zero: where they are nothing but rounding errors, and the Jacobi method would orthogonalize
+// them to the errors of the errors.
+func (s *sheet) truncate(from int) {
+	s.columns(func(j int, x []float64) error {
+		clear(x[min(from, len(x)):])
+		return nil
+	})
 }

@@ -81,6 +81,8 @@ type Solution struct {
 	comm     Comm
 	exchange *exchange
 	runners  []*runner
+	floor    float64   // columns of G·V with a smaller norm are rounding errors
+	vNorm    float64   // ‖V‖_F of a hyperbolic SVD whose V was accumulated, else 0
 	norm     []float64 // of the columns of the scaled G·V
 	position []int     // position[j]: where Sigma holds the norm of column j of G·V
 }
@@ -221,6 +223,9 @@ func (s *Solution) sweep(p *planner) (err error) {
 		s.Sweeps = append(s.Sweeps, info)
 		s.Converged = info.Proper == 0
 		if err := s.exists(); err != nil {
+			return err
+		}
+		if err := s.clearNoise(n); err != nil {
 			return err
 		}
 		if s.config.Swept != nil {

@@ -31,7 +31,7 @@ func graded(seed uint64, m, n int, rows, columns func(int) float64) []float64 {
 
 func TestFactor(t *testing.T) {
 	falling := func(i int) float64 { return math.Pow(10, -float64(i)/2) }
-	rising := func(i int) float64 { return math.Pow(10, float64(i)/2-280) }
+	rising := func(i int) float64 { return math.Pow(10, float64(i)/2-260) }
 	for _, shape := range [][2]int{{1, 1}, {5, 1}, {7, 7}, {40, 13}, {300, 32}, {9, 20}} {
 		for name, scale := range map[string][2]func(int) float64{
 			"plain": {}, "rows": {falling, nil}, "columns": {nil, rising}, "both": {falling, falling},

@@ -9,6 +9,10 @@ import (
 // Threshold is how much smaller than the longest column that was left out of a panel a pivot of it may be.
 const Threshold = 0.5
 
+// Negligible is the length below which a column counts as zero where columns are pivoted. What is left of dependent columns are rounding errors,
+// then the errors of those, and so on: at the end of the range of float64 their reflectors would not be orthogonal any more.
+const Negligible = 0x1p-900
+
 // Reflectors is the product I − Y·T·Yᵀ of Count Householder reflectors of length M.
 type Reflectors struct {
 	M, Count int
@@ -40,7 +44,7 @@ func Factor(m, n int, a []float64) (Panel, error) {
 }
 
 // FactorPivoted factors columns of the m×n panel a, leading dimension m, which it overwrites: in every step the longest. It ends with the
-// first that is shorter than Threshold·bound, but takes one at least unless all are zero.
+// first that is shorter than Threshold·bound, but takes one at least unless all are negligible.
 func FactorPivoted(m, n int, a []float64, bound float64) Panel {
 	f := factoring{m: m, n: n, a: a, columns: make([]int, n), work: make([]float64, n)}
 	for j := range f.columns {
@@ -87,7 +91,7 @@ func (f *factoring) pivot(j int, bound float64) bool {
 			best, longest = c, x
 		}
 	}
-	if longest == 0 || j > 0 && longest < Threshold*bound {
+	if longest < Negligible || j > 0 && longest < Threshold*bound {
 		return false
 	}
 	if best != j {
