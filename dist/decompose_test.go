@@ -573,6 +573,22 @@ func TestHyperbolicOfNothing(t *testing.T) {
 			}
 		}
 	}
+	for _, k := range []int{1, 2, 3, 8, 33} { // [X X; 0 0] with opposite signs
+		x := matrix(t, "gauss", gen.Options{Rows: int64(k), Cols: int64(k), Seed: 4})
+		a := make([]float64, 4*k*k)
+		task := both(2*k, 2*k)
+		for j := range 2 * k {
+			copy(a[j*2*k:], x[j%k*k:(j%k+1)*k])
+			task.Signs = append(task.Signs, 1-2*float64(j/k))
+		}
+		for ranks := 1; ranks <= 3; ranks++ {
+			_, err := try(t, a, ranks, 1, task)
+			var f *Failure
+			if !errors.As(err, &f) || f.Kind != NoDecomposition {
+				t.Errorf("[X X; 0 0] with X of order %d on %d ranks: error %v", k, ranks, err)
+			}
+		}
+	}
 	task := both(2, 2)
 	task.Signs = []float64{1, -1}
 	if o := find(t, make([]float64, 4), 1, 1, task); o.s[0] != 0 || o.s[1] != 0 || o.Rank.Value != 0 {
@@ -610,6 +626,11 @@ func TestHyperbolicDependent(t *testing.T) {
 			}
 		},
 		"zero column": func(a []float64) { clear(a[3*m : 4*m]) },
+		"zero rows": func(a []float64) {
+			for j := range n {
+				clear(a[j*m+n-1 : (j+1)*m])
+			}
+		},
 	} {
 		a := matrix(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 8})
 		change(a)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"sort"
 
+	"jmpi/kernels"
 	"jmpi/node"
 )
 
@@ -22,6 +23,13 @@ func (s *Solution) extract(e int) error {
 		if math.IsInf(x, 0) { // every rank has the same sigma
 			return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", e+top-1000)}
 		}
+	}
+	if s.config.Vectors && s.config.positive() < s.config.N {
+		v, err := s.normsOf(func(_, v kernels.Panel) kernels.Panel { return v })
+		if err := Agree(s.comm, BadResource, err); err != nil {
+			return err
+		}
+		s.VNorm = kernels.Norm2(v)
 	}
 	order := make([]int, len(sigma)) // order[k]: column of G·V that holds Sigma[k]
 	for j := range order {
@@ -45,10 +53,14 @@ func (s *Solution) extract(e int) error {
 
 // norms gathers the column norms of G in the order of the matrix columns.
 func (s *Solution) norms() ([]float64, error) {
+	return s.normsOf(func(g, _ kernels.Panel) kernels.Panel { return g })
+}
+
+// normsOf gathers the column norms of G or V, as choose says.
+func (s *Solution) normsOf(choose func(g, v kernels.Panel) kernels.Panel) ([]float64, error) {
 	var mine []byte
 	err := s.each(func(r *runner, slot, column int) error {
-		g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
-		x, err := r.dev.Backend.ColumnNorms(g)
+		x, err := r.dev.Backend.ColumnNorms(choose(r.dev.Panels(slot, column, 0, s.Layout.PerMacro)))
 		if err != nil {
 			return err
 		}

@@ -74,6 +74,7 @@ type Solution struct {
 	Transport Transport
 	Phases    node.Phases // summed over this rank's devices
 	Seconds   float64     // from the distributed matrix to Sigma
+	VNorm     float64     // ‖V‖_F of a hyperbolic SVD whose V was accumulated, else 0: relative errors may be ε·VNorm²
 
 	ctx      context.Context // of the run, ended by the first error
 	cancel   context.CancelCauseFunc
@@ -82,7 +83,6 @@ type Solution struct {
 	exchange *exchange
 	runners  []*runner
 	floor    float64   // columns of G·V with a smaller norm are rounding errors
-	vNorm    float64   // ‖V‖_F of a hyperbolic SVD whose V was accumulated, else 0
 	norm     []float64 // of the columns of the scaled G·V
 	position []int     // position[j]: where Sigma holds the norm of column j of G·V
 }

@@ -196,7 +196,7 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Info, error) {
 	i := s.describe(p, f)
 	solution := d.Solution
-	i.Precondition, i.V, i.VResidual, i.Rank = d.Precondition, d.V, d.Residual, d.Rank
+	i.Precondition, i.V, i.VResidual, i.VNorm, i.Rank = d.Precondition, d.V, d.Residual, d.Solution.VNorm, d.Rank
 	i.Converged = solution.Converged
 	i.Sweeps = len(solution.Sweeps)
 	i.Sweep = solution.Sweeps

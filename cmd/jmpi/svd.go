@@ -50,6 +50,9 @@ Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ra
 			if err := f.validate(); err != nil {
 				return err
 			}
+			if cmd.Flags().Changed("signature") && f.signature == "" {
+				return usagef("--signature is empty: give P or the name of a file; without it the SVD is computed")
+			}
 			if f.output == "" {
 				f.output = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svd"
 			}
@@ -178,6 +181,9 @@ func (s *session) target(input string, f svdFlags) (matio.Folder, error) {
 	return folder, err
 }
 
+// hyperbolicError is the bound ε·‖V‖² on the errors of a hyperbolic SVD beyond which the user is warned.
+const hyperbolicError = 1e-12
+
 // decompose solves and writes the results into the folder, and publishes it. It returns the exit code.
 func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (int, error) {
 	ctx, stop := interruptible()
@@ -196,6 +202,10 @@ func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (
 	}
 	s.log.Info().Int("sweeps", len(solution.Sweeps)).Bool("converged", solution.Converged).
 		Float64("sigma_max", slices.Max(solution.Sigma)).Float64("sigma_min", slices.Min(solution.Sigma)).Str("results", f.output).Msg("done")
+	if e := 0x1p-52 * solution.VNorm * solution.VNorm; e > hyperbolicError {
+		s.log.Warn().Float64("norm_of_V", solution.VNorm).Float64("relative_error", e).
+			Msg("columns of different signs are nearly equal; errors may be as large as that: use --check")
+	}
 	if !solution.Converged {
 		return exitNotConverged, nil
 	}
