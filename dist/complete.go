@@ -49,7 +49,7 @@ func (s *Solution) complete() (map[int][]float64, error) {
 				continue
 			}
 			if s.norm[j] == 0 {
-				randomize(g.w[k*m:(k+1)*m], uint64(j))
+				randomize(g.w[k*m:(k+1)*m], j, 0)
 			} else if err := s.normalized(j, g.w[k*m:(k+1)*m]); err != nil {
 				return nil, err
 			}
@@ -131,7 +131,7 @@ func (g *group) renew(m int) {
 		x := g.w[k*m : (k+1)*m]
 		norm := kernels.Norm2(x)
 		if norm < collapsed {
-			randomize(x, uint64(j))
+			randomize(x, j, 1)
 			norm = kernels.Norm2(x)
 		}
 		for i := range x {
@@ -161,9 +161,10 @@ func (s *Solution) normalized(j int, x []float64) error {
 	})
 }
 
-// randomize fills x with numbers that depend on the seed alone, of norm 1.
-func randomize(x []float64, seed uint64) {
-	random := rand.New(rand.NewPCG(seed, 0))
+// randomize fills x with numbers that depend on the column and the attempt alone, of norm 1.
+func randomize(x []float64, column int, attempt uint64) {
+	const completion = 0x636f6d706c657465 // so that no other numbers are the same
+	random := rand.New(rand.NewPCG(uint64(column), completion+attempt))
 	for i := range x {
 		x[i] = random.NormFloat64()
 	}
@@ -197,7 +198,7 @@ func orthonormalize(w []float64, m int) {
 			}
 			norm := impl.Dnrm2(m, x, 1)
 			if norm < collapsed {
-				randomize(x, uint64(k))
+				randomize(x, k, 2)
 				norm = impl.Dnrm2(m, x, 1)
 			}
 			impl.Dscal(m, 1/norm, x, 1)

@@ -136,7 +136,11 @@ func both(m, n int) Task {
 }
 
 // verify asserts the rows of check (docs/design.md §9), for the SVD and for the hyperbolic SVD with the task's signs, below limit.
-func (o solved) verify(t testing.TB, a []float64, limit float64) {
+func (o solved) verify(t interface {
+	Helper()
+	Errorf(string, ...any)
+	Fatalf(string, ...any)
+}, a []float64, limit float64) {
 	t.Helper()
 	signs := o.task.Signs
 	if signs == nil {
@@ -736,4 +740,82 @@ func TestRightVectors(t *testing.T) {
 			t.Logf("%-11s %-6.0e %-10s orthV %.2g, worst ‖A·v − σ·u‖/σ %.1e, residual by R %.2g", c.kind, c.cond, v, orthogonality(o.v, n, n), worst, o.Residual)
 		}
 	}
+}
+
+// Matrices of all kinds of structure at once, in all modes, pass the check: integers of low rank, repeated, zero and scaled rows and columns.
+func TestDecomposeAnything(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 60).Draw(rt, "n")
+		m := n + rapid.SampledFrom([]int{0, 1, 7, 3*n + 2, 1100}).Draw(rt, "m-n")
+		seed := rapid.Uint64().Draw(rt, "seed")
+		random := rand.New(rand.NewPCG(seed, 0))
+		a := make([]float64, m*n)
+		switch rapid.SampledFrom([]string{"normal", "integers", "product", "pattern", "sparse"}).Draw(rt, "kind") {
+		case "normal":
+			for i := range a {
+				a[i] = random.NormFloat64()
+			}
+		case "integers":
+			for i := range a {
+				a[i] = float64(random.IntN(3) - 1)
+			}
+		case "product":
+			rank := 1 + random.IntN(n)
+			for range rank {
+				x, y := random.Perm(m), random.Perm(n)
+				for j := range n {
+					for i := range m {
+						a[i+j*m] += float64(x[i]%5) * float64(y[j]%7-3)
+					}
+				}
+			}
+		case "pattern":
+			p, q := 1+random.IntN(9), 1+random.IntN(9)
+			for j := range n {
+				for i := range m {
+					a[i+j*m] = float64(i % p * (j % q) % 11)
+				}
+			}
+		case "sparse":
+			for range m {
+				a[random.IntN(m*n)] = 1
+			}
+		}
+		change := func(row bool) {
+			count := n
+			if row {
+				count = m
+			}
+			from, to, f := random.IntN(count), random.IntN(count), 0.0
+			switch random.IntN(3) {
+			case 0:
+				f = 1 // a copy
+			case 1:
+				f = math.Pow(10, float64(random.IntN(40)-20))
+			}
+			for l := range m * n / count {
+				if row {
+					a[to+l*m] = f * a[from+l*m]
+				} else {
+					a[l+to*m] = f * a[l+from*m]
+				}
+			}
+		}
+		for range rapid.IntRange(0, 6).Draw(rt, "changes") {
+			change(random.IntN(2) == 0)
+		}
+		task := both(m, n)
+		task.Precondition = rapid.SampledFrom([]string{"auto", "auto", "none", "qr", "qrcp", "qrcp-lq"}).Draw(rt, "precondition")
+		task.V = rapid.SampledFrom([]string{"auto", "accumulate", "solve"}).Draw(rt, "v")
+		task.Full = rapid.Bool().Draw(rt, "full")
+		o, err := try(t, a, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.IntRange(1, 2).Draw(rt, "devices"), task)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		limit := 10.0
+		if task.Precondition == "none" && m > 1000 { // long sums of few different numbers, in units of n·ε
+			limit = 50
+		}
+		o.verify(rt, a, limit)
+	})
 }

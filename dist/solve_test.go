@@ -143,17 +143,28 @@ func orthogonality(q []float64, m, n int) float64 {
 	f := 0.0
 	for j := range n {
 		for k := range n {
-			d := 0.0
-			for i := range m {
-				d += q[j*m+i] * q[k*m+i]
-			}
+			start := 0.0
 			if j == k {
-				d--
+				start = -1
 			}
+			d := dot(start, q[j*m:(j+1)*m], q[k*m:(k+1)*m])
 			f += d * d
 		}
 	}
 	return math.Sqrt(f) / (float64(n) * epsilon)
+}
+
+// dot returns start + xᵀy as if in twice the precision: plain sums of many terms would be worse than what they are to judge.
+func dot(start float64, x, y []float64) float64 {
+	sum, rest := start, 0.0
+	for i, e := range x {
+		p := e * y[i]
+		s := sum + p
+		z := s - sum
+		rest += (sum - (s - z)) + (p - z) + math.FMA(e, y[i], -p)
+		sum = s
+	}
+	return sum + rest
 }
 
 func matrix(t testing.TB, kind string, o gen.Options) []float64 {

@@ -25,11 +25,11 @@ type slabs struct {
 	factor  map[int][]float64 // n×n, upper triangular: of the slabs from i on, while the tree is climbed
 }
 
-// qr is a QR factorization as LAPACK leaves it, m×n.
+// qr is a matrix of m rows, then its QR factorization, and then, of a slab, what of U belongs to it.
 type qr struct {
-	m   int
-	a   []float64
-	tau []float64
+	m int
+	a []float64
+	q *dense.QR
 }
 
 // newSlabs cuts an m×n matrix.
@@ -134,16 +134,11 @@ func (s *slabs) level(distance int, f func(distance, slab int) error) error {
 	return nil
 }
 
-// decompose factors m×n and returns R.
+// decompose factors m×n, gives the matrix up, and returns R.
 func (f *qr) decompose(n int) (r []float64, err error) {
-	if f.tau, err = dense.QR(f.m, n, f.a, f.m); err != nil {
-		return nil, err
-	}
-	r = make([]float64, n*n)
-	for j := range n {
-		copy(r[j*n:j*n+j+1], f.a[j*f.m:])
-	}
-	return r, nil
+	f.q, r, err = dense.NewQR(f.m, n, f.a)
+	f.a = nil
+	return r, err
 }
 
 // climb merges the factors at slab and slab+distance.
@@ -214,9 +209,9 @@ func (s *slabs) expand(u *sheet) error {
 		for j := range n {
 			copy(x[j*f.m:], s.factor[mine[i]][j*n:(j+1)*n])
 		}
-		err := dense.ApplyQ(f.m, n, f.a, f.m, f.tau, x, f.m)
-		f.a = x
-		return err
+		f.q.Apply(n, x, f.m)
+		f.a, f.q = x, nil
+		return nil
 	})
 	return Agree(s.comm, BadResource, err)
 }
@@ -234,9 +229,7 @@ func (s *slabs) descend(distance, slab int) error {
 	}
 	f := s.merged[[2]int{distance, slab}]
 	x := stack(s.factor[slab], make([]float64, n*n), n)
-	if err := dense.ApplyQ(f.m, n, f.a, f.m, f.tau, x, f.m); err != nil {
-		return err
-	}
+	f.q.Apply(n, x, f.m)
 	upper, lower := make([]float64, n*n), make([]float64, n*n)
 	for j := range n {
 		copy(upper[j*n:(j+1)*n], x[2*j*n:])

@@ -1,10 +1,7 @@
 package dense
 
 // void openblas_set_num_threads(int);
-// void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork, int *info);
 // void dgeqrt_(const int *m, const int *n, const int *nb, double *a, const int *lda, double *t, const int *ldt, double *work, int *info);
-// void dormqr_(const char *side, const char *trans, const int *m, const int *n, const int *k, const double *a, const int *lda,
-//		const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info);
 import "C"
 
 import (
@@ -59,9 +56,6 @@ func Length(x []float64) float64 {
 	return Norm(x)
 }
 
-// lapackWork is the workspace a column that LAPACK may use.
-const lapackWork = 64
-
 // checkSizes refuses what LAPACK's 32-bit integers cannot count.
 func checkSizes(sizes ...int) error {
 	for _, n := range sizes {
@@ -74,23 +68,8 @@ func checkSizes(sizes ...int) error {
 
 func pointer(x []float64) *C.double { return (*C.double)(unsafe.SliceData(x)) }
 
-// QR overwrites the m×n matrix a, leading dimension lda, by its Householder QR factorization, as LAPACK's dgeqrf leaves it: R on and above
-// the diagonal, the reflectors below. It returns their factors τ.
-func QR(m, n int, a []float64, lda int) (tau []float64, err error) {
-	k := min(m, n)
-	if err := checkSizes(m, n, lda, lapackWork*n); err != nil || k == 0 {
-		return nil, err
-	}
-	tau, work := make([]float64, k), make([]float64, lapackWork*n)
-	rows, columns, ld, lwork, info := C.int(m), C.int(n), C.int(lda), C.int(len(work)), C.int(0)
-	C.dgeqrf_(&rows, &columns, pointer(a), &ld, pointer(tau), pointer(work), &lwork, &info)
-	if info != 0 {
-		return nil, fmt.Errorf("dense: dgeqrf of a %d×%d matrix: info = %d", m, n, int(info))
-	}
-	return tau, nil
-}
-
-// qrt overwrites the m×n panel a, m ≥ n, leading dimension m, by its QR factorization as QR does, and returns the n×n matrix T of its reflectors.
+// qrt overwrites the m×n panel a, m ≥ n, leading dimension m, by its QR factorization, R on and above the diagonal and the reflectors
+// below, and returns the n×n matrix T of its reflectors.
 func qrt(m, n int, a []float64) (t []float64, err error) {
 	if err := checkSizes(m, n); err != nil || n == 0 {
 		return nil, err
@@ -103,19 +82,4 @@ func qrt(m, n int, a []float64) (t []float64, err error) {
 		return nil, fmt.Errorf("dense: dgeqrt of a %d×%d matrix: info = %d", m, n, int(info))
 	}
 	return t, nil
-}
-
-// ApplyQ does c ← Q·c for the m×m matrix Q of the first len(tau) reflectors in a (m rows), and the m×n matrix c.
-func ApplyQ(m, n int, a []float64, lda int, tau []float64, c []float64, ldc int) error {
-	if err := checkSizes(m, n, lda, ldc, lapackWork*n); err != nil || m == 0 || n == 0 || len(tau) == 0 {
-		return err
-	}
-	work := make([]float64, lapackWork*n)
-	side, no := C.char('L'), C.char('N')
-	rows, columns, k, ld, ldcc, lwork, info := C.int(m), C.int(n), C.int(len(tau)), C.int(lda), C.int(ldc), C.int(len(work)), C.int(0)
-	C.dormqr_(&side, &no, &rows, &columns, &k, pointer(a), &ld, pointer(tau), pointer(c), &ldcc, pointer(work), &lwork, &info)
-	if info != 0 {
-		return fmt.Errorf("dense: dormqr with %d reflectors of length %d: info = %d", len(tau), m, int(info))
-	}
-	return nil
 }

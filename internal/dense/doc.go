@@ -2,7 +2,7 @@
 // after the Jacobi method, piece by piece.
 //
 //	Factor, FactorPivoted    a panel of columns, in their order or pivoted; Reflectors.Apply: its Q times other columns
-//	QR, ApplyQ               a whole matrix that lies on one rank: LAPACK's dgeqrf and dormqr
+//	QR                       a whole matrix that lies on one rank
 //	Product, Norm, Length    BLAS
 //
 // # Reflectors

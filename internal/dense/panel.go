@@ -35,11 +35,10 @@ func Factor(m, n int, a []float64) (Panel, error) {
 		return Panel{}, err
 	}
 	p := split(m, r, a)
-	p.T = t
 	for j := range r {
-		clear(p.T[j*r+j+1 : (j+1)*r])
 		p.Pivots = append(p.Pivots, j)
 	}
+	p.form(func(j int) float64 { return t[j+j*r] })
 	return p, nil
 }
 
@@ -133,22 +132,46 @@ func reflector(x []float64) (beta, tau float64) {
 func (f *factoring) panel() Panel {
 	m, r := f.m, len(f.tau)
 	p := split(m, r, f.a)
-	p.Pivots, p.T = f.columns[:r], make([]float64, r*r)
-	// T's column j is −τ·T·(Yᵀ·y) above the diagonal, and τ on it.
-	g := make([]float64, r*r)
-	Product(true, false, r, r, m, 1, p.Y, m, p.Y, m, 0, g, r)
-	for j, tau := range f.tau {
-		t := p.T[j*r : j*r+j+1]
+	p.Pivots = f.columns[:r]
+	p.form(func(j int) float64 { return f.tau[j] })
+	return p
+}
+
+// form computes T from Y and τ: its column j is −τ·T·(Yᵀ·y) above the diagonal, and τ on it.
+func (q *Reflectors) form(tau func(j int) float64) {
+	r := q.Count
+	q.T = make([]float64, r*r)
+	g := gram(q.M, r, q.Y, q.M)
+	for j := range r {
+		t := q.T[j*r : j*r+j+1]
 		for i := range j {
 			sum := 0.0
 			for l := i; l < j; l++ {
-				sum += p.T[i+l*r] * g[l+j*r]
+				sum += q.T[i+l*r] * g[l+j*r]
 			}
-			t[i] = -tau * sum
+			t[i] = -tau(j) * sum
 		}
-		t[j] = tau
+		t[j] = tau(j)
 	}
-	return p
+}
+
+// gramRows is how many rows of a product are summed one after the other.
+const gramRows = 128
+
+// gram returns yᵀ·y for the m×n matrix y with leading dimension ld. Pieces of the rows are summed pairwise, for the sums of a matrix of few different
+// numbers are rounded in one direction, and Q would be as far from orthogonal as they are wrong.
+func gram(m, n int, y []float64, ld int) []float64 {
+	if m > gramRows {
+		half := m / 2
+		g := gram(half, n, y, ld)
+		for i, x := range gram(m-half, n, y[half:], ld) {
+			g[i] += x
+		}
+		return g
+	}
+	g := make([]float64, n*n)
+	Product(true, false, n, n, m, 1, y, ld, y, ld, 0, g, n)
+	return g
 }
 
 // Apply does c ← Q·c, or Qᵀ·c, for Q = I − Y·T·Yᵀ and the M×n matrix c with leading dimension ld.
