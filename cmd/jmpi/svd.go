@@ -181,8 +181,8 @@ func (s *session) target(input string, f svdFlags) (matio.Folder, error) {
 	return folder, err
 }
 
-// hyperbolicError is the bound ε·‖V‖² on the errors of a hyperbolic SVD beyond which the user is warned.
-const hyperbolicError = 1e-12
+// largeV is the mean square of the norms of the columns of V (1 for the SVD) beyond which the user of a hyperbolic SVD is warned.
+const largeV = 100
 
 // decompose solves and writes the results into the folder, and publishes it. It returns the exit code.
 func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (int, error) {
@@ -202,9 +202,9 @@ func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (
 	}
 	s.log.Info().Int("sweeps", len(solution.Sweeps)).Bool("converged", solution.Converged).
 		Float64("sigma_max", slices.Max(solution.Sigma)).Float64("sigma_min", slices.Min(solution.Sigma)).Str("results", f.output).Msg("done")
-	if e := 0x1p-52 * solution.VNorm * solution.VNorm; e > hyperbolicError {
-		s.log.Warn().Float64("norm_of_V", solution.VNorm).Float64("relative_error", e).
-			Msg("columns of different signs are nearly equal; errors may be as large as that: use --check")
+	if square := solution.VNorm * solution.VNorm; square > largeV*float64(p.k()) {
+		s.log.Warn().Float64("norm_of_V", solution.VNorm).Float64("error", 0x1p-52*square).
+			Msg("columns of different signs are nearly equal; relative errors may be as large as that: use --check")
 	}
 	if !solution.Converged {
 		return exitNotConverged, nil
