@@ -548,6 +548,11 @@ func TestHyperbolicThatDoesNotExist(t *testing.T) {
 		"opposite columns":    func(a []float64) { copy(a[(n-1)*m:], a[:m]); negate(a[(n-1)*m:]) },
 		"in combination":      func(a []float64) { combine(a, m, n) },
 		"equal pair of pairs": func(a []float64) { copy(a[(n-2)*m:], a[:2*m]) },
+		"columns of ones": func(a []float64) {
+			for i := range m {
+				a[i], a[(n-1)*m+i] = 1, 1
+			}
+		},
 	} {
 		for run := range 10 {
 			ranks := 1 + run%3
@@ -559,6 +564,19 @@ func TestHyperbolicThatDoesNotExist(t *testing.T) {
 			var f *Failure
 			if !errors.As(err, &f) || f.Kind != NoDecomposition {
 				t.Errorf("%s, %d ranks: error %v", name, ranks, err)
+			}
+		}
+	}
+}
+
+// A matrix of ones has rank 1, and its hyperbolic SVD exists unless there are as many +1 as −1: it is not refused.
+func TestHyperbolicOfOnes(t *testing.T) {
+	for _, c := range [][3]int{{6, 3, 1}, {64, 64, 33}, {200, 100, 51}} {
+		for ranks := 1; ranks <= 3; ranks++ {
+			task := signed(c[0], c[1], c[2], 1)
+			task.Left, task.Right = false, false
+			if o, err := try(t, slices.Repeat([]float64{1}, c[0]*c[1]), ranks, 1, task); err != nil || o.Rank.Value != 1 {
+				t.Errorf("%d×%d, %d +1, %d ranks: error %v", c[0], c[1], c[2], ranks, err)
 			}
 		}
 	}

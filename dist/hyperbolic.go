@@ -93,6 +93,10 @@ func (d *Decomposition) exists() error {
 	if err != nil {
 		return err
 	}
+	// What speaks against the decomposition must be well above the rounding errors, which have few directions in a matrix of small integers.
+	for i := range d.noise {
+		d.noise[i] *= 64
+	}
 	if d.Rank, err = d.a.rank(d.noise, g.columns, sorted, place); err != nil {
 		return err
 	}

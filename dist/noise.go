@@ -2,6 +2,7 @@ package dist
 
 import (
 	"fmt"
+	"math"
 
 	"jmpi/kernels"
 	"jmpi/node"
@@ -26,7 +27,12 @@ func noise(norms []float64) float64 {
 // pointwise method cannot tell (kernels.Backend, Jacobi). They would be orthogonalized again and again, each time to the errors of the errors:
 // 1e-16, 1e-29, …, to the end of the range. A grading of the columns moves the bound, so it does not count as noise.
 func (s *Solution) clearNoise(sweep int) error {
-	if sweep < noisySweeps || s.floor == 0 {
+	floor, first := s.floor, noisySweeps
+	if s.config.positive() < s.config.N {
+		// Hyperbolic rotations of noise would make V large.
+		floor, first = 8*math.Sqrt(float64(s.config.N))*floor, 1
+	}
+	if sweep < first || floor == 0 {
 		return nil
 	}
 	return s.devices(func(r *runner) error {
@@ -44,7 +50,7 @@ func (s *Solution) clearNoise(sweep int) error {
 				return fmt.Errorf("dist: norms: %w", err)
 			}
 			for j, x := range norms {
-				if x == 0 || x >= s.floor {
+				if x == 0 || x >= floor {
 					continue
 				}
 				if err := r.dev.Backend.Identity(g.Columns(j, j+1), g.M); err != nil { // no row: zero

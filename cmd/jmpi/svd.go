@@ -206,6 +206,10 @@ func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (
 		s.log.Warn().Float64("norm_of_V", solution.VNorm).Float64("error", 0x1p-52*square).
 			Msg("columns of different signs are nearly equal; relative errors may be as large as that: use --check")
 	}
+	if mixed(f.signs) && int64(solution.Rank.Value) < p.k() {
+		s.log.Warn().Int("rank", solution.Rank.Value).
+			Msg("the matrix is rank deficient: rounding errors in its null columns may spoil the hyperbolic SVD: use --check")
+	}
 	if !solution.Converged {
 		return exitNotConverged, nil
 	}
