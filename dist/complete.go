@@ -1,14 +1,13 @@
 package dist
 
 import (
-	"encoding/binary"
 	"fmt"
 	"math"
 	"math/rand/v2"
 
-	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
 
+	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
 
@@ -129,14 +128,10 @@ func (s *Solution) completionPass(groups []group) error {
 func (g *group) renew(m int) {
 	for k, j := range g.columns {
 		x := g.w[k*m : (k+1)*m]
-		norm := kernels.Norm2(x)
-		if norm < collapsed {
+		if kernels.Norm2(x) < collapsed {
 			randomize(x, j, 1)
-			norm = kernels.Norm2(x)
 		}
-		for i := range x {
-			x[i] /= norm
-		}
+		normalize(x)
 	}
 }
 
@@ -153,10 +148,7 @@ func (s *Solution) normalized(j int, x []float64) error {
 		}
 		_, e := math.Frexp(s.norm[j])
 		scale(x, -e)
-		f := 1 / kernels.Norm2(x)
-		for i := range x {
-			x[i] *= f
-		}
+		normalize(x)
 		return nil
 	})
 }
@@ -168,7 +160,15 @@ func randomize(x []float64, column int, attempt uint64) {
 	for i := range x {
 		x[i] = random.NormFloat64()
 	}
+	normalize(x)
+}
+
+// normalize gives x norm 1, unless it is zero.
+func normalize(x []float64) {
 	norm := kernels.Norm2(x)
+	if norm == 0 {
+		return
+	}
 	for i := range x {
 		x[i] /= norm
 	}
@@ -180,10 +180,9 @@ func subtract(q, w []float64, m int) {
 	if k == 0 || count == 0 {
 		return
 	}
-	// Row-major, q is k×m and w is count×m.
-	c := make([]float64, count*k)
-	gonum.Implementation{}.Dgemm(blas.NoTrans, blas.Trans, count, k, m, 1, w, m, q, m, 0, c, k)
-	gonum.Implementation{}.Dgemm(blas.NoTrans, blas.NoTrans, count, m, k, -1, c, k, q, m, 1, w, m)
+	c := make([]float64, k*count)
+	dense.Product(true, false, k, count, m, 1, q, m, w, m, 0, c, k)
+	dense.Product(false, false, m, count, k, -1, q, m, c, k, 1, w, m)
 }
 
 // orthonormalize runs the modified Gram–Schmidt method on the columns of w, twice.
@@ -248,18 +247,12 @@ func (s *Solution) share(mine []float64) ([]float64, error) {
 	}
 	out := make([]float64, 0, length[0])
 	for from := 0; from < int(length[0]); from += sharePiece {
-		var b []byte
-		for _, x := range mine[min(from, len(mine)):min(from+sharePiece, len(mine))] {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(x))
-		}
-		all, err := s.comm.Allgather(b)
+		all, err := gather(s.comm, mine[min(from, len(mine)):min(from+sharePiece, len(mine))])
 		if err != nil {
 			return nil, fmt.Errorf("dist: completing U: %w", err)
 		}
-		for _, b := range all {
-			for ; len(b) >= 8; b = b[8:] {
-				out = append(out, math.Float64frombits(binary.LittleEndian.Uint64(b)))
-			}
+		for _, part := range all {
+			out = append(out, part...)
 		}
 	}
 	return out, nil

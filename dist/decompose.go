@@ -53,7 +53,6 @@ type Decomposition struct {
 	noise    []float64                  // of each row of a: to what its elements are known, in units of ε
 	order    []int                      // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
 	wants    struct{ left, right bool } // vectors of A that are needed, be it for the signs of others
-	needs    struct{ left, right bool } // of the matrix that the Jacobi method works on
 	u, v     *sheet                     // nil where they are not needed, or still on the devices
 	direct   bool                       // the vectors are read from the devices
 }

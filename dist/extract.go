@@ -19,10 +19,8 @@ func (s *Solution) extract(e int) error {
 	}
 	s.norm = append([]float64(nil), sigma...)
 	scale(sigma, e)
-	for _, x := range sigma {
-		if math.IsInf(x, 0) { // every rank has the same sigma
-			return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", e+top-1000)}
-		}
+	if err := inRange(sigma, e); err != nil {
+		return err
 	}
 	if s.config.Vectors && s.config.positive() < s.config.N {
 		v, err := s.normsOf(func(_, v kernels.Panel) kernels.Panel { return v })
@@ -47,6 +45,16 @@ func (s *Solution) extract(e int) error {
 	for k, j := range order {
 		s.position[j] = k
 		s.Sigma[k] = sigma[j]
+	}
+	return nil
+}
+
+// inRange refuses singular values, unscaled by 2^e, that float64 cannot hold. Every rank has the same.
+func inRange(sigma []float64, e int) error {
+	for _, x := range sigma {
+		if math.IsInf(x, 0) {
+			return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", e+top-1000)}
+		}
 	}
 	return nil
 }

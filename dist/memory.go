@@ -1,8 +1,8 @@
 package dist
 
 import (
-	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"jmpi/kernels"
 	"jmpi/node"
@@ -66,31 +66,35 @@ func (d *Decomposition) fitsChosen() error {
 // fits refuses a matrix if a host has not got so many copies of it, shared out to all ranks, and what its devices need, or if a device has no room.
 // It is collective.
 func (d *Decomposition) fits(copies int, vectors bool) error {
-	mine := binary.LittleEndian.AppendUint64(nil, uint64(len(d.devices)))
-	all, err := d.comm.Allgather(append(mine, d.comm.Node()...))
+	all, err := Census(d.comm, d.devices)
 	if err != nil {
-		return fmt.Errorf("dist: memory: %w", err)
+		return err
 	}
-	h := host{all: len(all)}
-	for rank, b := range all {
-		count := int(binary.LittleEndian.Uint64(b))
-		if rank == d.comm.Rank() {
-			h.first = h.devices
-		}
-		h.devices += count
-		if string(b[8:]) == d.comm.Node() {
-			h.beside += count
-			h.ranks++
-		}
-	}
-	return Agree(d.comm, BadResource, d.fitsOn(h, copies, vectors))
+	return Agree(d.comm, BadResource, d.fitsOn(hostOf(d.comm.Rank(), all), d.comm.Size(), copies, vectors))
 }
 
-// host is what runs beside a rank, itself included: ranks and devices, of all ranks and devices; its own have the numbers from first on.
-type host struct{ ranks, all, beside, devices, first int }
+// host is what runs beside a rank, itself included: ranks and devices; its own devices have the numbers from first on, of all devices.
+type host struct{ ranks, beside, first, devices int }
 
-// fitsOn is fits for this rank.
-func (d *Decomposition) fitsOn(h host, copies int, vectors bool) error {
+// hostOf finds it in the census of all devices; every rank has some.
+func hostOf(rank int, all []DeviceInfo) host {
+	h := host{devices: len(all), first: slices.IndexFunc(all, func(d DeviceInfo) bool { return d.Rank == rank })}
+	last := -1
+	for _, d := range all {
+		if d.Host != all[h.first].Host {
+			continue
+		}
+		h.beside++
+		if d.Rank != last {
+			h.ranks++
+		}
+		last = d.Rank
+	}
+	return h
+}
+
+// fitsOn is fits for this rank, one of so many.
+func (d *Decomposition) fitsOn(h host, ranks, copies int, vectors bool) error {
 	const gib = 1 << 30
 	t, c, limits := d.task, d.task.Config, d.devices[0].Limits()
 	c.Vectors = vectors
@@ -101,7 +105,7 @@ func (d *Decomposition) fitsOn(h host, copies int, vectors bool) error {
 	if d.slabs != nil {
 		m = n
 	}
-	need := int64(copies*kernels.WordBytes) * int64(m) * int64(n) / int64(h.all) * int64(h.ranks)
+	need := int64(copies*kernels.WordBytes) * int64(m) * int64(n) / int64(ranks) * int64(h.ranks)
 	if limits.HostMemory {
 		need += int64(h.beside) * c.demand(h.devices, limits)
 	} else if err := c.fits(h.devices, h.beside, h.first, d.devices); err != nil {
@@ -112,7 +116,7 @@ func (d *Decomposition) fitsOn(h host, copies int, vectors bool) error {
 	}
 	if free := t.Memory(); free > 0 && need > free {
 		return fmt.Errorf("a %d×%d matrix needs %.3g GiB on this host for %d of %d ranks, which has %.3g GiB available: take more hosts",
-			t.M, n, float64(need)/gib, h.ranks, h.all, float64(free)/gib)
+			t.M, n, float64(need)/gib, h.ranks, ranks, float64(free)/gib)
 	}
 	return nil
 }

@@ -2,7 +2,6 @@ package dist
 
 import (
 	"jmpi/internal/dense"
-	"jmpi/kernels"
 )
 
 // decayingParallelism is the parallelism of the columns from which the singular values of a matrix count as decaying.
@@ -46,12 +45,7 @@ func (s *sheet) parallelism() (float64, error) {
 // meanSquareCosine returns the mean of the squares of the cosines between the n columns of a, which it scales, m×n; 0 for fewer than two columns.
 func meanSquareCosine(m, n int, a []float64) float64 {
 	for j := range n {
-		x := a[j*m : (j+1)*m]
-		if norm := kernels.Norm2(x); norm > 0 {
-			for i := range x {
-				x[i] /= norm
-			}
-		}
+		normalize(a[j*m : (j+1)*m])
 	}
 	if n < 2 {
 		return 0

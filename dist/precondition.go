@@ -119,7 +119,7 @@ func (p *preconditioner) back(u, v *sheet, left, right bool) (*sheet, *sheet, er
 	if p.transposed {
 		u, v = v, u
 	}
-	if p.second != nil && p.kept == nil && right {
+	if p.second != nil && right {
 		if err := p.second.apply(v); err != nil {
 			return nil, nil, err
 		}

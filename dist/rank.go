@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"fmt"
 	"math"
 	"slices"
 )
@@ -19,15 +18,16 @@ type Rank struct {
 func (d *Decomposition) values() error {
 	d.Sigma = append([]float64(nil), d.Solution.Sigma...)
 	scale(d.Sigma, d.exponent)
-	if slices.Max(d.Sigma) > math.MaxFloat64 { // every rank has the same
-		return &Failure{Kind: BadInput, Text: fmt.Sprintf("the largest singular value exceeds the range of float64; divide the matrix by 2^%d", d.exponent+top-1000)}
+	if err := inRange(d.Sigma, d.exponent); err != nil {
+		return err
 	}
 	if d.Rank.Of != "" || d.hyperbolic() {
 		return nil
 	}
 	d.Rank = Rank{Tol: float64(d.task.N) * 0x1p-52, Of: "sigma against the largest"}
+	least := d.Rank.Tol * slices.Max(d.Sigma)
 	for _, x := range d.Sigma {
-		if x > d.Rank.Tol*slices.Max(d.Sigma) {
+		if x > least {
 			d.Rank.Value++
 		}
 	}

@@ -10,12 +10,12 @@ import (
 
 // chooseV decides how the right singular vectors of the preconditioned matrix are found.
 func (d *Decomposition) chooseV() {
-	d.needs.left, d.needs.right = d.wants.left, d.wants.right
+	needed := d.wants.right
 	if d.pre.transposed {
-		d.needs.left, d.needs.right = d.wants.right, d.wants.left
+		needed = d.wants.left
 	}
 	switch {
-	case !d.needs.right:
+	case !needed:
 		d.V = Choice{"none", "not needed for the vectors that are wanted"}
 	case d.hyperbolic():
 		d.V = Choice{"accumulate", "the only way for the hyperbolic SVD"}

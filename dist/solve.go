@@ -159,25 +159,16 @@ func (s *Solution) prepare(devices []kernels.Backend) (*planner, error) {
 // open makes the runners of this rank.
 func (s *Solution) open(devices []kernels.Backend, program *node.Program, nc node.Config) error {
 	ranks := make([]int, len(s.Devices))
-	first := -1
 	for i, d := range s.Devices {
 		ranks[i] = d.Rank
-		if d.Rank == s.comm.Rank() && first < 0 {
-			first = i
-		}
 	}
-	beside := 0
-	for _, d := range s.Devices {
-		if d.Host == s.Devices[first].Host {
-			beside++
-		}
-	}
-	if err := s.config.fits(len(s.Devices), beside, first, devices); err != nil {
+	h := hostOf(s.comm.Rank(), s.Devices)
+	if err := s.config.fits(h.devices, h.beside, h.first, devices); err != nil {
 		return err
 	}
 	s.exchange = newExchange(s.ctx, s.cancel, s.comm, ranks)
 	for i, be := range devices {
-		id := first + i
+		id := h.first + i
 		// Where memory is host memory nothing is asynchronous, and telling the phases apart costs nothing.
 		nc.Profile = s.config.Profile || be.Limits().HostMemory
 		if s.config.Trace != nil {
