@@ -46,9 +46,10 @@ type Decomposition struct {
 	comm     Comm
 	devices  []kernels.Backend
 	task     Task
-	exponent int    // the sheet holds 2^-exponent·A
-	slabs    *slabs // of a tall matrix, nil otherwise
-	a        *sheet // the matrix, then what takes its place
+	exponent int        // the sheet holds 2^-exponent·A
+	slabs    *slabs     // of a tall matrix, nil otherwise
+	a        *sheet     // the matrix, then what takes its place
+	deflated *deflation // of a hyperbolic SVD of lower rank, nil otherwise
 	pre      preconditioner
 	noise    []float64                  // of each row of a: to what its elements are known, in units of ε
 	order    []int                      // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
@@ -71,24 +72,29 @@ func Decompose(ctx context.Context, comm Comm, devices []kernels.Backend, t Task
 	if err := d.read(); err != nil {
 		return d, err
 	}
+	return d, d.work(ctx)
+}
+
+// work does everything from the scaled matrix in the memory of the hosts on.
+func (d *Decomposition) work(ctx context.Context) error {
 	for _, step := range []struct {
 		name string
 		do   func() error
 	}{
-		{"precondition", d.precondition},
+		{"precondition", func() error { return d.precondition(ctx) }},
 		{"", func() error { return d.iterate(ctx) }},
 		{"vectors", func() error { return d.vectors(ctx) }},
 	} {
 		begin := time.Now()
 		if err := step.do(); err != nil {
-			return d, err
+			return err
 		}
 		if step.name != "" {
 			d.Host[step.name] = time.Since(begin).Seconds()
 		}
 	}
 	d.Seconds = d.Host["precondition"] + d.Solution.Seconds + d.Host["vectors"]
-	return d, nil
+	return nil
 }
 
 // Free gives the memory on the devices back.
@@ -112,7 +118,6 @@ func (d *Decomposition) read() error {
 	t := d.task
 	d.a = newSheet(d.comm, d.task.Threads, t.M, t.N)
 	var err error
-	largest := 0.0
 	for b := range d.a.blocks() {
 		x := d.a.own[b]
 		if x == nil {
@@ -122,12 +127,20 @@ func (d *Decomposition) read() error {
 		if err = d.load(j0, j1, x); err != nil {
 			break
 		}
-		for _, e := range x {
-			largest = max(largest, math.Abs(e))
-		}
 	}
 	if err := Agree(d.comm, BadInput, err); err != nil {
 		return err
+	}
+	return d.scaled()
+}
+
+// scaled multiplies the matrix by a power of two so that its largest entry is in [2^(top−1), 2^top).
+func (d *Decomposition) scaled() (err error) {
+	largest := 0.0
+	for _, x := range d.a.own {
+		for _, e := range x {
+			largest = max(largest, math.Abs(e))
+		}
 	}
 	if d.exponent, err = commonExponent(d.comm, largest); err != nil {
 		return err
@@ -160,18 +173,22 @@ func (d *Decomposition) iterate(ctx context.Context) error {
 	if err := d.solve(ctx); err != nil {
 		return err
 	}
-	if err := d.values(); err != nil || !d.hyperbolic() {
-		return err
-	}
-	return d.exists()
+	return d.values()
 }
 
 // solve gives the matrix to the devices.
 func (d *Decomposition) solve(ctx context.Context) (err error) {
 	c := d.task.Config
 	c.M, c.N, c.Vectors = d.a.m, d.a.n, d.V.Used == "accumulate"
+	c.independent = d.hyperbolic()
+	if f := d.deflated; f != nil {
+		c.rising = f.positive == 0
+		if c.Positive = f.positive; c.rising {
+			c.Positive = c.N
+		}
+	}
 	c.source = d.a
-	c.keepSource = d.V.Used == "solve" && d.pre.kept == nil || d.hyperbolic() // for rightVectors, exists
+	c.keepSource = d.V.Used == "solve" && d.pre.kept == nil // for rightVectors
 	d.Solution, err = Solve(ctx, d.comm, d.devices, c)
 	return err
 }
@@ -190,8 +207,26 @@ func (d *Decomposition) vectors(ctx context.Context) error {
 		return err
 	}
 	d.a = nil
+	if f := d.deflated; f != nil {
+		if d.wants.left {
+			if u, err = f.left(u, d.task.N); err != nil {
+				return err
+			}
+		}
+		if d.wants.right {
+			if v, err = f.right(v); err != nil {
+				return err
+			}
+		}
+	}
 	if d.u, d.v, err = d.pre.back(u, v, d.wants.left, d.wants.right); err != nil {
 		return err
+	}
+	if d.deflated != nil && d.wants.right {
+		d.deflated.reflect(d.v, d.task.Positive)
+		if d.VNorm, err = d.v.norm(); err != nil {
+			return err
+		}
 	}
 	if d.wants.right {
 		d.v = d.v.rows(inverse(d.order))

@@ -42,7 +42,7 @@ func BenchmarkHost(b *testing.B) {
 		s := sheetOf(comm, 1, n, n, a)
 		q, _, _ := s.factor(s.natural())
 		for b.Loop() {
-			q.form(1, n)
+			q.form(1, 0, n)
 		}
 		rate(b, 4./3)
 	})

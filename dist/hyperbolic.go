@@ -1,8 +1,8 @@
 package dist
 
 import (
+	"context"
 	"fmt"
-	"math"
 	"slices"
 )
 
@@ -52,57 +52,29 @@ func (d *Decomposition) load(j0, j1 int, x []float64) error {
 	return nil
 }
 
-// preconditionHyperbolic replaces the matrix by its triangular factor.
-func (d *Decomposition) preconditionHyperbolic(g grading) (err error) {
-	p := &d.pre
-	p.sorted = decreasing(g.rows)
-	d.a = d.a.rows(p.sorted)
-	if p.q, _, err = d.a.factor(d.a.natural()); err != nil {
-		return err
-	}
-	m, noise := d.a.m, d.noise
-	d.a = d.a.rows(d.a.natural()) // as many rows as columns
-	d.noise = nil
-	for k, i := range p.sorted[:d.a.m] { // the errors of the rows that are gone are in those that are left
-		d.noise = append(d.noise, noise[i]*math.Sqrt(float64(m-k)/float64(d.a.m-k)))
-	}
-	return nil
-}
-
-// exists tells, as an error, if the hyperbolic SVD does not exist, that is, if A·J·Aᵀ, with the eigenvalues ±σ², has a lower rank than A: columns
-// that the method could not make J-orthogonal have cancelled each other, to zero or to √ε and somewhat more. Small σ² are no reason as long as A has full rank.
-func (d *Decomposition) exists() error {
-	g, err := d.a.grading()
+// preconditionHyperbolic finds the rank, and replaces the matrix by its triangular factor, or by one of full rank, where that serves.
+func (d *Decomposition) preconditionHyperbolic(ctx context.Context, g grading) error {
+	p, n := &d.pre, d.a.n
+	sorted := decreasing(g.rows)
+	r := d.a.rows(sorted)
+	q, place, err := r.factor(nil)
 	if err != nil {
 		return err
 	}
-	n, indefinite := d.task.N, 0 // the rank of A·J·Aᵀ
-	d.Rank = Rank{Value: n, Tol: float64(n) * 0x1p-52, Of: "the squares of sigma against that of the largest norm of a column"}
-	least := 10 * math.Sqrt(d.Rank.Tol) * slices.Max(g.columns)
-	for _, x := range d.Solution.Sigma {
-		if x > least {
-			indefinite++
-		}
+	if d.Rank, err = r.rank(d.noise, g.columns, sorted, place); err != nil {
+		return err
 	}
-	if indefinite == n {
+	rank := d.Rank.last
+	switch {
+	case rank == 0 || rank == n && p.used == "none":
+		d.Precondition.Used, p.used = "none", "none"
+		return nil
+	case rank == n:
+		p.sorted, p.q = sorted, q
+		d.a = r.rows(r.natural())
 		return nil
 	}
-	sorted := decreasing(g.rows)
-	d.a = d.a.rows(sorted)
-	_, place, err := d.a.factor(nil)
-	if err != nil {
-		return err
-	}
-	// What speaks against the decomposition must be well above the rounding errors, which have few directions in a matrix of small integers.
-	for i := range d.noise {
-		d.noise[i] *= 64
-	}
-	if d.Rank, err = d.a.rank(d.noise, g.columns, sorted, place); err != nil {
-		return err
-	}
-	if d.Rank.Value < n && indefinite < d.Rank.Value {
-		return &Failure{Kind: NoDecomposition, Text: fmt.Sprintf("the matrix has no hyperbolic singular value decomposition with this signature: "+
-			"A has rank %d, but A·J·Aᵀ rank %d only; there are combinations of columns of different signs that are equal", d.Rank.Value, indefinite)}
-	}
-	return nil
+	d.Precondition = Choice{"qrcp-lq", fmt.Sprintf("the matrix has rank %d: its null space is split off", rank)}
+	p.used, p.sorted, p.q, p.place = "qrcp-lq", sorted, q, place
+	return d.deflate(ctx, r, place, rank)
 }

@@ -2,7 +2,6 @@ package dist
 
 import (
 	"fmt"
-	"math"
 
 	"jmpi/kernels"
 	"jmpi/node"
@@ -27,12 +26,7 @@ func noise(norms []float64) float64 {
 // pointwise method cannot tell (kernels.Backend, Jacobi). They would be orthogonalized again and again, each time to the errors of the errors:
 // 1e-16, 1e-29, …, to the end of the range. A grading of the columns moves the bound, so it does not count as noise.
 func (s *Solution) clearNoise(sweep int) error {
-	floor, first := s.floor, noisySweeps
-	if s.config.positive() < s.config.N {
-		// Hyperbolic rotations of noise would make V large.
-		floor, first = 8*math.Sqrt(float64(s.config.N))*floor, 1
-	}
-	if sweep < first || floor == 0 {
+	if sweep < noisySweeps || s.floor == 0 || s.config.independent {
 		return nil
 	}
 	return s.devices(func(r *runner) error {
@@ -50,7 +44,7 @@ func (s *Solution) clearNoise(sweep int) error {
 				return fmt.Errorf("dist: norms: %w", err)
 			}
 			for j, x := range norms {
-				if x == 0 || x >= floor {
+				if x == 0 || x >= s.floor {
 					continue
 				}
 				if err := r.dev.Backend.Identity(g.Columns(j, j+1), g.M); err != nil { // no row: zero

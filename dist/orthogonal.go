@@ -51,15 +51,15 @@ func (q *orthogonal) apply(c *sheet) error {
 	return q.applyFrom(c, func(int) int { return 0 })
 }
 
-// form returns the first n columns of Q. It is collective.
-func (q *orthogonal) form(threads, n int) (*sheet, error) {
-	c := newSheet(q.comm, threads, q.m, n)
+// form returns so many columns of Q from the given one on. It is collective.
+func (q *orthogonal) form(threads, from, count int) (*sheet, error) {
+	c := newSheet(q.comm, threads, q.m, count)
 	c.columns(func(j int, x []float64) error {
-		x[j] = 1
+		x[from+j] = 1
 		return nil
 	})
 	// Reflectors that act from row k on leave unit vectors before k as they are.
-	return c, q.applyFrom(c, func(row int) int { return row })
+	return c, q.applyFrom(c, func(row int) int { return row - from })
 }
 
 // applyFrom does c ← Q·c, the reflectors that act from row k on being applied to the columns j ≥ first(k) alone.

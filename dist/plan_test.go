@@ -9,6 +9,7 @@ import (
 	"jmpi/node"
 	"jmpi/strategy"
 	"jmpi/topology"
+
 	"pgregory.net/rapid"
 )
 

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"slices"
@@ -13,7 +14,8 @@ import (
 //	qrcp     the same with rows sorted by decreasing max-norm before, and column pivoting
 //	qrcp-lq  further R = X·Q₂ᵀ, X lower triangular
 //
-// For the hyperbolic SVD, whose columns keep their signs, qr is A = Q·R with the rows sorted, and X = R.
+// For the hyperbolic SVD, whose columns keep their signs, qr is A·P = Q·R with the rows sorted and column pivoting, and X = R·Pᵀ; qrcp-lq is
+// what a matrix of lower rank gets (deflation).
 type preconditioner struct {
 	used       string
 	graded     bool        // chosen because rows or columns differ much in size
@@ -26,7 +28,7 @@ type preconditioner struct {
 }
 
 // precondition replaces the matrix by what the Jacobi method works on.
-func (d *Decomposition) precondition() error {
+func (d *Decomposition) precondition(ctx context.Context) error {
 	g, err := d.a.grading()
 	if err != nil {
 		return err
@@ -45,14 +47,14 @@ func (d *Decomposition) precondition() error {
 	if d.noise = g.rows; d.slabs != nil { // they have spread the errors of the largest rows over all
 		d.noise = slices.Repeat([]float64{slices.Max(g.columns) / math.Sqrt(float64(d.a.n))}, len(g.rows))
 	}
+	if d.hyperbolic() {
+		return d.preconditionHyperbolic(ctx, g)
+	}
 	p := &d.pre
 	switch p.used {
 	case "none":
 		return nil
 	case "qr":
-		if d.hyperbolic() {
-			return d.preconditionHyperbolic(g)
-		}
 		p.q, p.place, err = d.a.factor(decreasing(g.columns))
 	default:
 		p.sorted = decreasing(g.rows)

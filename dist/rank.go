@@ -17,6 +17,9 @@ type Rank struct {
 // values scales the singular values back, and finds the rank where no pivoted factorization has told it.
 func (d *Decomposition) values() error {
 	d.Sigma = append([]float64(nil), d.Solution.Sigma...)
+	if d.deflated != nil {
+		d.Sigma = d.deflated.values(d.Sigma, d.task.N)
+	}
 	scale(d.Sigma, d.exponent)
 	if err := inRange(d.Sigma, d.exponent); err != nil {
 		return err

@@ -67,7 +67,7 @@ func (d *Decomposition) rightVectors(u *sheet) (*sheet, float64, error) {
 	var w *sheet
 	var err error
 	if d.pre.kept != nil {
-		w, err = lowerProduct(d.pre.kept, u)
+		w, err = product(d.pre.kept, u, true)
 	} else {
 		w, err = transposedProduct(d.a, u)
 	}
@@ -105,7 +105,7 @@ func rightVectors(w *sheet, sigma []float64) (v *sheet, residual float64, err er
 		sum += e
 		all += sigma[j] / sigma[0] * (sigma[j] / sigma[0])
 	}
-	if v, err = q.form(w.threads, w.n); err != nil {
+	if v, err = q.form(w.threads, 0, w.n); err != nil {
 		return nil, 0, err
 	}
 	v.columns(func(j int, y []float64) error {
@@ -129,13 +129,17 @@ func transposedProduct(x, u *sheet) (*sheet, error) {
 	})
 }
 
-// lowerProduct returns x·u for a lower triangular x. It is collective.
-func lowerProduct(x, u *sheet) (*sheet, error) {
+// product returns x·u; x may be lower triangular. It is collective.
+func product(x, u *sheet, lower bool) (*sheet, error) {
 	w := newSheet(x.comm, x.threads, x.m, u.n)
 	return w, x.pass(func(i0, i1 int, a []float64) {
+		first := 0 // row of a that is not zero
+		if lower {
+			first = i0
+		}
 		w.each(func(c int, y []float64) error {
 			j0, j1 := w.span(c)
-			dense.Product(false, false, x.m-i0, j1-j0, i1-i0, 1, a[i0:], x.m, u.own[c][i0:], u.m, 1, y[i0:], w.m)
+			dense.Product(false, false, x.m-first, j1-j0, i1-i0, 1, a[first:], x.m, u.own[c][i0:], u.m, 1, y[first:], w.m)
 			return nil
 		})
 	})

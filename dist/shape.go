@@ -20,7 +20,7 @@ func (c Config) node(devices int, limits kernels.Limits) node.Config {
 		width = limits.Width
 	}
 	nc := node.Config{
-		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
+		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Independent: c.independent, Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
 		Exchanges: devices > 1,
 	}
 	if c.Full {

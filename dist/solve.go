@@ -39,6 +39,8 @@ type Config struct {
 	source     *sheet
 	keepSource bool
 	rising     bool // the singular values are sorted the other way round
+	// independent says that the columns are, so that none becomes zero but for rounding errors: however small, each counts.
+	independent bool
 
 	Log      zerolog.Logger
 	Progress func(p Progress)                 // after each sub-step of the rank's first device; may be nil

@@ -79,6 +79,8 @@ type Schedule struct {
 type JacobiOptions struct {
 	Schedule  *Schedule // of even order ≥ every factor's order; pairs with an index ≥ k are skipped
 	MaxSweeps int       // 1: block-oriented; 30: full block (until a sweep without rotations)
+	// Independent says that the columns of the matrix are linearly independent, whatever those of a factor look like: no column of R·T is set to zero.
+	Independent bool
 }
 
 // Description says what a device is.
@@ -157,7 +159,7 @@ type Backend interface {
 	// R·J·Rᵀ are non-increasing. T is then made orthogonal, or J-orthogonal, TᵀJT = J, to working precision (relative to ‖T‖²),
 	// by one Newton–Schulz step that keeps the graded structure it has for graded columns (and leaves out corrections above 2⁻²⁶ where J ≠ I).
 	// A column of R·T whose norm is at most c(ε)·Σᵢ min(|T_ij|, 1)·‖R_i‖ is nothing but rounding errors of columns that are dependent: it is
-	// set to zero. It adds to Tally.Rotations, Proper and Degenerate and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
+	// set to zero, unless the options say that the columns are independent. It adds to Tally.Rotations, Proper and Degenerate and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
 	// the largest in the factor may count as zero: they are not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error
 	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems

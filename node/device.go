@@ -13,15 +13,17 @@ const Slots = 3
 
 // Config says what a device of a solver computes.
 type Config struct {
-	M         int    // rows of G
-	Layout    Layout // of the columns
-	Positive  int    // hyperbolic SVD: so many leading columns of the matrix have sign +1, the others −1; Layout.N for the SVD
-	Vectors   bool   // V is carried
-	Strategy  string // of the inner orderings
-	Widths    []int  // preferred widths of the block-columns of the inner levels, outermost first
-	Sweeps    int    // inner sweeps: 1 (block-oriented) or FullSweeps (full block)
-	Exchanges bool   // more than one device: a landing slot is needed
-	Profile   bool   // the phases are timed one by one, with a Sync after each
+	M        int    // rows of G
+	Layout   Layout // of the columns
+	Positive int    // hyperbolic SVD: so many leading columns of the matrix have sign +1, the others −1; Layout.N for the SVD
+	Vectors  bool   // V is carried
+	// Independent: the columns of G have full rank, see kernels.JacobiOptions
+	Independent bool
+	Strategy    string // of the inner orderings
+	Widths      []int  // preferred widths of the block-columns of the inner levels, outermost first
+	Sweeps      int    // inner sweeps: 1 (block-oriented) or FullSweeps (full block)
+	Exchanges   bool   // more than one device: a landing slot is needed
+	Profile     bool   // the phases are timed one by one, with a Sync after each
 	// Trace, if not nil, is called with every pivot pair that is executed: level 0 and indices of narrow
 	// block-columns of the matrix, or an inner level, the number of the parent problem in its batch, and indices within it.
 	Trace func(level, problem, p, q int)
@@ -53,7 +55,7 @@ func NewDevice(be kernels.Backend, c Config) (*Device, error) {
 	a.move(base)
 	d := &Device{Backend: be, c: c, memory: base, slots: a.slots}
 	d.rec = recursion{
-		be: be, levels: a.levels, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps, schedules: newSchedules(c.Strategy),
+		be: be, levels: a.levels, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps, independent: c.Independent, schedules: newSchedules(c.Strategy),
 		profile: c.Profile, trace: c.Trace, phases: &d.Phases,
 	}
 	return d, nil

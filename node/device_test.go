@@ -6,6 +6,7 @@ import (
 
 	"jmpi/kernels"
 	"jmpi/strategy"
+
 	"pgregory.net/rapid"
 )
 

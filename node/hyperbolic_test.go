@@ -9,6 +9,7 @@ import (
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
 	"jmpi/strategy"
+
 	"pgregory.net/rapid"
 )
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"jmpi/strategy"
+
 	"pgregory.net/rapid"
 )
 

@@ -12,14 +12,15 @@ const FullSweeps = 30
 
 // recursion orthogonalizes batches of pivot problems on one device.
 type recursion struct {
-	be        kernels.Backend
-	levels    []level
-	widths    []int // widths[l]: preferred width of the block-columns of level l, l ≥ 1
-	sweeps    int   // inner sweeps: 1 or FullSweeps
-	schedules *schedules
-	profile   bool
-	trace     func(level, problem, p, q int)
-	phases    *Phases
+	be          kernels.Backend
+	levels      []level
+	widths      []int // widths[l]: preferred width of the block-columns of level l, l ≥ 1
+	sweeps      int   // inner sweeps: 1 or FullSweeps
+	independent bool  // columns are linearly independent
+	schedules   *schedules
+	profile     bool
+	trace       func(level, problem, p, q int)
+	phases      *Phases
 }
 
 // batch gives pivot problems of a level, each of order 2 at least, their workspace. positive has the number of columns with sign +1 of each.
@@ -80,7 +81,7 @@ func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 		if err != nil {
 			return err
 		}
-		return r.be.Jacobi(b, kernels.JacobiOptions{Schedule: s, MaxSweeps: r.sweeps})
+		return r.be.Jacobi(b, kernels.JacobiOptions{Schedule: s, MaxSweeps: r.sweeps, Independent: r.independent})
 	}
 	active := make([]int, len(b.G))
 	for i := range active {

@@ -3,9 +3,9 @@ package cpu
 // #include "kernels.h"
 //
 // static struct jmpi_tally jacobi(const struct jmpi_kernels *s, int64_t k, int64_t positive, double *r, int64_t ldr,
-//		double *t, int64_t ldt, const int32_t *pairs, int64_t steps, int64_t half, int64_t max_sweeps, double tol, double *work)
+//		double *t, int64_t ldt, const int32_t *pairs, int64_t steps, int64_t half, int64_t max_sweeps, double tol, double null, double *work)
 // {
-//	return s->jacobi(k, positive, r, ldr, t, ldt, (struct jmpi_schedule){pairs, steps, half}, max_sweeps, tol, work);
+//	return s->jacobi(k, positive, r, ldr, t, ldt, (struct jmpi_schedule){pairs, steps, half}, max_sweeps, tol, null, work);
 // }
 import "C"
 
@@ -41,10 +41,14 @@ func (d *device) jacobi(w *workspace, r, t kernels.Panel, positive int, o kernel
 	if err != nil {
 		return err
 	}
-	s := o.Schedule
+	s, tol := o.Schedule, kernels.Tolerance(k)
+	null := tol
+	if o.Independent {
+		null = -1
+	}
 	done := C.jacobi(d.kernels, C.int64_t(k), C.int64_t(positive), doubles(r.Data), C.int64_t(r.Ld), doubles(t.Data), C.int64_t(t.Ld),
 		(*C.int32_t)(unsafe.SliceData(s.Pairs)), C.int64_t(len(s.Pairs)/max(s.Order, 1)), C.int64_t(s.Order/2),
-		C.int64_t(o.MaxSweeps), C.double(kernels.Tolerance(k)), scratch(work))
+		C.int64_t(o.MaxSweeps), C.double(tol), C.double(null), scratch(work))
 	tally.Rotations += int64(done.rotations)
 	tally.Proper += int64(done.proper)
 	tally.Degenerate += int64(done.degenerate)

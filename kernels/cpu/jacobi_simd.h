@@ -252,8 +252,8 @@ INLINE void norms(int64_t k, const double *r, int64_t ld, double *out)
 }
 
 // cancel sets the columns of r to zero that are nothing but rounding errors: column j of r·t, whose norm is at most
-// tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of. Where t is not orthogonal, no |tᵢⱼ| counts for more than 1.
-INLINE void cancel(struct problem *a, const double *before, double tol)
+// null·Σᵢ|tᵢⱼ|·before[i] (null is the tolerance, or −1 for none), the norms of the columns that it is a combination of. Where t is not orthogonal, no |tᵢⱼ| counts for more than 1.
+INLINE void cancel(struct problem *a, const double *before, double null)
 {
 	double after[JMPI_MAX_ORDER], most = a->positive < a->k ? 1 : __builtin_inf();
 	norms(a->k, a->r, a->ld, after);
@@ -263,7 +263,7 @@ INLINE void cancel(struct problem *a, const double *before, double tol)
 			double t = __builtin_fabs(a->t[i / T_ROWS * a->k * T_ROWS + j * T_ROWS + i % T_ROWS]);
 			sum += (t > most ? most : t) * before[i];
 		}
-		if (after[j] <= tol * sum)
+		if (after[j] <= null * sum)
 			memset(a->r + j * a->ld, 0, (size_t)a->ld * sizeof *a->r);
 	}
 }
@@ -273,7 +273,7 @@ INLINE void cancel(struct problem *a, const double *before, double tol)
 #define TOP 480
 
 static struct jmpi_tally jacobi(int64_t k, int64_t positive, double *r, int64_t ldr, double *t, int64_t ldt,
-				struct jmpi_schedule s, int64_t max_sweeps, double tol, double *work)
+				struct jmpi_schedule s, int64_t max_sweeps, double tol, double null, double *work)
 {
 	struct problem a = {.k = k, .ld = (k + LANES - 1) / LANES * LANES, .positive = positive, .tol = v8_set1(tol)};
 	int64_t rows = (k + T_ROWS - 1) / T_ROWS * T_ROWS; // of T
@@ -296,7 +296,7 @@ static struct jmpi_tally jacobi(int64_t k, int64_t positive, double *r, int64_t 
 	else
 		sweeps_of_order(&a, 0, s, max_sweeps);
 	if (a.tally.changed) {
-		cancel(&a, before, tol);
+		cancel(&a, before, null);
 		scaled(k, k, r, ldr, a.r, a.ld, __builtin_ldexp(1, -shift));
 	}
 	for (int64_t i = 0; i < k; i += T_ROWS)

@@ -79,12 +79,12 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 		}
 		d.epoch.blocks += uint64(blocks)
 	}
-	return d.finishJacobi(s, states)
+	return d.finishJacobi(s, states, o.Independent)
 }
 
-// finishJacobi sets columns of R that cancel to zero and makes T orthogonal: E ← (I − TᵀT)/2, T ← T + T·E; or J-orthogonal, with
+// finishJacobi sets columns of R that cancel to zero, unless they are independent, and makes T orthogonal: E ← (I − TᵀT)/2, T ← T + T·E; or J-orthogonal, with
 // E ← (I − J·TᵀJT)/2, where columns have sign −1.
-func (d *device) finishJacobi(s *batch, states kernels.Address) error {
+func (d *device) finishJacobi(s *batch, states kernels.Address, independent bool) error {
 	near, err := d.need("T near I", int64(s.n())*closeBytes)
 	if err != nil {
 		return err
@@ -93,7 +93,11 @@ func (d *device) finishJacobi(s *batch, states kernels.Address) error {
 	if err != nil {
 		return err
 	}
-	if err := d.launch("jacobi_cancel", s.n(), 1, 1, 1024, 0, s.at, word(states), word(near)); err != nil {
+	cancels := uint64(1)
+	if independent {
+		cancels = 0
+	}
+	if err := d.launch("jacobi_cancel", s.n(), 1, 1, 1024, 0, s.at, word(states), word(near), cancels); err != nil {
 		return err
 	}
 	if err := d.gram(s, gramCall{purpose: purposeDeparture, order: s.order, chunks: 1, close: near, departures: departures}); err != nil {

@@ -1,0 +1,215 @@
+package dist
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/rs/zerolog"
+
+	"jmpi/kernels"
+)
+
+// deflation is how the hyperbolic SVD of a matrix of rank r < n is found. A = Q·[L 0; 0 0]·[Y N]ᵀ with orthonormal [Y N] and L of order r: the columns
+// of N are the null space of A. It has a hyperbolic SVD if and only if YᵀJY, as well NᵀJN, is not singular. With the eigenvalues
+// YᵀJY = Z·Λ·Zᵀ and G = L·Z·|Λ|^½, which has full rank and whose columns have the signs of Λ, and its hyperbolic SVD G = U₁·Σ·V₁ᵀ,
+//
+//	A = Q·U₁ · Σ · (Y·Z·|Λ|^−½·V₁)ᵀ,
+//
+// and J·N·Z₀·|Λ₀|^−½·sgn Λ₀ are the columns of V for σ = 0, where NᵀJN = Z₀·Λ₀·Z₀ᵀ. Rounding errors in the place of null columns would
+// be rotated hyperbolically against each other; here there are none.
+type deflation struct {
+	positive int // eigenvalues Λ above 0
+	row      inertia
+	null     inertia // empty if V is not wanted
+}
+
+// inertia is the eigenvalue decomposition YᵀJY = Z·diag(Λ)·Zᵀ for orthonormal columns Y.
+type inertia struct {
+	z      *sheet
+	lambda []float64 // non-increasing
+}
+
+// degenerateSign is the magnitude, in units of n·ε, of an eigenvalue of YᵀJY below which it has no sign.
+const degenerateSign = 64
+
+// deflate makes G the matrix to work on, from R, n columns of which this is the pivoted QR factorization, and its rank. It is collective.
+func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank int) error {
+	f := &deflation{}
+	n, p := r.n, &d.pre
+	l, err := r.transpose(place, rank)
+	if err != nil {
+		return err
+	}
+	if p.second, err = d.lower(l); err != nil {
+		return err
+	}
+	if f.row, err = d.inertia(ctx, 0, rank); err != nil {
+		return err
+	}
+	for _, x := range f.row.lambda {
+		if math.Abs(x) <= degenerateSign*float64(n)*0x1p-52 {
+			return noDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of columns of different signs that are equal", rank)
+		}
+		if x > 0 {
+			f.positive++
+		}
+	}
+	if d.wants.right {
+		if f.null, err = d.inertia(ctx, rank, n-rank); err != nil {
+			return err
+		}
+		positive := f.positive
+		for _, x := range f.null.lambda {
+			if x > 0 {
+				positive++
+			}
+		}
+		if positive != d.task.Positive {
+			return noDecomposition("the null space of A, of dimension %d, contains vectors x that are J-orthogonal to it, xᵀ·J·y = 0 for all y in it", n-rank)
+		}
+	}
+	if d.a, err = product(d.a, f.row.z, true); err != nil {
+		return err
+	}
+	d.deflated = f
+	return d.a.columns(func(j int, x []float64) error {
+		multiply(x, math.Sqrt(math.Abs(f.row.lambda[j])))
+		return nil
+	})
+}
+
+// noDecomposition says that the hyperbolic SVD does not exist.
+func noDecomposition(format string, a ...any) error {
+	return &Failure{Kind: NoDecomposition, Text: "the matrix has no hyperbolic singular value decomposition with this signature: " + fmt.Sprintf(format, a...)}
+}
+
+// inertia diagonalizes YᵀJY for Y, so many columns of P·Q₂ from the given one on: YᵀJY = 2·Y₊ᵀY₊ − I where Y₊ are the rows of Y with sign +1, so Z are
+// the right singular vectors of Y₊ and Λ = 2·σ² − 1. It is collective.
+func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, error) {
+	p := d.task.Positive
+	y, err := d.pre.second.form(d.task.Threads, from, count)
+	if err != nil {
+		return inertia{}, err
+	}
+	plus := y.rows(d.pre.place[:p]).taller(max(p, count))
+	c := d.task.Config
+	c.M, c.N, c.Positive, c.MaxSweeps = plus.m, count, count, signSweeps
+	c.Load, c.Progress, c.Swept, c.Trace, c.Log, c.rising, c.independent = nil, nil, nil, nil, zerolog.Nop(), false, false
+	sub := &Decomposition{comm: d.comm, devices: d.devices, a: plus, Host: map[string]float64{}}
+	sub.task = Task{Config: c, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory}
+	sub.wants.right = true
+	defer sub.Free()
+	if err := sub.scaled(); err != nil {
+		return inertia{}, err
+	}
+	if err := sub.work(ctx); err != nil {
+		return inertia{}, fmt.Errorf("signs of the null space: %w", err)
+	}
+	if !sub.Converged {
+		return inertia{}, &Failure{Kind: BadResource, Text: fmt.Sprintf("signs of the null space: not converged in %d sweeps", signSweeps)}
+	}
+	lambda := make([]float64, count)
+	for j, x := range sub.Sigma {
+		lambda[j] = 2*x*x - 1
+	}
+	return inertia{sub.v, lambda}, nil
+}
+
+// signSweeps is the limit of sweeps for inertia.
+const signSweeps = 30
+
+// multiply does x ← f·x.
+func multiply(x []float64, f float64) {
+	for i := range x {
+		x[i] *= f
+	}
+}
+
+// values puts zeros for the null space between the singular values of the two signs.
+func (f *deflation) values(sigma []float64, n int) []float64 {
+	all := make([]float64, n)
+	copy(all, sigma[:f.positive])
+	copy(all[n-len(sigma)+f.positive:], sigma[f.positive:])
+	return all
+}
+
+// left returns U of R, n×n, from U₁.
+func (f *deflation) left(u *sheet, n int) (*sheet, error) {
+	null := newSheet(u.comm, u.threads, n-u.n, n-u.n)
+	null.columns(func(j int, x []float64) error {
+		x[j] = 1
+		return nil
+	})
+	return f.beside(u, null)
+}
+
+// right returns [Y N]ᵀ·V, n×n, from V₁, but for J and sgn Λ₀ in the columns of the null space.
+func (f *deflation) right(v *sheet) (*sheet, error) {
+	for b := range v.own { // rows of V₁
+		f.row.divide(v.own[b], v.m)
+	}
+	v, err := product(f.row.z, v, false)
+	if err != nil {
+		return nil, err
+	}
+	f.null.z.columns(func(j int, x []float64) error {
+		multiply(x, 1/math.Sqrt(math.Abs(f.null.lambda[j])))
+		return nil
+	})
+	return f.beside(v, f.null.z)
+}
+
+// divide does x ← |Λ|^−½·x for columns of length m.
+func (s inertia) divide(x []float64, m int) {
+	for i := range x {
+		x[i] /= math.Sqrt(math.Abs(s.lambda[i%m]))
+	}
+}
+
+// reflect does x ← J·x·sgn Λ₀ for the columns of v that belong to the null space, rows being partitioned as the signs are.
+func (f *deflation) reflect(v *sheet, positive int) {
+	v.columns(func(j int, x []float64) error {
+		if i := j - f.positive; i < 0 || i >= len(f.null.lambda) {
+			return nil
+		} else if f.null.lambda[i] > 0 {
+			negate(x[positive:])
+		} else {
+			negate(x[:positive])
+		}
+		return nil
+	})
+}
+
+// beside returns the matrix [X₊ 0 X₋; 0 Y 0], the columns of x of either sign and between them those of y. It is collective.
+func (f *deflation) beside(x, y *sheet) (*sheet, error) {
+	n := x.n + y.n
+	columns := map[int][]float64{}
+	for b := range x.own {
+		j0, j1 := x.span(b)
+		for j := j0; j < j1; j++ {
+			c := make([]float64, n)
+			copy(c, x.column(j))
+			if j < f.positive {
+				columns[j] = c
+			} else {
+				columns[j+y.n] = c
+			}
+		}
+	}
+	for b := range y.own {
+		j0, j1 := y.span(b)
+		for j := j0; j < j1; j++ {
+			c := make([]float64, n)
+			copy(c[x.m:], y.column(j))
+			columns[f.positive+j] = c
+		}
+	}
+	return scatter(x.comm, x.threads, n, n, columns)
+}
+
+// norm returns ‖V‖_F. It is collective.
+func (s *sheet) norm() (float64, error) {
+	norms, err := s.gatherColumns(func(j int) float64 { return kernels.Norm2(s.column(j)) })
+	return kernels.Norm2(norms), err
+}
