@@ -51,7 +51,6 @@ type Decomposition struct {
 	a        *sheet     // the matrix, then what takes its place
 	deflated *deflation // of a hyperbolic SVD of lower rank, nil otherwise
 	pre      preconditioner
-	noise    []float64                  // of each row of a: to what its elements are known, in units of ε
 	order    []int                      // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
 	wants    struct{ left, right bool } // vectors of A that are needed, be it for the signs of others
 	u, v     *sheet                     // nil where they are not needed, or still on the devices

@@ -13,23 +13,28 @@ const gradedRatio = 128
 
 // grading has the sizes of the rows and columns of a matrix.
 type grading struct {
-	rows    []float64 // max-norms
-	columns []float64 // 2-norms
+	rows     []float64 // max-norms
+	columns  []float64 // 2-norms
+	balanced []float64 // max-norms of the rows, the columns being scaled to norm 1
 }
 
 // grading measures the rows and columns. It is collective.
 func (s *sheet) grading() (g grading, err error) {
 	norms := make([]float64, s.n)
-	rows := make([]float64, s.m) // of the blocks of this rank
+	rows := make([]float64, 2*s.m) // of the blocks of this rank: the max-norms, then the balanced ones
 	var mu sync.Mutex
 	err = s.each(func(b int, x []float64) error {
 		j0, j1 := s.span(b)
-		most := make([]float64, s.m)
+		most := make([]float64, 2*s.m)
 		for j := j0; j < j1; j++ {
 			column := x[(j-j0)*s.m : (j-j0+1)*s.m]
 			norms[j] = dense.Norm(column)
 			for i, e := range column {
-				most[i] = max(most[i], math.Abs(e))
+				e = math.Abs(e)
+				most[i] = max(most[i], e)
+				if e > 0 {
+					most[s.m+i] = max(most[s.m+i], e/norms[j])
+				}
 			}
 		}
 		mu.Lock()
@@ -44,10 +49,11 @@ func (s *sheet) grading() (g grading, err error) {
 	if err != nil {
 		return g, err
 	}
-	g.rows = make([]float64, s.m)
+	rows = make([]float64, 2*s.m)
 	for _, part := range all {
-		larger(g.rows, part)
+		larger(rows, part)
 	}
+	g.rows, g.balanced = rows[:s.m], rows[s.m:]
 	g.columns, err = s.gatherColumns(func(j int) float64 { return norms[j] })
 	return g, err
 }

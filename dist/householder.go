@@ -2,6 +2,8 @@ package dist
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"sort"
 
 	"jmpi/internal/dense"
@@ -17,7 +19,17 @@ const (
 // place[j] of R. The columns are taken in the given order or, if it is nil, by decreasing norm of what remains of them, up to
 // dense.Threshold (column pivoting). It is collective.
 func (s *sheet) factor(order []int) (q *orthogonal, place []int, err error) {
-	f := &factorization{sheet: s, order: order, q: &orthogonal{comm: s.comm, m: s.m}, place: make([]int, s.n), slots: map[int][]int{}, live: map[int]int{}}
+	q, place, _, err = s.factorize(order, dense.Noise{})
+	return q, place, err
+}
+
+// factorPivoted is factor with column pivoting that ends where nothing but noise is left, which becomes zero: at the rank. Noise is that of s, and is changed.
+func (s *sheet) factorPivoted(noise dense.Noise) (q *orthogonal, place []int, rank int, err error) {
+	return s.factorize(nil, noise)
+}
+
+func (s *sheet) factorize(order []int, noise dense.Noise) (q *orthogonal, place []int, done int, err error) {
+	f := &factorization{sheet: s, order: order, noise: noise, q: &orthogonal{comm: s.comm, m: s.m}, place: make([]int, s.n), slots: map[int][]int{}, live: map[int]int{}}
 	for j := range f.place {
 		f.place[j] = -1
 	}
@@ -28,17 +40,21 @@ func (s *sheet) factor(order []int) (q *orthogonal, place []int, err error) {
 			f.slots[b] = append(f.slots[b], j)
 		}
 	}
+	if !noise.None() {
+		f.errors = make([]float64, s.m+1)
+		f.errors[0] = noise.From(0)
+	}
 	for f.done < min(s.m, s.n) {
 		more, err := f.panel()
 		if err != nil {
-			return nil, nil, fmt.Errorf("dist: QR factorization: %w", err)
+			return nil, nil, 0, fmt.Errorf("dist: QR factorization: %w", err)
 		}
 		if !more {
 			break
 		}
 	}
 	f.finish()
-	return f.q, f.place, nil
+	return f.q, f.place, f.done, nil
 }
 
 // natural returns the columns of s in their order.
@@ -53,12 +69,15 @@ func (s *sheet) natural() []int {
 // factorization is the state of sheet.factor. Inside its block a column moves: those that are not done come first.
 type factorization struct {
 	*sheet
-	order []int // in which the columns are taken, nil: pivoting
-	q     *orthogonal
-	done  int           // columns, and rows, of R that are done
-	place []int         // of each column in R, −1 while it is not done
-	slots map[int][]int // the column in each slot of this rank's blocks
-	live  map[int]int   // the columns of each block that are not done
+	order  []int       // in which the columns are taken, nil: pivoting
+	noise  dense.Noise // of what is left
+	errors []float64   // for each number of rows of R that are done so far: how long the errors of what is left are, of a column whose noise is 1
+	q      *orthogonal
+	begun  int           // row where the last panel began
+	done   int           // columns, and rows, of R that are done
+	place  []int         // of each column in R, −1 while it is not done
+	slots  map[int][]int // the column in each slot of this rank's blocks
+	live   map[int]int   // the columns of each block that are not done
 }
 
 // panel does the next panel. It returns false if what remains is negligible.
@@ -67,7 +86,7 @@ func (f *factorization) panel() (bool, error) {
 	if err != nil || len(chosen) == 0 {
 		return false, err
 	}
-	a, err := f.assemble(chosen)
+	a, noise, err := f.assemble(chosen)
 	if err != nil {
 		return false, err
 	}
@@ -75,7 +94,7 @@ func (f *factorization) panel() (bool, error) {
 	var p dense.Panel
 	if f.comm.Rank() == lead {
 		if f.order == nil {
-			p = dense.FactorPivoted(f.m-f.done, len(chosen), a, bound)
+			p = dense.FactorPivoted(f.m-f.done, len(chosen), a, bound, noise)
 		} else if p, err = dense.Factor(f.m-f.done, len(chosen), a); err != nil {
 			return false, err
 		}
@@ -97,7 +116,9 @@ func (f *factorization) panel() (bool, error) {
 		p.Apply(true, f.live[b], x[f.done:], f.m)
 		return nil
 	})
+	f.spread(&p)
 	f.q.keep(f.done, p.Reflectors)
+	f.begun = f.done
 	f.done += p.Count
 	return true, err
 }
@@ -110,7 +131,7 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 	norms := make([]float64, f.n) // of what is left of the columns of this rank that are not done
 	err = f.each(func(b int, x []float64) error {
 		for slot, j := range f.slots[b][:f.live[b]] {
-			norms[j] = dense.Length(x[slot*f.m+f.done : (slot+1)*f.m])
+			norms[j] = f.left(j, x[slot*f.m:(slot+1)*f.m])
 		}
 		return nil
 	})
@@ -134,8 +155,49 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 	return columns, bound, nil
 }
 
-// assemble gives every rank, or the only owner, what remains of the chosen columns, side by side.
-func (f *factorization) assemble(chosen []int) ([]float64, error) {
+// left returns the length of what is left of column j, of which the rows that are done are those of R. If that is noise, it becomes zero, together with
+// what was noise already in the last panel, which has mixed it with other rows.
+func (f *factorization) left(j int, x []float64) float64 {
+	length := dense.Length(x[f.done:])
+	if f.noise.None() {
+		return length
+	}
+	size := dense.Length(f.noise.Column(j))
+	if length > f.errors[f.done]*size {
+		return length
+	}
+	from := f.done
+	for k := f.done - 1; k >= f.begun; k-- {
+		if length = math.Hypot(length, x[k]); length <= f.errors[k]*size {
+			from = k
+		}
+	}
+	clear(x[from:])
+	return 0
+}
+
+// spread keeps the noise up to date with the reflectors of a panel.
+func (f *factorization) spread(p *dense.Panel) {
+	if f.noise.None() {
+		return
+	}
+	for i := range p.Count {
+		f.noise.Reflect(f.done+i, p.Y[i*p.M+i:(i+1)*p.M], p.T[i+i*p.Count])
+		if f.done+i+1 < f.m {
+			f.errors[f.done+i+1] = f.noise.From(f.done + i + 1)
+		}
+	}
+	for b, x := range f.own {
+		for slot, j := range f.slots[b][:f.live[b]] {
+			for i := range p.Count {
+				f.noise.Subtract(j, x[slot*f.m+f.done+i]/p.R[i+i*p.Count], p.Noise[i*dense.Samples:(i+1)*dense.Samples])
+			}
+		}
+	}
+}
+
+// assemble gives every rank, or the only owner, what remains of the chosen columns, side by side, and their noise.
+func (f *factorization) assemble(chosen []int) (a []float64, noise dense.Noise, err error) {
 	rank, alone := f.comm.Rank(), true
 	var mine []float64
 	for _, j := range chosen {
@@ -144,23 +206,36 @@ func (f *factorization) assemble(chosen []int) ([]float64, error) {
 			b := j / blockWidth
 			slot := f.slot(b, j)
 			mine = append(mine, f.own[b][slot*f.m+f.done:(slot+1)*f.m]...)
+			if !f.noise.None() {
+				mine = append(mine, f.noise.Column(j)...)
+			}
 		}
 	}
-	if alone {
-		return mine, nil
+	all := make([][]float64, f.comm.Size())
+	if all[rank] = mine; !alone {
+		if all, err = gather(f.comm, mine); err != nil {
+			return nil, noise, err
+		}
+	} else if f.owner(chosen[0]) != rank {
+		return nil, noise, nil
 	}
-	all, err := gather(f.comm, mine)
-	if err != nil {
-		return nil, err
+	if !f.noise.None() {
+		noise.Rows = slices.Clone(f.noise.Rows[f.done:])
 	}
 	rows := f.m - f.done
-	a := make([]float64, 0, rows*len(chosen))
+	a = make([]float64, 0, rows*len(chosen))
 	for _, j := range chosen {
-		from := f.owner(j)
-		a = append(a, all[from][:rows]...)
-		all[from] = all[from][rows:]
+		next := func(n int) (x []float64) {
+			part := &all[f.owner(j)]
+			x, *part = (*part)[:n], (*part)[n:]
+			return x
+		}
+		a = append(a, next(rows)...)
+		if !f.noise.None() {
+			noise.Columns = append(noise.Columns, next(dense.Samples)...)
+		}
 	}
-	return a, nil
+	return a, noise, nil
 }
 
 func (f *factorization) slot(b, j int) int {
@@ -224,6 +299,7 @@ func pack(p dense.Panel) []float64 {
 	}
 	message = append(message, p.R...)
 	message = append(message, p.T...)
+	message = append(message, p.Noise...)
 	return append(message, p.Y...)
 }
 
@@ -236,7 +312,9 @@ func unpack(m int, message []float64) (p dense.Panel) {
 	for _, c := range next(r) {
 		p.Pivots = append(p.Pivots, int(c))
 	}
-	p.R, p.T, p.Y = next(r*r), next(r*r), next(r*m)
+	p.R, p.T = next(r*r), next(r*r)
+	p.Noise = next(len(message) - r*m)
+	p.Y = message
 	p.M, p.Count = m, r
 	return p
 }

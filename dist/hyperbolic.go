@@ -57,14 +57,11 @@ func (d *Decomposition) preconditionHyperbolic(ctx context.Context, g grading) e
 	p, n := &d.pre, d.a.n
 	sorted := decreasing(g.rows)
 	r := d.a.rows(sorted)
-	q, place, err := r.factor(nil)
+	q, place, rank, err := r.factorPivoted(d.rankNoise(g, sorted))
 	if err != nil {
 		return err
 	}
-	if d.Rank, err = r.rank(d.noise, g.columns, sorted, place); err != nil {
-		return err
-	}
-	rank := d.Rank.last
+	d.Rank = pivotedRank(n, rank)
 	switch {
 	case rank == 0 || rank == n && p.used == "none":
 		d.Precondition.Used, p.used = "none", "none"

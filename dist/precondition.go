@@ -3,8 +3,6 @@ package dist
 import (
 	"context"
 	"fmt"
-	"math"
-	"slices"
 )
 
 // preconditioner is what was done to the matrix A before the Jacobi method works on X in its place, [docs/numerics.md §4]:
@@ -44,9 +42,6 @@ func (d *Decomposition) precondition(ctx context.Context) error {
 	if err := d.fitsChosen(); err != nil {
 		return err
 	}
-	if d.noise = g.rows; d.slabs != nil { // they have spread the errors of the largest rows over all
-		d.noise = slices.Repeat([]float64{slices.Max(g.columns) / math.Sqrt(float64(d.a.n))}, len(g.rows))
-	}
 	if d.hyperbolic() {
 		return d.preconditionHyperbolic(ctx, g)
 	}
@@ -59,11 +54,9 @@ func (d *Decomposition) precondition(ctx context.Context) error {
 	default:
 		p.sorted = decreasing(g.rows)
 		d.a = d.a.rows(p.sorted)
-		p.q, p.place, err = d.a.factor(nil)
-		if err == nil {
-			d.Rank, err = d.a.rank(d.noise, g.columns, p.sorted, p.place)
-			d.a.truncate(d.Rank.last)
-		}
+		var rank int
+		p.q, p.place, rank, err = d.a.factorPivoted(d.rankNoise(g, p.sorted))
+		d.Rank = pivotedRank(d.a.n, rank)
 	}
 	if err != nil {
 		return err

@@ -3,6 +3,8 @@ package dist
 import (
 	"math"
 	"slices"
+
+	"jmpi/internal/dense"
 )
 
 // Rank is the numerical rank of A.
@@ -10,8 +12,6 @@ type Rank struct {
 	Value int     `json:"value"`
 	Tol   float64 `json:"tol"`
 	Of    string  `json:"of"` // what is compared with Tol
-
-	last int // by pivoted QR: row of R up to which there is an element that counts; all is rounding errors from there on
 }
 
 // values scales the singular values back, and finds the rank where no pivoted factorization has told it.
@@ -37,40 +37,26 @@ func (d *Decomposition) values() error {
 	return nil
 }
 
-// rank counts the diagonal elements of R, the pivoted QR factorization of a matrix with rows sorted, that are more than rounding errors.
-// Element k is as exact as ε times the size of what it was computed from: of row k, as given by noise, of the matrix whose columns are
-// scaled to norm 1, and of its own column. So a grading of rows or columns, however steep, does not count as a lack of rank. It is
-// collective.
-func (s *sheet) rank(noise, columns []float64, sorted, place []int) (Rank, error) {
-	r := Rank{Tol: float64(s.n) * 0x1p-52, Of: "the diagonal of R against the rows and columns scaled to the same size"}
-	diagonal, err := s.gatherColumns(func(j int) float64 {
-		if k := place[j]; k < s.m {
-			return math.Abs(s.column(j)[k])
-		}
-		return 0
-	})
-	if err != nil {
-		return r, err
+// rankNoise tells what are rounding errors in a pivoted QR factorization of the sorted matrix. An element of the matrix whose columns have norm 1 is as exact
+// as ε times the size of its row. So a grading of rows or columns, however steep, does not count as a lack of rank.
+func (d *Decomposition) rankNoise(g grading, sorted []int) dense.Noise {
+	m, tol := d.a.m, rankTolerance(d.a.n)
+	rows := g.balanced
+	if d.slabs != nil { // they have spread the errors of the largest rows over all
+		rows = slices.Repeat([]float64{1 / math.Sqrt(float64(d.a.n))}, m)
 	}
-	largest := slices.Max(columns)
-	for j, k := range place {
-		if k >= s.m {
-			continue
-		}
-		rows := math.Sqrt(float64(s.m - k)) // an error in each adds to the norm that became the element
-		if diagonal[j] > r.Tol*rows*noise[sorted[k]]*(columns[j]/largest) {
-			r.Value++
-			r.last = max(r.last, k+1)
-		}
+	errors := make([]float64, m)
+	for i, l := range sorted {
+		errors[i] = tol * rows[l]
 	}
-	return r, nil
+	return dense.NewNoise(errors, g.columns)
 }
 
-// truncate sets rows of R from the given one on to zero: where they are nothing but rounding errors, and the Jacobi method would orthogonalize
-// them to the errors of the errors.
-func (s *sheet) truncate(from int) {
-	s.columns(func(j int, x []float64) error {
-		clear(x[min(from, len(x)):])
-		return nil
-	})
+// rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add up as random numbers do. How large those of the
+// combinations of columns are, another √n or so, dense.Noise follows.
+func rankTolerance(n int) float64 { return 4 * math.Sqrt(float64(n)) * 0x1p-52 }
+
+// pivotedRank is the rank where a pivoted QR factorization has told it.
+func pivotedRank(n, rank int) Rank {
+	return Rank{rank, rankTolerance(n), "the columns that pivoted QR leaves against their errors, by rows and columns"}
 }

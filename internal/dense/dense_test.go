@@ -47,7 +47,7 @@ func TestFactor(t *testing.T) {
 
 // testFactor compares Q·R with the columns that were taken, row by row where the rows are graded, and column by column.
 func testFactor(t *testing.T, m, n int, a []float64, pivot bool) {
-	p := FactorPivoted(m, n, slices.Clone(a), 0)
+	p := FactorPivoted(m, n, slices.Clone(a), 0, Noise{})
 	if !pivot {
 		var err error
 		if p, err = Factor(m, n, slices.Clone(a)); err != nil {
@@ -111,14 +111,14 @@ func testFactor(t *testing.T, m, n int, a []float64, pivot bool) {
 func TestFactorStops(t *testing.T) {
 	a := graded(5, 50, 8, nil, func(j int) float64 { return math.Pow(4, -float64(j)) })
 	longest := Norm(a[:50])
-	p := FactorPivoted(50, 8, slices.Clone(a), longest/10)
+	p := FactorPivoted(50, 8, slices.Clone(a), longest/10, Noise{})
 	if p.Count != 3 { // lengths 1, 1/4, 1/16; 1/64 is less than 1/20
 		t.Errorf("%d columns were taken, want 3", p.Count)
 	}
-	if p := FactorPivoted(50, 8, a, 4*longest); p.Count != 1 {
+	if p := FactorPivoted(50, 8, a, 4*longest, Noise{}); p.Count != 1 {
 		t.Errorf("%d columns were taken, want the first alone", p.Count)
 	}
-	if p := FactorPivoted(6, 3, make([]float64, 18), 0); p.Count != 0 {
+	if p := FactorPivoted(6, 3, make([]float64, 18), 0, Noise{}); p.Count != 0 {
 		t.Errorf("%d columns of a zero panel were taken", p.Count)
 	}
 }

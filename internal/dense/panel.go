@@ -25,6 +25,7 @@ type Panel struct {
 	Reflectors
 	Pivots []int     // Pivots[j]: the column of the panel that was taken j-th
 	R      []float64 // Count×Count, upper triangular, of the columns Pivots
+	Noise  []float64 // Samples×Count: those of the columns Pivots when they were taken; nil where no noise is followed
 }
 
 // Factor factors min(m,n) columns of the m×n panel a, leading dimension m, in their order. It overwrites a.
@@ -42,10 +43,10 @@ func Factor(m, n int, a []float64) (Panel, error) {
 	return p, nil
 }
 
-// FactorPivoted factors columns of the m×n panel a, leading dimension m, which it overwrites: in every step the longest. It ends with the
-// first that is shorter than Threshold·bound, but takes one at least unless all are negligible.
-func FactorPivoted(m, n int, a []float64, bound float64) Panel {
-	f := factoring{m: m, n: n, a: a, columns: make([]int, n), work: make([]float64, n)}
+// FactorPivoted factors columns of the m×n panel a, leading dimension m, which it overwrites: in every step the longest of those that are
+// more than noise. It ends with the first that is shorter than Threshold·bound, but takes one at least unless all are noise. It keeps the noise up to date.
+func FactorPivoted(m, n int, a []float64, bound float64, noise Noise) Panel {
+	f := factoring{m: m, n: n, a: a, noise: noise, columns: make([]int, n), work: make([]float64, n)}
 	for j := range f.columns {
 		f.columns[j] = j
 	}
@@ -75,22 +76,29 @@ func split(m, r int, a []float64) Panel {
 type factoring struct {
 	m, n    int
 	a       []float64
+	noise   Noise
 	columns []int // of the panel, in their present order
 	tau     []float64
 	work    []float64
+	pivots  []float64 // noise of those that were taken
 }
 
 func (f *factoring) column(j int) []float64 { return f.a[j*f.m : (j+1)*f.m] }
 
-// pivot brings the longest of the columns from j on to place j. It tells whether it may be taken.
+// pivot brings the longest of the columns from j on that are not noise to place j. It tells whether it may be taken.
 func (f *factoring) pivot(j int, bound float64) bool {
-	best, longest := j, -1.0
-	for c := j; c < f.n; c++ {
-		if x := Length(f.column(c)[j:]); x > longest {
-			best, longest = c, x
-		}
+	best, longest, noise := j, -1.0, 0.0
+	if !f.noise.None() {
+		noise = f.noise.From(j)
 	}
-	if longest < Negligible || j > 0 && longest < Threshold*bound {
+	for c := j; c < f.n; c++ {
+		x := Length(f.column(c)[j:])
+		if x <= longest || x < Negligible || noise > 0 && x <= noise*Length(f.noise.Column(f.columns[c])) {
+			continue
+		}
+		best, longest = c, x
+	}
+	if longest < 0 || j > 0 && longest < Threshold*bound {
 		return false
 	}
 	if best != j {
@@ -105,14 +113,27 @@ func (f *factoring) step(j int) {
 	x := f.column(j)[j:]
 	beta, tau := reflector(x)
 	f.tau = append(f.tau, tau)
+	x[0] = 1
 	if rest := f.n - j - 1; rest > 0 && tau != 0 {
-		x[0] = 1
 		c := f.a[(j+1)*f.m+j:]
 		w := f.work[:rest]
 		openblas.Dgemv(blas.NoTrans, rest, len(x), 1, c, f.m, x, 1, 0, w, 1)
 		openblas.Dger(rest, len(x), -tau, w, 1, x, 1, c, f.m)
 	}
+	if !f.noise.None() {
+		f.noise.Reflect(j, x, tau)
+		f.subtract(j, beta)
+	}
 	x[0] = beta
+}
+
+// subtract notes that multiples of column j, with beta on the diagonal of R, were subtracted from those behind it.
+func (f *factoring) subtract(j int, beta float64) {
+	pivot := f.noise.Column(f.columns[j])
+	f.pivots = append(f.pivots, pivot...)
+	for c := j + 1; c < f.n; c++ {
+		f.noise.Subtract(f.columns[c], f.column(c)[j]/beta, pivot)
+	}
 }
 
 // reflector overwrites x by the vector v of its Householder reflector (v₁ = 1 is not stored), and returns β and τ; τ = 0 stands for the identity.
@@ -132,7 +153,7 @@ func reflector(x []float64) (beta, tau float64) {
 func (f *factoring) panel() Panel {
 	m, r := f.m, len(f.tau)
 	p := split(m, r, f.a)
-	p.Pivots = f.columns[:r]
+	p.Pivots, p.Noise = f.columns[:r], f.pivots
 	p.form(func(j int) float64 { return f.tau[j] })
 	return p
 }

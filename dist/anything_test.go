@@ -1,0 +1,181 @@
+package dist
+
+import (
+	"errors"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// anything draws a matrix of several kinds of structure at once: integers of low rank, repeated, zero and scaled rows and columns. With exact,
+// they are scaled by powers of two, so that what is proportional is exactly so.
+func anything(rt *rapid.T, m, n int, exact bool) []float64 {
+	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+	a := make([]float64, m*n)
+	switch rapid.SampledFrom([]string{"normal", "integers", "product", "pattern", "sparse"}).Draw(rt, "kind") {
+	case "normal":
+		for i := range a {
+			a[i] = random.NormFloat64()
+		}
+	case "integers":
+		for i := range a {
+			a[i] = float64(random.IntN(3) - 1)
+		}
+	case "product":
+		rank := 1 + random.IntN(n)
+		for range rank {
+			x, y := random.Perm(m), random.Perm(n)
+			for j := range n {
+				for i := range m {
+					a[i+j*m] += float64(x[i]%5) * float64(y[j]%7-3)
+				}
+			}
+		}
+	case "pattern":
+		p, q := 1+random.IntN(9), 1+random.IntN(9)
+		for j := range n {
+			for i := range m {
+				a[i+j*m] = float64(i % p * (j % q) % 11)
+			}
+		}
+	case "sparse":
+		for range m {
+			a[random.IntN(m*n)] = 1
+		}
+	}
+	change := func(row bool) {
+		count := n
+		if row {
+			count = m
+		}
+		from, to, f := random.IntN(count), random.IntN(count), 0.0
+		switch random.IntN(3) {
+		case 0:
+			f = 1 // a copy
+		case 1:
+			power := float64(random.IntN(40) - 20)
+			if f = math.Pow(10, power); exact {
+				f = math.Ldexp(1, int(power/4))
+			}
+		}
+		for l := range m * n / count {
+			if row {
+				a[to+l*m] = f * a[from+l*m]
+			} else {
+				a[l+to*m] = f * a[l+from*m]
+			}
+		}
+	}
+	for range rapid.IntRange(0, 6).Draw(rt, "changes") {
+		change(random.IntN(2) == 0)
+	}
+	return a
+}
+
+// Matrices of all kinds, in all modes, pass the check.
+func TestDecomposeAnything(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 60).Draw(rt, "n")
+		m := n + rapid.SampledFrom([]int{0, 1, 7, 3*n + 2, 1100}).Draw(rt, "m-n")
+		a := anything(rt, m, n, false)
+		task := both(m, n)
+		task.Precondition = rapid.SampledFrom([]string{"auto", "auto", "none", "qr", "qrcp", "qrcp-lq"}).Draw(rt, "precondition")
+		task.V = rapid.SampledFrom([]string{"auto", "accumulate", "solve"}).Draw(rt, "v")
+		task.Full = rapid.Bool().Draw(rt, "full")
+		o, err := try(t, a, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.IntRange(1, 2).Draw(rt, "devices"), task)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		limit := 10.0
+		if task.Precondition == "none" && m > 1000 { // long sums of few different numbers, in units of n·ε
+			limit = 50
+		}
+		o.verify(rt, a, limit)
+	})
+}
+
+// rankOf returns the rank of a matrix of integers or fractions, m×n by columns, which it overwrites.
+func rankOf(m, n int, a []*big.Rat) (rank int) {
+	for j := range n {
+		pivot := -1
+		for i := rank; i < m && pivot < 0; i++ {
+			if a[i+j*m].Sign() != 0 {
+				pivot = i
+			}
+		}
+		if pivot < 0 {
+			continue
+		}
+		for k := range n {
+			a[rank+k*m], a[pivot+k*m] = a[pivot+k*m], a[rank+k*m]
+		}
+		for i := rank + 1; i < m; i++ {
+			f := new(big.Rat).Quo(a[i+j*m], a[rank+j*m])
+			if f.Sign() == 0 {
+				continue
+			}
+			for k := j; k < n; k++ {
+				a[i+k*m].Sub(a[i+k*m], new(big.Rat).Mul(f, a[rank+k*m]))
+			}
+		}
+		rank++
+	}
+	return rank
+}
+
+// exactRanks returns the ranks of A and of A·J·Aᵀ.
+func exactRanks(m, n int, a, signs []float64) (of, indefinite int) {
+	rational := func() []*big.Rat {
+		x := make([]*big.Rat, len(a))
+		for i, e := range a {
+			x[i] = new(big.Rat).SetFloat64(e)
+		}
+		return x
+	}
+	x, h := rational(), make([]*big.Rat, m*m)
+	for i := range m {
+		for k := range m {
+			h[i+k*m] = new(big.Rat)
+			for j := range n {
+				e := new(big.Rat).Mul(x[i+j*m], x[k+j*m])
+				if signs[j] < 0 {
+					e.Neg(e)
+				}
+				h[i+k*m].Add(h[i+k*m], e)
+			}
+		}
+	}
+	return rankOf(m, n, x), rankOf(m, m, h)
+}
+
+// The hyperbolic SVD of matrices of all kinds passes the check, or is refused where it does not exist: where A·J·Aᵀ has a lower rank than A.
+func TestHyperbolicAnything(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(2, 14).Draw(rt, "n")
+		m := n + rapid.SampledFrom([]int{0, 1, 4}).Draw(rt, "m-n")
+		a := anything(rt, m, n, true)
+		task := signed(m, n, rapid.IntRange(0, n).Draw(rt, "positive"), rapid.Uint64().Draw(rt, "signs"))
+		task.Precondition = rapid.SampledFrom([]string{"auto", "auto", "none", "qr"}).Draw(rt, "precondition")
+		task.Full = rapid.Bool().Draw(rt, "full")
+		rt.Logf("A = %d×%d by columns %v, signs %v, precondition %s, full %v", m, n, a, task.Signs, task.Precondition, task.Full)
+		o, err := try(t, a, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.IntRange(1, 2).Draw(rt, "devices"), task)
+		rank, indefinite := exactRanks(m, n, a, task.Signs)
+		if indefinite < rank {
+			var f *Failure
+			if !errors.As(err, &f) || f.Kind != NoDecomposition {
+				rt.Fatalf("A has rank %d, A·J·Aᵀ %d: error %v", rank, indefinite, err)
+			}
+			return
+		}
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if o.Rank.Value != rank && o.hyperbolic() {
+			rt.Errorf("rank %+v, not %d", o.Rank, rank)
+		}
+		o.verify(rt, a, 10)
+	})
+}
