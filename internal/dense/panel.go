@@ -117,7 +117,11 @@ func (f *factoring) step(j int) {
 	if rest := f.n - j - 1; rest > 0 && tau != 0 {
 		c := f.a[(j+1)*f.m+j:]
 		w := f.work[:rest]
-		openblas.Dgemv(blas.NoTrans, rest, len(x), 1, c, f.m, x, 1, 0, w, 1)
+		clear(w)
+		if len(x) > 1 { // the first row, the largest, is added to the sum of the others: see Apply
+			openblas.Dgemv(blas.NoTrans, rest, len(x)-1, 1, c[1:], f.m, x[1:], 1, 0, w, 1)
+		}
+		openblas.Daxpy(rest, 1, c, f.m, w, 1)
 		openblas.Dger(rest, len(x), -tau, w, 1, x, 1, c, f.m)
 	}
 	if !f.noise.None() {
@@ -162,7 +166,10 @@ func (f *factoring) panel() Panel {
 func (q *Reflectors) form(tau func(j int) float64) {
 	r := q.Count
 	q.T = make([]float64, r*r)
-	g := gram(q.M, r, q.Y, q.M)
+	g, top := gram(q.M-r, r, q.Y[r:], q.M), gram(r, r, q.Y, q.M)
+	for i, x := range top { // apart: see Apply
+		g[i] += x
+	}
 	for j := range r {
 		t := q.T[j*r : j*r+j+1]
 		for i := range j {
@@ -177,7 +184,7 @@ func (q *Reflectors) form(tau func(j int) float64) {
 }
 
 // gramRows is how many rows of a product are summed one after the other.
-const gramRows = 128
+const gramRows = 32
 
 // gram returns yᵀ·y for the m×n matrix y with leading dimension ld. Pieces of the rows are summed pairwise, for the sums of a matrix of few different
 // numbers are rounded in one direction, and Q would be as far from orthogonal as they are wrong.
@@ -191,7 +198,9 @@ func gram(m, n int, y []float64, ld int) []float64 {
 		return g
 	}
 	g := make([]float64, n*n)
-	Product(true, false, n, n, m, 1, y, ld, y, ld, 0, g, n)
+	if m > 0 {
+		Product(true, false, n, n, m, 1, y, ld, y, ld, 0, g, n)
+	}
 	return g
 }
 
@@ -202,7 +211,11 @@ func (q *Reflectors) Apply(transposed bool, n int, c []float64, ld int) {
 	}
 	r := q.Count
 	w, tw := make([]float64, r*n), make([]float64, r*n)
-	Product(true, false, r, n, q.M, 1, q.Y, q.M, c, ld, 0, w, r)
+	// The first rows of Y are the large ones, and are summed apart: a sum that is large at once would round many small terms in one direction.
+	if rest := q.M - r; rest > 0 {
+		Product(true, false, r, n, rest, 1, q.Y[r:], q.M, c[r:], ld, 0, w, r)
+	}
+	Product(true, false, r, n, r, 1, q.Y, q.M, c, ld, 1, w, r)
 	Product(transposed, false, r, n, r, 1, q.T, r, w, r, 0, tw, r)
 	Product(false, false, q.M, n, r, -1, q.Y, q.M, tw, r, 1, c, ld)
 }
