@@ -43,18 +43,19 @@ type Decomposition struct {
 	Seconds         float64            // from the matrix in memory, of the hosts and then of the devices, to its decomposition
 	Host            map[string]float64 // seconds of what was done before and after the Jacobi method, by name
 
-	comm     Comm
-	devices  []kernels.Backend
-	task     Task
-	exponent int        // the sheet holds 2^-exponent·A
-	slabs    *slabs     // of a tall matrix, nil otherwise
-	a        *sheet     // the matrix, then what takes its place
-	deflated *deflation // of a hyperbolic SVD of lower rank, nil otherwise
-	pre      preconditioner
-	order    []int                      // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
-	wants    struct{ left, right bool } // vectors of A that are needed, be it for the signs of others
-	u, v     *sheet                     // nil where they are not needed, or still on the devices
-	direct   bool                       // the vectors are read from the devices
+	comm        Comm
+	devices     []kernels.Backend
+	task        Task
+	exponent    int        // the sheet holds 2^-exponent·A
+	slabs       *slabs     // of a tall matrix, nil otherwise
+	orthonormal bool       // the matrix is part of one with orthonormal columns: all its elements have errors of the same size
+	a           *sheet     // the matrix, then what takes its place
+	deflated    *deflation // of a hyperbolic SVD of lower rank, nil otherwise
+	pre         preconditioner
+	order       []int                      // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
+	wants       struct{ left, right bool } // vectors of A that are needed, be it for the signs of others
+	u, v        *sheet                     // nil where they are not needed, or still on the devices
+	direct      bool                       // the vectors are read from the devices
 }
 
 // Decompose computes the singular value decomposition of a matrix: it is read and scaled, made triangular and graded where that serves

@@ -96,7 +96,7 @@ func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, 
 	c := d.task.Config
 	c.M, c.N, c.Positive, c.MaxSweeps = plus.m, count, count, signSweeps
 	c.Load, c.Progress, c.Swept, c.Trace, c.Log, c.rising, c.independent = nil, nil, nil, nil, zerolog.Nop(), false, false
-	sub := &Decomposition{comm: d.comm, devices: d.devices, a: plus, Host: map[string]float64{}}
+	sub := &Decomposition{comm: d.comm, devices: d.devices, a: plus, orthonormal: true, Host: map[string]float64{}}
 	sub.task = Task{Config: c, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory}
 	sub.wants.right = true
 	defer sub.Free()

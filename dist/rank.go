@@ -41,15 +41,18 @@ func (d *Decomposition) values() error {
 // as ε times the size of its row. So a grading of rows or columns, however steep, does not count as a lack of rank.
 func (d *Decomposition) rankNoise(g grading, sorted []int) dense.Noise {
 	m, tol := d.a.m, rankTolerance(d.a.n)
-	rows := g.balanced
-	if d.slabs != nil { // they have spread the errors of the largest rows over all
-		rows = slices.Repeat([]float64{1 / math.Sqrt(float64(d.a.n))}, m)
+	rows, columns := g.balanced, g.columns
+	if d.slabs != nil || d.orthonormal { // the errors of the largest rows are in all
+		rows = slices.Repeat([]float64{1 / math.Sqrt(float64(m))}, m)
+	}
+	if d.orthonormal {
+		columns = slices.Repeat([]float64{slices.Max(columns)}, len(columns))
 	}
 	errors := make([]float64, m)
 	for i, l := range sorted {
 		errors[i] = tol * rows[l]
 	}
-	return dense.NewNoise(errors, g.columns)
+	return dense.NewNoise(errors, columns)
 }
 
 // rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add up as random numbers do. How large those of the
