@@ -24,7 +24,9 @@ func (c Config) node(devices int, limits kernels.Limits) node.Config {
 		Exchanges: devices > 1,
 	}
 	if c.Full {
-		nc.Sweeps = node.FullSweeps
+		if nc.Sweeps = node.FullSweeps; nc.Positive < c.N {
+			nc.Sweeps = node.HyperbolicSweeps
+		}
 	}
 	if c.Nested {
 		nc.Layout.Columns, nc.Layout.PerMacro = nc.Layout.Macros, 1

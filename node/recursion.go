@@ -10,12 +10,16 @@ import (
 // FullSweeps is the limit of inner sweeps in the full block variant ([Nov15, §4.3]).
 const FullSweeps = 30
 
+// HyperbolicSweeps takes its place where columns have both signs: a T that is the product of many hyperbolic rotations is large itself, and [P Q]·T
+// cancels. No more sweeps of the topmost level are needed, but where rows are graded.
+const HyperbolicSweeps = 2
+
 // recursion orthogonalizes batches of pivot problems on one device.
 type recursion struct {
 	be          kernels.Backend
 	levels      []level
 	widths      []int // widths[l]: preferred width of the block-columns of level l, l ≥ 1
-	sweeps      int   // inner sweeps: 1 or FullSweeps
+	sweeps      int   // inner sweeps: 1, FullSweeps or HyperbolicSweeps
 	independent bool  // columns are linearly independent
 	schedules   *schedules
 	profile     bool

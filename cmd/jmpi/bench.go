@@ -135,7 +135,7 @@ func runBench(f benchFlags) error {
 	if err != nil {
 		return err
 	}
-	f.resolve(s.devices[0].Limits())
+	f.resolve(s.devices[0].Limits(), false)
 	s.quiet()
 	b := &bench{session: s, f: f, m: int(m), n: int(n), out: io.Discard}
 	if s.comm.Rank() == 0 {

@@ -117,13 +117,13 @@ func (f *methodFlags) check() error {
 	return nil
 }
 
-// resolve replaces a variant auto by the faster one on devices of this kind.
-func (f *methodFlags) resolve(limits kernels.Limits) {
+// resolve replaces a variant auto by the faster one on devices of this kind, for the SVD or the hyperbolic one.
+func (f *methodFlags) resolve(limits kernels.Limits, hyperbolic bool) {
 	if f.variant != "auto" {
 		return
 	}
 	f.variant = "block"
-	if limits.FullBlock {
+	if limits.FullBlock || hyperbolic {
 		f.variant = "full"
 	}
 }

@@ -88,7 +88,6 @@ func runSVD(input string, f svdFlags) error {
 	if err != nil {
 		return err
 	}
-	f.resolve(s.devices[0].Limits())
 	s.header()
 	return s.end(s.svd(input, f))
 }
@@ -106,6 +105,7 @@ func (s *session) svd(input string, f svdFlags) error {
 	if f.signs, err = s.readSignature(file, f); err != nil {
 		return err
 	}
+	f.resolve(s.devices[0].Limits(), mixed(f.signs))
 	folder, err := s.target(input, f)
 	if err != nil {
 		return err
@@ -205,10 +205,6 @@ func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (
 	if square := solution.VNorm * solution.VNorm; square > largeV*float64(p.k()) {
 		s.log.Warn().Float64("norm_of_V", solution.VNorm).Float64("error", 0x1p-52*square).
 			Msg("columns of different signs are nearly equal; relative errors may be as large as that: use --check")
-	}
-	if mixed(f.signs) && int64(solution.Rank.Value) < p.k() {
-		s.log.Warn().Int("rank", solution.Rank.Value).
-			Msg("the matrix is rank deficient: rounding errors in its null columns may spoil the hyperbolic SVD: use --check")
 	}
 	if !solution.Converged {
 		return exitNotConverged, nil
