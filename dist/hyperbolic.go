@@ -57,7 +57,11 @@ func (d *Decomposition) preconditionHyperbolic(ctx context.Context, g grading) e
 	p, n := &d.pre, d.a.n
 	sorted := decreasing(g.rows)
 	r := d.a.rows(sorted)
-	q, place, rank, err := r.factorPivoted(d.rankNoise(g, sorted))
+	noise, err := d.rankNoise(r, g, sorted)
+	if err != nil {
+		return err
+	}
+	q, place, rank, err := r.factorPivoted(noise)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package dist
 import (
 	"context"
 	"fmt"
+	"jmpi/internal/dense"
 )
 
 // preconditioner is what was done to the matrix A before the Jacobi method works on X in its place, [docs/numerics.md §4]:
@@ -54,8 +55,12 @@ func (d *Decomposition) precondition(ctx context.Context) error {
 	default:
 		p.sorted = decreasing(g.rows)
 		d.a = d.a.rows(p.sorted)
+		var noise dense.Noise
+		if noise, err = d.rankNoise(d.a, g, p.sorted); err != nil {
+			return err
+		}
 		var rank int
-		p.q, p.place, rank, err = d.a.factorPivoted(d.rankNoise(g, p.sorted))
+		p.q, p.place, rank, err = d.a.factorPivoted(noise)
 		d.Rank = pivotedRank(d.a.n, rank)
 	}
 	if err != nil {

@@ -37,22 +37,57 @@ func (d *Decomposition) values() error {
 	return nil
 }
 
-// rankNoise tells what are rounding errors in a pivoted QR factorization of the sorted matrix. An element of the matrix whose columns have norm 1 is as exact
-// as ε times the size of its row. So a grading of rows or columns, however steep, does not count as a lack of rank.
-func (d *Decomposition) rankNoise(g grading, sorted []int) dense.Noise {
-	m, tol := d.a.m, rankTolerance(d.a.n)
-	rows, columns := g.balanced, g.columns
-	if d.slabs != nil || d.orthonormal { // the errors of the largest rows are in all
-		rows = slices.Repeat([]float64{1 / math.Sqrt(float64(m))}, m)
+// rankNoise tells what are rounding errors in a pivoted QR factorization of s, the matrix with rows sorted: ε times a size of the row and one of the column
+// whose product bounds an element. So a grading of rows or columns, however steep, does not count as a lack of rank. It is collective.
+func (d *Decomposition) rankNoise(s *sheet, g grading, sorted []int) (dense.Noise, error) {
+	rows, columns := slices.Repeat([]float64{1 / math.Sqrt(float64(s.m))}, s.m), g.columns
+	switch {
+	case d.orthonormal:
+		columns = slices.Repeat([]float64{slices.Max(columns)}, s.n)
+	case d.slabs == nil: // otherwise the errors of the largest rows are in all
+		largest := make([]float64, s.m)
+		for i, l := range sorted {
+			rows[i], largest[i] = g.balanced[l], g.rows[l]
+		}
+		shares, err := s.shares(largest)
+		if err != nil {
+			return dense.Noise{}, err
+		}
+		if meanLog(largest)+meanLog(shares) < meanLog(rows)+meanLog(columns) {
+			rows, columns = largest, shares
+		}
 	}
-	if d.orthonormal {
-		columns = slices.Repeat([]float64{slices.Max(columns)}, len(columns))
+	errors := make([]float64, s.m)
+	for i, x := range rows {
+		errors[i] = rankTolerance(s.n) * x
 	}
-	errors := make([]float64, m)
-	for i, l := range sorted {
-		errors[i] = tol * rows[l]
+	return dense.NewNoise(errors, columns), nil
+}
+
+// shares returns, for each column, how large it is when the largest element of each row is 1. It is collective.
+func (s *sheet) shares(rows []float64) ([]float64, error) {
+	share := make([]float64, s.n)
+	s.columns(func(j int, x []float64) error {
+		for i, e := range x {
+			if e != 0 {
+				share[j] = max(share[j], math.Abs(e)/rows[i])
+			}
+		}
+		return nil
+	})
+	return s.gatherColumns(func(j int) float64 { return share[j] })
+}
+
+// meanLog returns the mean of the logarithms of those that are not zero.
+func meanLog(x []float64) float64 {
+	sum, count := 0.0, 0
+	for _, e := range x {
+		if e > 0 {
+			sum += math.Log(e)
+			count++
+		}
 	}
-	return dense.NewNoise(errors, columns)
+	return sum / float64(max(count, 1))
 }
 
 // rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add up as random numbers do. How large those of the

@@ -24,9 +24,7 @@ func (c Config) node(devices int, limits kernels.Limits) node.Config {
 		Exchanges: devices > 1,
 	}
 	if c.Full {
-		if nc.Sweeps = node.FullSweeps; nc.Positive < c.N {
-			nc.Sweeps = node.HyperbolicSweeps
-		}
+		nc.Sweeps = node.FullSweeps
 	}
 	if c.Nested {
 		nc.Layout.Columns, nc.Layout.PerMacro = nc.Layout.Macros, 1
@@ -40,6 +38,9 @@ func (c Config) node(devices int, limits kernels.Limits) node.Config {
 	}
 	if inner > 0 && inner < width {
 		nc.Widths = append(nc.Widths, inner)
+	}
+	if c.Full && nc.Positive < c.N && (nc.Layout.Columns > 2 || len(nc.Widths) > 0) {
+		nc.Sweeps = node.HyperbolicSweeps
 	}
 	return nc
 }

@@ -15,6 +15,9 @@ const degenerateCoth = 1.25
 // properCosine bounds the cosine of the angle between two columns whose rotation is not proper, about √ε.
 const properCosine = 0x1p-26
 
+// noiseCosine bounds the cosine of the angle between two columns that are orthogonal up to rounding errors, those of Gram matrices included.
+const noiseCosine = 0x1p-48
+
 // Tolerance returns c(ε), the bound on the cosine of the angle between two columns of a factor of order k that pass for
 // orthogonal ([Nov15, §4.3, subphase 2]): ε·√k up to k = 16, and 4ε beyond. A computed product of two columns is
 // good to about that for all orders that occur, since it is summed in parts. Against ε·√k no matrix tried needs another sweep, and U
@@ -65,7 +68,8 @@ type Turn struct {
 // A rotation is proper if its computed cosine, fl(1 − 𝔱·sin φ·tan(φ/2)), is not 1 ([Nov15, §4.3]), or if the cosine of the angle
 // between the columns exceeds 2⁻²⁶ ≈ √ε. For columns of about the same norm the two say the same. Where the norms
 // differ by more than 1/√ε, as in graded matrices, φ is tiny however far the columns are from orthogonal, and only the second
-// tells that a sweep has left something to do.
+// tells that a sweep has left something to do. Where many norms are equal, as in projections, φ is large however close to orthogonal the columns are,
+// and a cosine of the angle between them up to 2⁻⁴⁸ is nothing but rounding errors: such a rotation is not proper.
 func (t Kind) Rotation(hpp, hqq, hpq float64) (turn Turn, tan float64, proper, degenerate bool) {
 	k := float64(t)
 	cot2 := k * (0.5 * (math.FMA(-k, hpp, hqq) / hpq))
@@ -80,7 +84,8 @@ func (t Kind) Rotation(hpp, hqq, hpq float64) (turn Turn, tan float64, proper, d
 	tan = math.Copysign(1/cot, cot2)
 	s := math.Sqrt(math.FMA(k*tan, tan, 1))
 	turn = Turn{Kind: t, Sin: tan / s, Tau: tan / (1 + s)}
-	proper = math.FMA(-k*turn.Sin, turn.Tau, 1) != 1 || math.Abs(hpq) > properCosine*math.Sqrt(hpp)*math.Sqrt(hqq)
+	norms := math.Sqrt(hpp) * math.Sqrt(hqq)
+	proper = math.FMA(-k*turn.Sin, turn.Tau, 1) != 1 && math.Abs(hpq) > noiseCosine*norms || math.Abs(hpq) > properCosine*norms
 	return turn, tan, proper, degenerate
 }
 

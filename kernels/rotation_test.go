@@ -57,7 +57,10 @@ func TestRotation(t *testing.T) {
 		if small := turn.Sin*turn.Tau < 0x1p-56 && cosine < 0x1p-27; small && proper {
 			t.Fatalf("%+v, cosine %g: proper", turn, cosine)
 		}
-		if large := turn.Sin*turn.Tau > 0x1p-52 || cosine > 0x1p-25; large && !proper {
+		if noise := cosine < 0x1p-49; noise && proper {
+			t.Fatalf("%+v, cosine %g: proper", turn, cosine)
+		}
+		if large := turn.Sin*turn.Tau > 0x1p-52 && cosine > 0x1p-47 || cosine > 0x1p-25; large && !proper {
 			t.Fatalf("%+v, cosine %g: not proper", turn, cosine)
 		}
 		dpp, dqq := Diagonal(hpp, hqq, hpq, tan)

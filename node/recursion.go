@@ -10,8 +10,8 @@ import (
 // FullSweeps is the limit of inner sweeps in the full block variant ([Nov15, §4.3]).
 const FullSweeps = 30
 
-// HyperbolicSweeps takes its place where columns have both signs: a T that is the product of many hyperbolic rotations is large itself, and [P Q]·T
-// cancels. No more sweeps of the topmost level are needed, but where rows are graded.
+// HyperbolicSweeps takes its place where columns have both signs and the matrix has more than one factor: a T that is the product of many hyperbolic
+// rotations is large itself, what others undo of it cancels, and V is less J-orthogonal. More sweeps of the topmost level are needed only where rows are graded.
 const HyperbolicSweeps = 2
 
 // recursion orthogonalizes batches of pivot problems on one device.

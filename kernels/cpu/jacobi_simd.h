@@ -69,8 +69,9 @@ INLINE void rotations8(struct pivots h, v8 tol, const int mixed, const struct si
 	v8 sin = v8_div(tan, s), tau = v8_div(tan, v8_add(one, s));
 	v8_store(r->sin, sin);
 	v8_store(r->tau, tau);
-	unsigned wide = m8_bits(v8_gt(v8_abs(h.pq), v8_mul(v8_mul(v8_set1(0x1p-26), np), nq)));
-	r->proper = r->rotate & (wide | m8_bits(v8_ne(v8_fnma(mixed ? v8_mul(kind, sin) : sin, tau, one), one)));
+	v8 size = v8_abs(h.pq), product = v8_mul(np, nq);
+	unsigned wide = m8_bits(v8_gt(size, v8_mul(v8_set1(0x1p-26), product))), noise = m8_bits(v8_ge(v8_mul(v8_set1(0x1p-48), product), size));
+	r->proper = r->rotate & (wide | (m8_bits(v8_ne(v8_fnma(mixed ? v8_mul(kind, sin) : sin, tau, one), one)) & ~noise));
 	// Only proper rotations sort: a sweep that ends the method because it has none must have met every pair.
 	v8 pp = v8_fnma(tan, h.pq, h.pp), qq = v8_fma(tan, h.pq, h.qq), order = mixed ? v8_load(sign->order) : one;
 	r->swap = r->proper & m8_bits(mixed ? v8_gt(v8_mul(order, qq), v8_mul(order, pp)) : v8_gt(qq, pp));

@@ -82,7 +82,8 @@ __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, doubl
 		r.sin = sin;
 		r.tau = tau;
 		r.degenerate = degenerate;
-		r.proper = __fma_rn(SIGNED ? -kind * sin : -sin, tau, 1.0) != 1.0 || size > 0x1p-26 * np * nq;
+		const double norms = np * nq;
+		r.proper = (__fma_rn(SIGNED ? -kind * sin : -sin, tau, 1.0) != 1.0 && size > 0x1p-48 * norms) || size > 0x1p-26 * norms;
 		const double dpp = __fma_rn(-tan, hpq, hpp), dqq = __fma_rn(tan, hpq, hqq);
 		r.swap = r.proper && (SIGNED ? signs.order * dpp < signs.order * dqq : dpp < dqq);
 	}
