@@ -16,6 +16,7 @@ import (
 	"jmpi/internal/reference"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
+	"jmpi/kernels/kerneltest"
 )
 
 // solved is a Decomposition gathered from all ranks of one process.
@@ -627,8 +628,8 @@ func combine(a []float64, m, n int) {
 	last[0], last[1] = 0.6, 0.8
 }
 
-// Dependent columns whose hyperbolic SVD exists.
-func TestHyperbolicDependent(t *testing.T) {
+// testHyperbolicDependent is a test of all kinds of devices: dependent columns whose hyperbolic SVD exists.
+func testHyperbolicDependent(t *testing.T, run runTask) {
 	const m, n = 30, 20
 	for name, change := range map[string]func(a []float64){
 		"equal of one sign": func(a []float64) { copy(a[m:], a[:m]) },
@@ -658,7 +659,7 @@ func TestHyperbolicDependent(t *testing.T) {
 		change(a)
 		task := both(m, n)
 		task.Signs = slices.Concat(slices.Repeat([]float64{1}, n/2), slices.Repeat([]float64{-1}, n/2))
-		o, err := try(t, a, 2, 1, task)
+		o, err := run(t, a, 2, task)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -670,7 +671,153 @@ func TestHyperbolicDependent(t *testing.T) {
 	}
 }
 
-// The QR factorization of a sheet: Q·R = A·P, for any shape, order and number of ranks, with the same bits.
+func TestHyperbolicDependent(t *testing.T) { testHyperbolicDependent(t, onCPUs) }
+
+// The hyperbolic SVD of a matrix of lower rank on any number of ranks and devices, with any vectors: the same values, and the same bits where the
+// ordering is the same.
+func TestHyperbolicOfLowerRank(t *testing.T) {
+	const m, n, r = 110, 96, 51
+	a := matrix(t, "lowrank", gen.Options{Rows: m, Cols: n, Seed: 5, Rank: r})
+	task := signed(m, n, 30, 7)
+	one := find(t, a, 1, 1, task)
+	one.verify(t, a, 4)
+	if one.Rank.Value != r {
+		t.Errorf("rank %+v", one.Rank)
+	}
+	zeros := 0
+	for _, x := range one.s {
+		if x == 0 {
+			zeros++
+		}
+	}
+	if zeros != n-r {
+		t.Errorf("%d of the singular values are zero, want %d", zeros, n-r)
+	}
+	for _, grid := range [][2]int{{2, 1}, {1, 2}, {3, 1}, {4, 1}, {2, 2}} {
+		o := find(t, a, grid[0], grid[1], task)
+		o.verify(t, a, 4)
+		o.sameBits(t, one, fmt.Sprint(grid))
+	}
+	for _, vectors := range [][2]bool{{true, false}, {false, true}, {false, false}} {
+		some := task
+		some.Left, some.Right = vectors[0], vectors[1]
+		o := find(t, a, 2, 1, some)
+		if !slices.Equal(o.s, one.s) || some.Left && !slices.Equal(o.u, one.u) || some.Right && !slices.Equal(o.v, one.v) {
+			t.Errorf("other bits with U %t, V %t", some.Left, some.Right)
+		}
+	}
+}
+
+// testHyperbolicGraded is a test of all kinds of devices: hyperbolic singular values of matrices with graded rows or columns have a small relative error
+// each, compared with those that 256 bits give.
+func testHyperbolicGraded(t *testing.T, run runTask) {
+	for _, n := range []int{8, 20} {
+		for _, kind := range []string{"graded-rows", "graded-cols"} {
+			for _, cond := range []float64{1e12, 1e20, 1e40} {
+				a := matrix(t, kind, gen.Options{Rows: int64(n), Cols: int64(n), Seed: 3, Cond: cond})
+				task := both(n, n)
+				task.Block = 0
+				task.Signs = slices.Concat(slices.Repeat([]float64{1}, n/2), slices.Repeat([]float64{-1}, n-n/2))
+				o, err := run(t, a, 1, task)
+				if err != nil {
+					t.Errorf("%s to %g, n = %d: %v", kind, cond, n, err)
+					continue
+				}
+				o.verify(t, a, 4)
+				worst := 0.0
+				for k, x := range kerneltest.SingularValues(n, a, n/2) {
+					worst = max(worst, math.Abs(o.s[k]-x)/x)
+				}
+				t.Logf("%s to %.0e, n = %d: largest relative error of a hyperbolic singular value %.1e, %d sweeps", kind, cond, n, worst, len(o.Sweeps))
+				if !(worst < 1e-12) {
+					t.Errorf("%s to %g, n = %d: relative error %g", kind, cond, n, worst)
+				}
+			}
+		}
+	}
+}
+
+func TestHyperbolicGraded(t *testing.T) { testHyperbolicGraded(t, onCPUs) }
+
+// testRepeated is a test of all kinds of devices: where many singular values are equal, large rotations of columns that are orthogonal but for rounding errors do
+// not keep the method from ending.
+func testRepeated(t *testing.T, run runTask) {
+	const n = 300
+	q := make([]float64, n*n)
+	for j := range n { // the discrete cosine transform: two different norms
+		for i := range n {
+			q[i+j*n] = math.Cos(math.Pi * (float64(i) + 0.5) * float64(j) / n)
+		}
+	}
+	near := matrix(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})
+	product := func(values func(k int) float64) []float64 { // H·diag·H' with two Householder reflectors
+		a := make([]float64, n*n)
+		for j := range n {
+			a[j+j*n] = values(j)
+		}
+		for _, side := range []bool{true, false} {
+			v := near[:n]
+			if side {
+				v = near[n : 2*n]
+			}
+			vv := dot(0, v, v)
+			for l := range n {
+				w := 0.0
+				for i := range n {
+					if side {
+						w += v[i] * a[i+l*n]
+					} else {
+						w += v[i] * a[l+i*n]
+					}
+				}
+				for i := range n {
+					if side {
+						a[i+l*n] -= 2 * w / vv * v[i]
+					} else {
+						a[l+i*n] -= 2 * w / vv * v[i]
+					}
+				}
+			}
+		}
+		return a
+	}
+	identity := make([]float64, n*n)
+	for j := range n {
+		for i := range n {
+			identity[i+j*n] = 1e-13 * near[i+j*n]
+		}
+		identity[j+j*n]++
+	}
+	for name, a := range map[string][]float64{
+		"cosine transform": q, "nearly the identity": identity,
+		"a reflector":     product(func(int) float64 { return 1 }),
+		"two values":      product(func(k int) float64 { return 1 - 0.5*float64(k%2) }),
+		"half projection": product(func(k int) float64 { return float64(k % 2) }),
+	} {
+		for _, full := range []bool{true, false} {
+			for _, precondition := range []string{"auto", "none", "qrcp-lq"} {
+				task := both(n, n)
+				task.Block, task.Full, task.Precondition = 0, full, precondition
+				o, err := run(t, a, 1, task)
+				if err != nil {
+					t.Fatal(err)
+				}
+				o.verify(t, a, 4)
+				t.Logf("%s, full %t, %s: %d sweeps", name, full, precondition, len(o.Sweeps))
+				limit := 6
+				if name == "half projection" && precondition == "none" { // columns of a projection are no closer to orthogonal than others
+					limit = 14
+				}
+				if len(o.Sweeps) > limit {
+					t.Errorf("%s, full %t, %s: %d sweeps", name, full, precondition, len(o.Sweeps))
+				}
+			}
+		}
+	}
+}
+
+func TestRepeated(t *testing.T) { testRepeated(t, onCPUs) }
+
 func TestSheetFactor(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := rapid.IntRange(1, 200).Draw(rt, "m")

@@ -37,6 +37,10 @@ const degenerateSign = 64
 func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank int) error {
 	f := &deflation{}
 	n, p := r.n, &d.pre
+	d.deflated = f
+	if err := d.fitsChosen(); err != nil {
+		return err
+	}
 	l, err := r.transpose(place, rank)
 	if err != nil {
 		return err
@@ -72,7 +76,6 @@ func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank
 	if d.a, err = product(d.a, f.row.z, true); err != nil {
 		return err
 	}
-	d.deflated = f
 	return d.a.columns(func(j int, x []float64) error {
 		multiply(x, math.Sqrt(math.Abs(f.row.lambda[j])))
 		return nil

@@ -175,8 +175,15 @@ func TestGPUScaled(t *testing.T) {
 	testScaled(t, findOnGPUs)
 }
 
+func TestGPURepeated(t *testing.T) {
+	gpus(t)
+	testRepeated(t, findOnGPUs)
+}
+
 func TestGPUHyperbolic(t *testing.T) {
 	gpus(t)
+	testHyperbolicDependent(t, findOnGPUs)
+	testHyperbolicGraded(t, findOnGPUs)
 	for _, shape := range [][2]int{{2, 2}, {61, 37}, {300, 300}, {1200, 24}} {
 		m, n := shape[0], shape[1]
 		a := matrix(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 9})

@@ -53,8 +53,12 @@ func (d *Decomposition) fitsUnread() error {
 func (d *Decomposition) fitsChosen() error {
 	copies := 0
 	switch vectors := d.wants.left || d.wants.right; {
+	case d.deflated != nil:
+		copies = 7 // the same, the null space, and the decompositions that tell its signs
 	case d.pre.used != "none":
 		copies = 5 // rows sorted, reflectors, triangular factors, vectors before and after the reflectors
+	case d.hyperbolic():
+		copies = 2 // rows sorted, reflectors
 	case d.V.Used == "solve":
 		copies = 3 // U, Aᵀ·U or its reflectors, V
 	case d.slabs != nil && vectors:

@@ -3,6 +3,7 @@ package dense
 import (
 	"fmt"
 	"math"
+	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -175,6 +176,42 @@ func TestQRIsOrthogonalForIntegers(t *testing.T) {
 		}
 		if d := math.Abs(sum + rest); d > 8*eps {
 			t.Errorf("angle %g: the squared norm is off by %.1f ε", angle, d/eps)
+		}
+	}
+}
+
+// Sums of a few large terms and many equal small ones are rounded in one direction if they are formed one after the other; Q must be orthogonal anyway.
+func TestApplyToEqualRows(t *testing.T) {
+	for _, m := range []int{100, 310, 1000, 5000} {
+		a := make([]float64, 2*m)
+		for i := range m {
+			a[i], a[m+i] = 1, 1e5
+		}
+		a[m] = 3 // the remainder of column 2 is that of a unit vector
+		p := FactorPivoted(m, 2, a, 0, Noise{})
+		if p.Count != 2 {
+			t.Fatalf("%d rows: rank %d", m, p.Count)
+		}
+		c := make([]float64, m) // a unit vector, but for rounding errors
+		c[0] = math.Sqrt(0.75)
+		for i := 1; i < m; i++ {
+			c[i] = 0.5 / math.Sqrt(float64(m-1)) * 1e-10
+		}
+		c[1] = 0.5
+		square := func() *big.Float {
+			s := new(big.Float).SetPrec(200)
+			for _, x := range c {
+				b := new(big.Float).SetPrec(200).SetFloat64(x)
+				s.Add(s, b.Mul(b, b))
+			}
+			return s
+		}
+		before := square()
+		for _, transposed := range []bool{false, true, false} {
+			p.Apply(transposed, 1, c, m)
+			if d, _ := new(big.Float).Sub(square(), before).Float64(); math.Abs(d) > 30*eps {
+				t.Errorf("%d rows: Q changes the square of a norm by %g", m, d)
+			}
 		}
 	}
 }

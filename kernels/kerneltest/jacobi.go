@@ -96,6 +96,7 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 			equal(t, r[i], factors[i])
 		}
 	}
+	cancelling(t, b)
 	rising := newMatrix(9, 9) // orthogonal, in the wrong order: without a proper rotation nothing is sorted
 	for j := range 9 {
 		rising.set(j, j, float64(j+1))
@@ -106,6 +107,30 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 	}
 	equal(t, tr[0], identity(9))
 	equal(t, r[0], rising)
+}
+
+// cancelling tests what becomes of columns that differ in a tiny row alone: the shorter one is rounding errors but for that row, and becomes zero unless the
+// columns are said to be independent.
+func cancelling(t *testing.T, b kernels.Backend) {
+	t.Helper()
+	const tiny = 1e-20
+	for _, positive := range []int{1, 2} {
+		x := newMatrix(2, 2)
+		x.set(0, 0, 1)
+		x.set(0, 1, 0.5)
+		x.set(1, 1, tiny)
+		for _, independent := range []bool{false, true} {
+			o := kernels.JacobiOptions{Schedule: RoundRobin(2), MaxSweeps: 1, Independent: independent}
+			_, r, tr := jacobi(t, b, []matrix{x}, []int{positive}, o)
+			want := tiny * math.Abs(tr[0].at(1, 1))
+			if !independent {
+				want = 0
+			}
+			if got := math.Abs(r[0].at(1, 1)); math.Abs(got-want) > 1e-14*want {
+				t.Errorf("%d positive, independent %t: the tiny row of the shorter column is %g, want %g", positive, independent, got, want)
+			}
+		}
+	}
 }
 
 // checkJacobi tests T and R·T for the factor x, the leading `positive` columns with sign +1. Where columns of x are dependent, elements of

@@ -58,6 +58,11 @@ func cancel(r, t, rt matrix) {
 	}
 }
 
+// SingularValues is singularValues of the n×n matrix a, column-major.
+func SingularValues(n int, a []float64, positive int) []float64 {
+	return singularValues(matrix{n, n, a}, positive)
+}
+
 // singularValues returns the hyperbolic singular values of a, the leading `positive` columns with sign +1, by one-sided
 // Jacobi in numbers of 256 bits, correct to far more than double precision: those with sign +1 largest first, then the others
 // smallest first.
