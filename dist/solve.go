@@ -63,7 +63,7 @@ type SweepInfo struct {
 	BytesFast int64   `json:"bytes_fast"`
 	BytesSlow int64   `json:"bytes_slow"`
 
-	degenerate int64 // hyperbolic rotations that do not exist, see kernels.Tally
+	tally kernels.Tally
 }
 
 // Solution is the decomposition, its columns still on the devices.
@@ -214,7 +214,7 @@ func (s *Solution) sweep(p *planner) (err error) {
 		}
 		info.Seconds = time.Since(start).Seconds()
 		s.Sweeps = append(s.Sweeps, info)
-		s.Converged = info.Proper == 0
+		s.Converged = info.tally.Settled()
 		if err := s.exists(); err != nil {
 			return err
 		}
@@ -243,7 +243,7 @@ func (s *Solution) exists() error {
 	n := len(s.Sweeps)
 	last := s.Sweeps[max(0, n-degenerateSweeps):]
 	for _, info := range last {
-		if info.degenerate == 0 {
+		if info.tally.Degenerate == 0 {
 			return nil
 		}
 	}
@@ -293,7 +293,7 @@ func (s *Solution) devices(f func(*runner) error) error {
 
 // count sums the counters of a sweep over all devices: the one collective operation of a sweep ([Nov15, §5]).
 func (s *Solution) count(n int) (SweepInfo, error) {
-	var x [6]int64
+	var x [8]int64
 	for _, r := range s.runners {
 		x[0] += r.dev.Tally.Rotations
 		x[1] += r.dev.Tally.Proper
@@ -301,6 +301,8 @@ func (s *Solution) count(n int) (SweepInfo, error) {
 		x[3] += r.slow
 		x[4] += int64(r.dev.Phases.ShortenFlops + r.dev.Phases.PostmultiplyFlops)
 		x[5] += r.dev.Tally.Degenerate
+		x[6] += r.dev.Tally.Open
+		x[7] += r.dev.Tally.Idle
 		r.dev.Tally = kernels.Tally{}
 		r.fast, r.slow = 0, 0
 	}
@@ -310,7 +312,10 @@ func (s *Solution) count(n int) (SweepInfo, error) {
 	for _, before := range s.Sweeps {
 		x[4] -= before.Flops
 	}
-	return SweepInfo{Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4], degenerate: x[5]}, nil
+	return SweepInfo{
+		Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4],
+		tally: kernels.Tally{Rotations: x[0], Proper: x[1], Degenerate: x[5], Open: x[6], Idle: x[7]},
+	}, nil
 }
 
 // PhaseSeconds returns the seconds of this rank's devices in each phase, summed over its devices; "compute" stands for the three

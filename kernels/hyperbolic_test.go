@@ -28,9 +28,9 @@ func TestHyperbolicRotation(t *testing.T) {
 			cosine = 1 - math.Exp2(-40*rnd.Float64()-1)
 		}
 		hpq := math.Sqrt(hpp) * math.Sqrt(hqq) * math.Copysign(cosine, rnd.NormFloat64())
-		turn, tanh, proper, degenerate := Hyperbolic.Rotation(hpp, hqq, hpq)
+		turn, tanh, class := Hyperbolic.Rotation(hpp, hqq, hpq)
 		want, coth2 := exactTanh(hpp, hqq, hpq)
-		if degenerate {
+		if class.Degenerate {
 			t.Fatalf("Rotation(%g, %g, %g): degenerate, coth 2φ = 1 + %g", hpp, hqq, hpq, coth2-1)
 		}
 		// An error of ε in coth 2φ is one of ε·coth 2φ/√(coth²2φ − 1) in tanh φ.
@@ -45,10 +45,10 @@ func TestHyperbolicRotation(t *testing.T) {
 		if e := turn.Tau/float(tau) - 1; math.Abs(e) > 4*Epsilon {
 			t.Fatalf("tanh = %g: tanh(φ/2) = %g, relative error %g", tanh, turn.Tau, e)
 		}
-		if small := turn.Sin*turn.Tau < 0x1p-56 && cosine < 0x1p-27; small && proper {
+		if small := turn.Sin*turn.Tau < 0x1p-56 && cosine < 0x1p-27; small && class.Proper {
 			t.Fatalf("%+v, cosine %g: proper", turn, cosine)
 		}
-		if large := turn.Sin*turn.Tau > 0x1p-52 && cosine > 0x1p-47 || cosine > 0x1p-25; large && !proper {
+		if large := turn.Sin*turn.Tau > 0x1p-52 && cosine > 0x1p-47 || cosine > 0x1p-25; large && !class.Proper {
 			t.Fatalf("%+v, cosine %g: not proper", turn, cosine)
 		}
 	}
@@ -61,7 +61,7 @@ func TestHyperbolicRotationOrthogonalizes(t *testing.T) {
 		x := [2]float64{rnd.NormFloat64(), rnd.NormFloat64()}
 		y := [2]float64{rnd.NormFloat64(), rnd.NormFloat64()}
 		hpp, hqq, hpq := x[0]*x[0]+x[1]*x[1], y[0]*y[0]+y[1]*y[1], x[0]*y[0]+x[1]*y[1]
-		turn, _, _, _ := Hyperbolic.Rotation(hpp, hqq, hpq)
+		turn, _, _ := Hyperbolic.Rotation(hpp, hqq, hpq)
 		for i := range x {
 			x[i], y[i] = turn.Rotate(x[i], y[i])
 		}
@@ -84,12 +84,12 @@ func TestDegenerate(t *testing.T) {
 		{1, 1, 1, -0.5, true}, {3, 3, -3, 0.5, true}, {1, 1, 1 + 0x1p-52, -0.5, true},
 		{1, 1, 1 - 0x1p-53, -1 + math.Exp2(-25.5), false}, {1, 4, 2, -0.5, false}, {4, 1, -2, 0.5, false},
 	} {
-		turn, tanh, proper, degenerate := Hyperbolic.Rotation(c.hpp, c.hqq, c.hpq)
-		if math.Abs(tanh-c.tanh) > 0x1p-40 || degenerate != c.degenerate || !proper || !(math.Abs(turn.Sin) < 1e4) {
-			t.Errorf("Rotation(%g, %g, %g): tanh %g, degenerate %t, %+v", c.hpp, c.hqq, c.hpq, tanh, degenerate, turn)
+		turn, tanh, class := Hyperbolic.Rotation(c.hpp, c.hqq, c.hpq)
+		if math.Abs(tanh-c.tanh) > 0x1p-40 || class.Degenerate != c.degenerate || !class.Proper || !(math.Abs(turn.Sin) < 1e4) {
+			t.Errorf("Rotation(%g, %g, %g): tanh %g, %+v, %+v", c.hpp, c.hqq, c.hpq, tanh, class, turn)
 		}
 	}
-	if _, _, _, degenerate := Trigonometric.Rotation(1, 1, 1); degenerate {
+	if _, _, class := Trigonometric.Rotation(1, 1, 1); class.Degenerate {
 		t.Error("a trigonometric rotation is degenerate")
 	}
 }

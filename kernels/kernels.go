@@ -39,12 +39,27 @@ func (p Pivot) Order() int { return p.P.N + p.Q.N }
 type Tally struct {
 	Rotations int64 // rotations applied
 	Proper    int64 // of these, the proper ones (see Kind.Rotation)
+	Open      int64 // of these, the ones of columns that were not orthogonal up to rounding errors
+	Idle      int64 // of these, the ones of columns that were, but by an angle whose cosine is not 1
 	Changed   int64 // 0: T = I
 	Broken    int64 // 1: the Cholesky factorization broke down, the factor came from QR
 	// Degenerate counts the hyperbolic rotations among Rotations for which 5/4 took the place of |coth 2φ| (see Kind.Rotation). Where there
 	// are some in every sweep, the columns have no hyperbolic SVD: rank(G·J·Gᵀ) < rank(G).
 	Degenerate int64
 }
+
+// Add adds the counters of another tally of rotations.
+func (t *Tally) Add(other Tally) {
+	t.Rotations += other.Rotations
+	t.Proper += other.Proper
+	t.Open += other.Open
+	t.Idle += other.Idle
+	t.Degenerate += other.Degenerate
+}
+
+// Settled tells, of a sweep, whether the columns are orthogonal: no rotation was proper. Idle rotations, which columns of nearly the same norm undergo for
+// their rounding errors, mix columns by large angles, so beside them there must be no open ones: what was orthogonal would not be any more.
+func (t *Tally) Settled() bool { return t.Proper == 0 && (t.Idle == 0 || t.Open == 0) }
 
 // Batch is a set of pivot problems that share no block-column and are solved together.
 // All slices that are not nil have the same length, one entry a problem, k its pivot's order.
@@ -159,7 +174,7 @@ type Backend interface {
 	// R·J·Rᵀ are non-increasing. T is then made orthogonal, or J-orthogonal, TᵀJT = J, to working precision (relative to ‖T‖²),
 	// by one Newton–Schulz step that keeps the graded structure it has for graded columns (and leaves out corrections above 2⁻²⁶ where J ≠ I).
 	// A column of R·T whose norm is at most c(ε)·Σᵢ min(|T_ij|, 1)·‖R_i‖ is nothing but rounding errors of columns that are dependent: it is
-	// set to zero, unless the options say that the columns are independent. It adds to Tally.Rotations, Proper and Degenerate and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
+	// set to zero, unless the options say that the columns are independent. It adds to the counts of rotations in Tally and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
 	// the largest in the factor may count as zero: they are not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error
 	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems

@@ -69,13 +69,14 @@ type Turn struct {
 // between the columns exceeds 2⁻²⁶ ≈ √ε. For columns of about the same norm the two say the same. Where the norms
 // differ by more than 1/√ε, as in graded matrices, φ is tiny however far the columns are from orthogonal, and only the second
 // tells that a sweep has left something to do. Where many norms are equal, as in projections, φ is large however close to orthogonal the columns are,
-// and a cosine of the angle between them up to 2⁻⁴⁸ is nothing but rounding errors: such a rotation is not proper.
-func (t Kind) Rotation(hpp, hqq, hpq float64) (turn Turn, tan float64, proper, degenerate bool) {
+// and a cosine of the angle between them up to 2⁻⁴⁸ is nothing but rounding errors: such a rotation is not proper but idle, see Tally.Settled. The others
+// are open.
+func (t Kind) Rotation(hpp, hqq, hpq float64) (turn Turn, tan float64, c Class) {
 	k := float64(t)
 	cot2 := k * (0.5 * (math.FMA(-k, hpp, hqq) / hpq))
 	a := math.Abs(cot2)
 	if t == Hyperbolic && a <= 1 {
-		a, degenerate = degenerateCoth, true
+		a, c.Degenerate = degenerateCoth, true
 	}
 	cot := a + a
 	if a < bigCot {
@@ -84,10 +85,16 @@ func (t Kind) Rotation(hpp, hqq, hpq float64) (turn Turn, tan float64, proper, d
 	tan = math.Copysign(1/cot, cot2)
 	s := math.Sqrt(math.FMA(k*tan, tan, 1))
 	turn = Turn{Kind: t, Sin: tan / s, Tau: tan / (1 + s)}
-	norms := math.Sqrt(hpp) * math.Sqrt(hqq)
-	proper = math.FMA(-k*turn.Sin, turn.Tau, 1) != 1 && math.Abs(hpq) > noiseCosine*norms || math.Abs(hpq) > properCosine*norms
-	return turn, tan, proper, degenerate
+	size, norms := math.Abs(hpq), math.Sqrt(hpp)*math.Sqrt(hqq)
+	large := math.FMA(-k*turn.Sin, turn.Tau, 1) != 1
+	c.Open = size > noiseCosine*norms
+	c.Proper = large && c.Open || size > properCosine*norms
+	c.Idle = large && !c.Open
+	return turn, tan, c
 }
+
+// Class is what a rotation counts as in a Tally.
+type Class struct{ Proper, Open, Idle, Degenerate bool }
 
 // Rotate returns cos φ·x − 𝔱·sin φ·y and sin φ·x + cos φ·y, as
 //

@@ -41,7 +41,7 @@ func TestRotation(t *testing.T) {
 		if rnd.IntN(2) == 0 {
 			hpq = -hpq
 		}
-		turn, tan, proper, _ := Trigonometric.Rotation(hpp, hqq, hpq)
+		turn, tan, class := Trigonometric.Rotation(hpp, hqq, hpq)
 		want := exactTan(hpp, hqq, hpq)
 		if e := float(number(0).Quo(number(tan), want)) - 1; math.Abs(e) > 8*Epsilon {
 			t.Fatalf("Rotation(%g, %g, %g): tan = %g, relative error %g", hpp, hqq, hpq, tan, e)
@@ -54,13 +54,13 @@ func TestRotation(t *testing.T) {
 			t.Fatalf("tan = %g: tan(φ/2) = %g, relative error %g", tan, turn.Tau, e)
 		}
 		cosine := math.Abs(hpq) / (math.Sqrt(hpp) * math.Sqrt(hqq))
-		if small := turn.Sin*turn.Tau < 0x1p-56 && cosine < 0x1p-27; small && proper {
+		if small := turn.Sin*turn.Tau < 0x1p-56 && cosine < 0x1p-27; small && class.Proper {
 			t.Fatalf("%+v, cosine %g: proper", turn, cosine)
 		}
-		if noise := cosine < 0x1p-49; noise && proper {
-			t.Fatalf("%+v, cosine %g: proper", turn, cosine)
+		if cosine < 0x1p-49 && (class.Open || class.Proper) || cosine > 0x1p-47 && !class.Open || class.Idle && (class.Open || turn.Sin*turn.Tau < 0x1p-56) {
+			t.Fatalf("%+v, cosine %g: %+v", turn, cosine, class)
 		}
-		if large := turn.Sin*turn.Tau > 0x1p-52 && cosine > 0x1p-47 || cosine > 0x1p-25; large && !proper {
+		if large := turn.Sin*turn.Tau > 0x1p-52 && cosine > 0x1p-47 || cosine > 0x1p-25; large && !class.Proper {
 			t.Fatalf("%+v, cosine %g: not proper", turn, cosine)
 		}
 		dpp, dqq := Diagonal(hpp, hqq, hpq, tan)
@@ -80,7 +80,7 @@ func TestRotationExtremes(t *testing.T) {
 		{0x1p-1000, 0x1p1000, 0x1p-30, 0, 0},                                             // cot 2φ = 2¹⁰²⁹ overflows: tan φ is 0, not NaN
 		{0x1p1020, 0x1p1022, 0x1p1021, (math.Sqrt(0.5625+1) - 0.75), 1 - 2/math.Sqrt(5)}, // 2·hpq would overflow with one more bit
 	} {
-		turn, tan, _, _ := Trigonometric.Rotation(c.hpp, c.hqq, c.hpq)
+		turn, tan, _ := Trigonometric.Rotation(c.hpp, c.hqq, c.hpq)
 		delta := turn.Sin * turn.Tau
 		if math.Abs(tan-c.tan) > 4*Epsilon*math.Abs(c.tan) || math.Abs(delta-c.delta) > 4*Epsilon {
 			t.Errorf("Rotation(%g, %g, %g) = %g, %g, want %g, %g", c.hpp, c.hqq, c.hpq, tan, delta, c.tan, c.delta)
@@ -127,9 +127,9 @@ func drift(seed uint64, angle func(*rand.Rand) float64, rotate func(x, y, cot2 f
 // near x. The angles are those around the smallest proper ones.
 func TestRotateUnbiased(t *testing.T) {
 	angle := func(rnd *rand.Rand) float64 { return math.Exp2(24 + 4*rnd.Float64()) } // 2·cot 2φ
-	tangent := func(a float64) float64 { _, tan, _, _ := Trigonometric.Rotation(0, a, 1); return tan }
+	tangent := func(a float64) float64 { _, tan, _ := Trigonometric.Rotation(0, a, 1); return tan }
 	half := drift(3, angle, func(x, y, a float64) (float64, float64) {
-		turn, _, _, _ := Trigonometric.Rotation(0, a, 1)
+		turn, _, _ := Trigonometric.Rotation(0, a, 1)
 		return turn.Rotate(x, y)
 	})
 	cosine := drift(3, angle, func(x, y, a float64) (float64, float64) {
@@ -150,5 +150,19 @@ func TestRotateUnbiased(t *testing.T) {
 	}
 	if distance < 10*math.Abs(half) || math.Abs(cosine) < 10*math.Abs(half) {
 		t.Errorf("drift of the half-angle form %g is not far below that of the others, %g and %g", half, cosine, distance)
+	}
+}
+
+func TestSettled(t *testing.T) {
+	for _, c := range []struct {
+		tally   Tally
+		settled bool
+	}{
+		{Tally{}, true}, {Tally{Rotations: 9, Open: 9}, true}, {Tally{Rotations: 9, Idle: 9}, true}, {Tally{Rotations: 9, Open: 9, Proper: 1}, false},
+		{Tally{Rotations: 2, Open: 1, Idle: 1}, false}, // the idle one may have mixed what the open one was to make orthogonal
+	} {
+		if got := c.tally.Settled(); got != c.settled {
+			t.Errorf("%+v: settled %t", c.tally, got)
+		}
 	}
 }

@@ -142,10 +142,8 @@ func (d *Device) Run(pairs []strategy.Pair) error {
 	d.Phases.Compute += time.Since(start).Seconds()
 	d.Phases.count(b)
 	for _, t := range b.Tally {
-		d.Tally.Rotations += t.Rotations
-		d.Tally.Proper += t.Proper
+		d.Tally.Add(t)
 		d.Tally.Broken += t.Broken
-		d.Tally.Degenerate += t.Degenerate
 	}
 	return nil
 }

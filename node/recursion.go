@@ -95,15 +95,15 @@ func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 		}
 	}
 	for sweep := 0; sweep < r.sweeps && len(active) > 0; sweep++ {
-		proper := make([]int64, len(b.G))
-		if err := r.blockSweep(lev+1, b, active, proper); err != nil {
+		done := make([]kernels.Tally, len(b.G))
+		if err := r.blockSweep(lev+1, b, active, done); err != nil {
 			return err
 		}
 		// A parent that needs no more leaves the batch at once, so that what happens to a problem
 		// does not depend on which others share its batch.
 		var still []int
 		for _, i := range active {
-			if proper[i] != 0 {
+			if !done[i].Settled() {
 				still = append(still, i)
 			}
 		}
@@ -114,7 +114,7 @@ func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 
 // blockSweep runs one block-sweep over the factors of the active parents, and adds to their tallies. No batch of it depends on what
 // the host learns from another, so the host prepares the next ones while the device works.
-func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, proper []int64) error {
+func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, done []kernels.Tally) error {
 	columns := NewLayout(r.levels[lev-1].order, 1, r.widths[lev]).Columns
 	table, err := r.schedules.table(columns)
 	if err != nil {
@@ -135,12 +135,9 @@ func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, pr
 	}
 	for s, b := range batches {
 		for j, i := range parent[s] {
-			t := &parents.Tally[i]
-			t.Rotations += b.Tally[j].Rotations
-			t.Proper += b.Tally[j].Proper
-			t.Degenerate += b.Tally[j].Degenerate
-			t.Changed |= b.Tally[j].Changed
-			proper[i] += b.Tally[j].Proper
+			parents.Tally[i].Add(b.Tally[j])
+			parents.Tally[i].Changed |= b.Tally[j].Changed
+			done[i].Add(b.Tally[j])
 		}
 	}
 	return nil

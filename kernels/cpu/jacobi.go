@@ -49,9 +49,9 @@ func (d *device) jacobi(w *workspace, r, t kernels.Panel, positive int, o kernel
 	done := C.jacobi(d.kernels, C.int64_t(k), C.int64_t(positive), doubles(r.Data), C.int64_t(r.Ld), doubles(t.Data), C.int64_t(t.Ld),
 		(*C.int32_t)(unsafe.SliceData(s.Pairs)), C.int64_t(len(s.Pairs)/max(s.Order, 1)), C.int64_t(s.Order/2),
 		C.int64_t(o.MaxSweeps), C.double(tol), C.double(null), scratch(work))
-	tally.Rotations += int64(done.rotations)
-	tally.Proper += int64(done.proper)
-	tally.Degenerate += int64(done.degenerate)
+	tally.Add(kernels.Tally{
+		Rotations: int64(done.rotations), Proper: int64(done.proper), Open: int64(done.open), Idle: int64(done.idle), Degenerate: int64(done.degenerate),
+	})
 	tally.Changed = int64(done.changed)
 	return nil
 }

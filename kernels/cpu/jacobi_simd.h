@@ -34,7 +34,7 @@ INLINE struct signs signs_of(struct pairs s, int64_t positive)
 // The rotations of a set of pairs, as sin φ and tan(φ/2); a pair without a rotation has both 0. See kernels.Kind.Rotation.
 struct rotations {
 	double sin[LANES], tau[LANES];
-	unsigned rotate, proper, swap, degenerate; // bit masks
+	unsigned rotate, proper, open, idle, swap, degenerate; // bit masks
 };
 
 INLINE void rotations8(struct pivots h, v8 tol, const int mixed, const struct signs *sign, struct rotations *r)
@@ -48,7 +48,7 @@ INLINE void rotations8(struct pivots h, v8 tol, const int mixed, const struct si
 	if (!r->rotate) {
 		v8_store(r->sin, zero);
 		v8_store(r->tau, zero);
-		r->proper = 0;
+		r->proper = r->open = r->idle = 0;
 		r->swap = 0;
 		r->degenerate = 0;
 		return;
@@ -70,8 +70,10 @@ INLINE void rotations8(struct pivots h, v8 tol, const int mixed, const struct si
 	v8_store(r->sin, sin);
 	v8_store(r->tau, tau);
 	v8 size = v8_abs(h.pq), product = v8_mul(np, nq);
-	unsigned wide = m8_bits(v8_gt(size, v8_mul(v8_set1(0x1p-26), product))), noise = m8_bits(v8_ge(v8_mul(v8_set1(0x1p-48), product), size));
-	r->proper = r->rotate & (wide | (m8_bits(v8_ne(v8_fnma(mixed ? v8_mul(kind, sin) : sin, tau, one), one)) & ~noise));
+	unsigned large = m8_bits(v8_ne(v8_fnma(mixed ? v8_mul(kind, sin) : sin, tau, one), one));
+	r->open = r->rotate & m8_bits(v8_gt(size, v8_mul(v8_set1(0x1p-48), product)));
+	r->proper = (large & r->open) | (r->rotate & m8_bits(v8_gt(size, v8_mul(v8_set1(0x1p-26), product))));
+	r->idle = r->rotate & large & ~r->open;
 	// Only proper rotations sort: a sweep that ends the method because it has none must have met every pair.
 	v8 pp = v8_fnma(tan, h.pq, h.pp), qq = v8_fma(tan, h.pq, h.qq), order = mixed ? v8_load(sign->order) : one;
 	r->swap = r->proper & m8_bits(mixed ? v8_gt(v8_mul(order, qq), v8_mul(order, pp)) : v8_gt(qq, pp));
@@ -181,6 +183,8 @@ INLINE void p_step(struct problem *a, const int64_t ld, const int mixed, int n, 
 		}
 		a->tally.rotations += __builtin_popcount(rot.rotate);
 		a->tally.proper += __builtin_popcount(rot.proper);
+		a->tally.open += __builtin_popcount(rot.open);
+		a->tally.idle += __builtin_popcount(rot.idle);
 		a->tally.changed |= rot.rotate != 0;
 		if (mixed)
 			a->tally.degenerate += __builtin_popcount(rot.degenerate);

@@ -41,7 +41,7 @@ struct jmpi_schedule {
 
 // What a Jacobi kernel has done.
 struct jmpi_tally {
-	int64_t rotations, proper, changed, degenerate;
+	int64_t rotations, proper, open, idle, changed, degenerate;
 };
 
 // The kernels for one instruction set.

@@ -9,7 +9,7 @@ constexpr double EPSILON = 0x1p-53;
 
 // kernels.Tally
 struct Tally {
-	i64 rotations, proper, changed, broken, degenerate;
+	i64 rotations, proper, open, idle, changed, broken, degenerate;
 };
 
 // A pivot block-pair [P Q] of m rows, P of np columns.

@@ -93,7 +93,7 @@ template <int SIZE, bool SIGNED>
 __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 {
 	constexpr int LD = SIZE, SLOTS = SIZE / 2, THREADS = SLOTS * LANES, V = LD / (2 * LANES);
-	__shared__ int rotations, proper, degenerate;
+	__shared__ int rotations, proper, open, idle, degenerate;
 	const Problem &b = a.problems[problem];
 	State &state = a.states[problem];
 	if (a.number > 0 && state.done < a.number)
@@ -102,11 +102,11 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	const int positive = (int)b.positive;
 	const double tol = b.tol;
 	if (thread == 0)
-		rotations = proper = degenerate = 0;
+		rotations = proper = open = idle = degenerate = 0;
 	const int shift = load_factor<LD, THREADS>(b, state, r, a.number);
 	double2 *turns = a.turns + problem * a.steps * SLOTS;
 	const int steps = (int)a.steps;
-	int my_rotations = 0, my_proper = 0, my_degenerate = 0;
+	int my_rotations = 0, my_proper = 0, my_open = 0, my_idle = 0, my_degenerate = 0;
 	unsigned next = steps > 0 ? a.pairs[slot] : 0;
 	int published = 0;
 	for (int step = 0; step < steps; step++) {
@@ -146,6 +146,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 			turns[step * SLOTS + slot] = {t.sin, t.swap ? -t.tau : t.tau};
 			my_rotations += t.rotate;
 			my_proper += t.proper;
+			my_open += t.open;
+			my_idle += t.idle;
 			if (SIGNED)
 				my_degenerate += t.degenerate;
 		}
@@ -162,6 +164,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	if (lane == 0 && my_rotations) { // integers: the order does not matter
 		atomicAdd(&rotations, my_rotations);
 		atomicAdd(&proper, my_proper);
+		atomicAdd(&open, my_open);
+		atomicAdd(&idle, my_idle);
 		if (SIGNED)
 			atomicAdd(&degenerate, my_degenerate);
 	}
@@ -179,6 +183,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	if (thread == 0) {
 		b.tally->rotations += rotations;
 		b.tally->proper += proper;
+		b.tally->open += open;
+		b.tally->idle += idle;
 		if (SIGNED)
 			b.tally->degenerate += degenerate;
 		b.tally->changed = rotations > 0 || (a.number > 0 && b.tally->changed);

@@ -7,7 +7,7 @@
 // A rotation, as kernels.Kind.Rotation has it.
 struct Rotation {
 	double sin, tau;
-	bool rotate, proper, swap, degenerate;
+	bool rotate, proper, open, idle, swap, degenerate;
 };
 
 // What the signs of columns p < q ask for: 𝔱 of kernels.Kind, and whether h'pp ≥ h'qq (1), h'pp ≤ h'qq (−1) or nothing (0) is the order.
@@ -71,7 +71,7 @@ __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, doubl
 		a = degenerate ? 1.25 : a;
 		cot2 *= kind;
 	}
-	Rotation r = {0, 0, false, false, false, false};
+	Rotation r = {};
 	r.rotate = hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq;
 	if (!__any_sync(0xffffffff, r.rotate))
 		return r;
@@ -83,7 +83,10 @@ __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, doubl
 		r.tau = tau;
 		r.degenerate = degenerate;
 		const double norms = np * nq;
-		r.proper = (__fma_rn(SIGNED ? -kind * sin : -sin, tau, 1.0) != 1.0 && size > 0x1p-48 * norms) || size > 0x1p-26 * norms;
+		const bool large = __fma_rn(SIGNED ? -kind * sin : -sin, tau, 1.0) != 1.0;
+		r.open = size > 0x1p-48 * norms;
+		r.proper = (large && r.open) || size > 0x1p-26 * norms;
+		r.idle = large && !r.open;
 		const double dpp = __fma_rn(-tan, hpq, hpp), dqq = __fma_rn(tan, hpq, hqq);
 		r.swap = r.proper && (SIGNED ? signs.order * dpp < signs.order * dqq : dpp < dqq);
 	}

@@ -22,16 +22,18 @@ func oneSweep(r, t matrix, s *kernels.Schedule, positive int) (tally kernels.Tal
 			continue
 		}
 		kind := kernels.KindOf(p, q, positive)
-		turn, tan, proper, degenerate := kind.Rotation(hpp, hqq, hpq)
+		turn, tan, class := kind.Rotation(hpp, hqq, hpq)
 		tally.Rotations++
-		if proper {
-			tally.Proper++
-		}
-		if degenerate {
-			tally.Degenerate++
+		for _, x := range []struct {
+			is    bool
+			count *int64
+		}{{class.Proper, &tally.Proper}, {class.Open, &tally.Open}, {class.Idle, &tally.Idle}, {class.Degenerate, &tally.Degenerate}} {
+			if x.is {
+				*x.count++
+			}
 		}
 		hpp, hqq = kernels.Diagonal(hpp, hqq, hpq, tan)
-		swap := proper && kind == kernels.Trigonometric && (hpp < hqq && q < positive || hpp > hqq && p >= positive)
+		swap := class.Proper && kind == kernels.Trigonometric && (hpp < hqq && q < positive || hpp > hqq && p >= positive)
 		tally.Changed = 1
 		for _, c := range [][2][]float64{{x, y}, {t.column(p), t.column(q)}} {
 			for j := range c[0] {
