@@ -2,6 +2,7 @@ package dist
 
 import (
 	"errors"
+	"jmpi/kernels"
 	"math"
 	"math/big"
 	"math/rand/v2"
@@ -160,6 +161,9 @@ func TestHyperbolicAnything(t *testing.T) {
 		task := signed(m, n, rapid.IntRange(0, n).Draw(rt, "positive"), rapid.Uint64().Draw(rt, "signs"))
 		task.Precondition = rapid.SampledFrom([]string{"auto", "auto", "none", "qr"}).Draw(rt, "precondition")
 		task.Full = rapid.Bool().Draw(rt, "full")
+		trust := rapid.Bool().Draw(rt, "trust")
+		defer func(f func(kernels.Limits) bool) { trusting = f }(trusting)
+		trusting = func(kernels.Limits) bool { return trust }
 		rt.Logf("A = %d×%d by columns %v, signs %v, precondition %s, full %v", m, n, a, task.Signs, task.Precondition, task.Full)
 		o, err := try(t, a, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.IntRange(1, 2).Draw(rt, "devices"), task)
 		rank, indefinite := exactRanks(m, n, a, task.Signs)

@@ -51,6 +51,7 @@ type Decomposition struct {
 	orthonormal bool       // the matrix is part of one with orthonormal columns: all its elements have errors of the same size
 	a           *sheet     // the matrix, then what takes its place
 	deflated    *deflation // of a hyperbolic SVD of lower rank, nil otherwise
+	trusted     bool       // the rank is taken to be full until the decomposition is known
 	pre         preconditioner
 	order       []int                      // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
 	wants       struct{ left, right bool } // vectors of A that are needed, be it for the signs of others
@@ -170,7 +171,11 @@ func commonExponent(c Comm, largest float64) (int, error) {
 
 // iterate runs the Jacobi method on what preconditioning has left.
 func (d *Decomposition) iterate(ctx context.Context) error {
-	if err := d.solve(ctx); err != nil {
+	run := d.solve
+	if d.hyperbolic() {
+		run = d.iterateHyperbolic
+	}
+	if err := run(ctx); err != nil {
 		return err
 	}
 	return d.values()
@@ -188,7 +193,7 @@ func (d *Decomposition) solve(ctx context.Context) (err error) {
 		}
 	}
 	c.source = d.a
-	c.keepSource = d.V.Used == "solve" && d.pre.kept == nil // for rightVectors
+	c.keepSource = d.V.Used == "solve" && d.pre.kept == nil || d.trusted // for rightVectors, confirm
 	d.Solution, err = Solve(ctx, d.comm, d.devices, c)
 	return err
 }

@@ -2,7 +2,9 @@ package dist
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"jmpi/kernels"
 	"slices"
 )
 
@@ -52,8 +54,67 @@ func (d *Decomposition) load(j0, j1 int, x []float64) error {
 	return nil
 }
 
-// preconditionHyperbolic finds the rank, and replaces the matrix by its triangular factor, or by one of full rank, where that serves.
+// trusting tells of a kind of devices whether a hyperbolic SVD that needs no preconditioning begins without the rank, which is found on the hosts. A
+// variable for the tests.
+var trusting = func(limits kernels.Limits) bool { return !limits.HostMemory }
+
+// fullRank is the bound from which on σ_min/(‖A‖_F·‖V‖_F) says that A has full rank: for a unit vector x, ‖A·x‖ ≥ σ_min·‖Vᵀ·x‖ ≥ σ_min/‖V‖, since V⁻¹ = J·Vᵀ·D has
+// the norm of V.
+const fullRank = 1e-10
+
+// confirm tells whether the decomposition shows that the matrix has full rank, as was trusted.
+func (d *Decomposition) confirm() (bool, error) {
+	norm, err := d.a.norm()
+	if err != nil {
+		return false, err
+	}
+	if !d.Solution.Converged || !(slices.Min(d.Solution.Sigma) > fullRank*norm*d.Solution.VNorm) {
+		return false, nil
+	}
+	d.Rank = Rank{d.task.N, fullRank, "the smallest of S against the norms of A and V"}
+	return true, nil
+}
+
+// iterateHyperbolic runs the method and, if the rank is not known yet, runs it anew where it turns out not to be full or no decomposition is found.
+func (d *Decomposition) iterateHyperbolic(ctx context.Context) error {
+	err := d.solve(ctx)
+	if !d.trusted {
+		return err
+	}
+	d.trusted = false
+	var f *Failure
+	if err != nil && !(errors.As(err, &f) && f.Kind == NoDecomposition) {
+		return err
+	}
+	if err == nil {
+		full, err := d.confirm()
+		if full || err != nil {
+			d.a = nil
+			return err
+		}
+	}
+	d.Solution.Free()
+	g, err := d.a.grading()
+	if err != nil {
+		return err
+	}
+	if err := d.reveal(ctx, g); err != nil {
+		return err
+	}
+	return d.solve(ctx)
+}
+
+// preconditionHyperbolic replaces the matrix by its triangular factor, or by one of full rank, where that serves.
 func (d *Decomposition) preconditionHyperbolic(ctx context.Context, g grading) error {
+	if d.pre.used == "none" && d.V.Used == "accumulate" && trusting(d.devices[0].Limits()) {
+		d.trusted = true
+		return nil
+	}
+	return d.reveal(ctx, g)
+}
+
+// reveal does so after it has found the rank.
+func (d *Decomposition) reveal(ctx context.Context, g grading) error {
 	p, n := &d.pre, d.a.n
 	sorted := decreasing(g.rows)
 	r := d.a.rows(sorted)

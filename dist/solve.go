@@ -215,8 +215,8 @@ func (s *Solution) sweep(p *planner) (err error) {
 		info.Seconds = time.Since(start).Seconds()
 		s.Sweeps = append(s.Sweeps, info)
 		s.Converged = info.tally.Settled()
-		if err := s.exists(); err != nil {
-			return err
+		if err := s.exists(); err != nil { // all ranks say so: nothing may be left under way
+			return errors.Join(err, s.devices((*runner).settle))
 		}
 		if err := s.clearNoise(n); err != nil {
 			return err
