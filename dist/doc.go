@@ -63,10 +63,10 @@
 //
 // # Numerical rank
 //
-// R of the pivoted factorization reveals the rank: its diagonal falls to rounding errors where the columns that remain depend
-// on the others. What counts as rounding error follows the grading. R_kk was computed from elements as exact as ε times the
-// size of row k, and of its column; beside these it is judged (sheet.rank), so diag(1, 1e-20) has rank 2, and [1 1; 1 1+ε] has
-// rank 1. Without a pivoted R what counts is σ > n·ε·σ₁, the grading included.
+// The pivoted factorization reveals the rank: it ends where nothing but rounding errors is left of any column. What these are follows
+// the grading, Decomposition.rankNoise and dense.Noise: an element is known to ε times a size of its row and of its column, and
+// errors go with the elimination. So diag(1, 1e-20) has rank 2, and [1 1; 1 1+ε] has rank 1. Without a pivoted R what counts is
+// σ > n·ε·σ₁, the grading included.
 //
 // # The hyperbolic SVD
 //
@@ -77,20 +77,22 @@
 //
 // Columns with mixed signs are read in the order in which those with +1 come first, and rows of V go back to their places. If
 // all signs are equal it is the SVD; for −1 in the order of increasing σ. Factors from the left keep J: A = Q·R and A·J·Aᵀ =
-// Q·(R·J·Rᵀ)·Qᵀ, so X = R serves where A has more rows than columns, or graded ones. Factors from the right do not, as
-// Q₂ᵀ·J·Q₂ is not diagonal; even pivoting would have to keep the signs apart. So there is neither LQ nor pivoting, X is not
-// transposed, and V, whose columns are not orthonormal, is accumulated.
+// Q·(R·J·Rᵀ)·Qᵀ, so X = R serves where A has more rows than columns, or graded ones. X is not transposed, and V, whose columns are
+// not orthonormal, is accumulated.
 //
-// It exists if and only if A·J·Aᵀ has the rank of A ([Zha96]), always for a matrix of full column rank. If not, a + column and
-// a − column become parallel and of the same length, and no rotation makes them orthogonal. That shows in one of two ways:
+// It exists if and only if A·J·Aᵀ has the rank of A ([Zha96]), always for a matrix of full column rank; then no column of A·W is
+// zero, and none is set to zero for being small. For a rank r < n the null space is split off (deflation): with [Y N]
+// orthonormal, A = Q·[L 0; 0 0]·[Y N]ᵀ, and YᵀJY = Z·Λ·Zᵀ not singular,
 //
-//   - They are so exactly: in each of the last 8 sweeps, or of all if they are fewer, there are rotations that do not exist
-//     (Solution.exists).
-//   - They have cancelled each other to about √ε: fewer than n of the σ² exceed n·ε times the largest. Then a pivoted QR of X
-//     tells the rank of A. A full rank acquits the matrix, as does one that is no larger than the number of these σ²
-//     (Decomposition.exists).
+//	G = L·Z·|Λ|^½ = U₁·Σ·V₁ᵀ is r×r of full rank, with the signs of Λ,
+//	A = Q·U₁ · Σ · (Y·Z·|Λ|^−½·V₁)ᵀ
 //
-// Near such a matrix W and V are large, and S and A − U·Σ·Vᵀ have errors of up to ε·‖V‖².
+// For A·Wᵣ = Q·G·sgn Λ with Wᵣ = J·Y·Z·|Λ|^−½, WᵣᵀJWᵣ = sgn Λ. An eigenvalue 0 of YᵀJY is a vector in the range of Aᵀ that is
+// J-orthogonal to all of it, and there is no decomposition. YᵀJY = 2·Y₊ᵀY₊ − I, Y₊ being the rows of Y with sign +1, so
+// Λ = 2·σ² − 1 and Z come from an SVD of Y₊.
+//
+// Near a matrix without a decomposition W and V are large, and S and A − U·Σ·Vᵀ have errors of up to ε·‖V‖². If the rank was not
+// looked at (on GPUs), two columns of different sign can be equal in every sweep: after 8 of them the run ends (Solution.exists).
 //
 // # The outermost level of the method
 //
@@ -101,7 +103,7 @@
 //
 //  1. Census: who has which devices; ChooseTransport: how messages travel between ranks.
 //  2. Load: G is scaled by a power of two, V ← I.
-//  3. Sweeps, until one has no proper rotation. The ranks agree on its counters, which are integers: the only collective
+//  3. Sweeps, until one has no proper rotation (kernels.Tally, Settled). The ranks agree on its counters, which are integers: the only collective
 //     operation of a sweep, and no floating-point number is summed in an order that depends on the ranks.
 //  4. Extraction: σ_j = ‖g_j‖₂, u_j = g_j/σ_j; columns of U for σ_j = 0 are completed to an orthonormal set.
 //

@@ -47,7 +47,8 @@
 //
 // T need not be small: its norm is that of cosh φ. Errors of R·T and of TᵀJT − J are relative to ‖R‖·‖T‖ and ‖T‖². So two rules for T with |T_ij| ≤ 1 are
 // kept from going wrong: no |T_ij| counts for more than 1 where it is told what is rounding noise in R·T, and elements
-// of E beyond √ε, which are rounding errors of long columns, are left out.
+// of E beyond √ε, which are rounding errors of long columns, are left out. Columns that are known to be independent never count as noise
+// (JacobiOptions.Independent).
 //
 // If rank(G·J·Gᵀ) < rank(G) there is no hyperbolic SVD: a + column and a − column become parallel and of the same norm. Their rotation is degenerate only if
 // they meet exactly so; mostly they have been rotated with others before, shrink to about √ε of what they were, and W grows to 1/√ε.

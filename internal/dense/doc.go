@@ -24,5 +24,13 @@
 // of the rest is a matrix product. LAPACK's dgeqp3 pivots exactly instead ([QSB98]): it updates one row of all columns at every step, so
 // half of its work is no matrix product, and on many ranks every step would be a collective operation.
 //
+// # Rounding errors
+//
+// Columns that depend on others end as rounding errors, and how large these are is what tells them from small columns (Noise). The errors of
+// the elements are taken as independent, of size r_i·c_j. A reflector mixes the rows, so r becomes √Σ(H_il·r_l)². What is left of column j
+// after k steps is below the k-th row of Qᵀ·(a_j − Σ x_l·a_l), x = R₁₁⁻¹·r_j, and has the errors of that combination: bounds of x from one step to the
+// next would double at every step, so the combination itself is followed, for a few rows of random numbers of size c. They are what
+// rows of A would be that are eliminated but not rotated: e_j ← e_j − (R_kj/R_kk)·e_k at step k.
+//
 // All matrices are column-major with a leading dimension. The keys in brackets are those of docs/REFERENCES.md.
 package dense
