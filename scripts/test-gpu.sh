@@ -277,6 +277,7 @@ sanitizer() {
 	for tool in memcheck racecheck; do
 		sanitized $tool gauss 80x70 --block 20
 		sanitized $tool lowrank 90x60 --block 10 # with broken pivots
+		sanitized $tool gauss 80x70 --block 20 --signature 30
 	done
 }
 

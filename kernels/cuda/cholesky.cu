@@ -90,8 +90,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) cholesky_block(const Probl
 			ok = ok && h >= SMALLEST && h < 1.0 / 0.0;
 		}
 		ok = __syncthreads_and(ok);
-		if (threadIdx.x == 0)
-			*b.tally = {0, 0, 0, !ok};
+		if (threadIdx.x == 0) {
+			*b.tally = {};
+			b.tally->broken = !ok;
+		}
 	} else {
 		ok = b.tally->broken == 0;
 	}
