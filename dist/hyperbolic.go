@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"jmpi/kernels"
 	"slices"
+	"time"
 )
 
 // partition finds the order of the columns in which those with sign +1 come first.
@@ -94,6 +95,7 @@ func (d *Decomposition) iterateHyperbolic(ctx context.Context) error {
 		}
 	}
 	d.Solution.Free()
+	begin := time.Now()
 	g, err := d.a.grading()
 	if err != nil {
 		return err
@@ -101,12 +103,13 @@ func (d *Decomposition) iterateHyperbolic(ctx context.Context) error {
 	if err := d.reveal(ctx, g); err != nil {
 		return err
 	}
+	d.Host["precondition"] += time.Since(begin).Seconds()
 	return d.solve(ctx)
 }
 
 // preconditionHyperbolic replaces the matrix by its triangular factor, or by one of full rank, where that serves.
 func (d *Decomposition) preconditionHyperbolic(ctx context.Context, g grading) error {
-	if d.pre.used == "none" && d.V.Used == "accumulate" && trusting(d.devices[0].Limits()) {
+	if d.pre.used == "none" && !d.pre.graded && d.V.Used == "accumulate" && trusting(d.devices[0].Limits()) {
 		d.trusted = true
 		return nil
 	}
