@@ -2,10 +2,12 @@ package dist
 
 import (
 	"errors"
+	"jmpi/internal/reference"
 	"jmpi/kernels"
 	"math"
 	"math/big"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -156,8 +158,20 @@ func exactRanks(m, n int, a, signs []float64) (of, indefinite int) {
 func TestHyperbolicAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 14).Draw(rt, "n")
-		m := n + rapid.SampledFrom([]int{0, 1, 4}).Draw(rt, "m-n")
+		m := n + rapid.SampledFrom([]int{0, 0, 1, 4, 3*n + 1}).Draw(rt, "m-n")
 		a := anything(rt, m, n, true)
+		whole := !slices.ContainsFunc(a, func(x float64) bool { return x != math.Round(x) || math.Abs(x) > 1e6 })
+		if rapid.Bool().Draw(rt, "powers") && m < 7 && whole { // a matrix that is not well-conditioned times this one, without rounding
+			worse := make([]float64, m*n)
+			for j := range n {
+				for i := range m {
+					for k := range m {
+						worse[i+j*m] += math.Pow(float64(i+1), float64(k)) * a[k+j*m]
+					}
+				}
+			}
+			a = worse
+		}
 		task := signed(m, n, rapid.IntRange(0, n).Draw(rt, "positive"), rapid.Uint64().Draw(rt, "signs"))
 		task.Precondition = rapid.SampledFrom([]string{"auto", "auto", "none", "qr"}).Draw(rt, "precondition")
 		task.Full = rapid.Bool().Draw(rt, "full")
@@ -179,6 +193,57 @@ func TestHyperbolicAnything(t *testing.T) {
 		}
 		if o.Rank.Value != rank && o.hyperbolic() {
 			rt.Errorf("rank %+v, not %d", o.Rank, rank)
+		}
+		o.verify(rt, a, 10)
+	})
+}
+
+// Well-conditioned matrices of few different numbers with steeply scaled rows or columns: every singular value has a small relative error, and the rank is full.
+func TestScaledAnything(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 6).Draw(rt, "n")
+		m := n + rapid.SampledFrom([]int{0, 0, 1, 2, 3*n + 1}).Draw(rt, "m-n")
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+		a := make([]float64, m*n)
+		for i := range a {
+			a[i] = float64(random.IntN(5) - 2)
+		}
+		if s, err := reference.Sigma(a, m, n, m); err != nil || !(s[n-1] > s[0]/50) {
+			return
+		}
+		// More rows than columns are not determined row by row: those that depend on larger ones carry errors of their size.
+		steep, rows := rapid.SampledFrom([]int{12, 25, 40}).Draw(rt, "steep"), m == n && rapid.Bool().Draw(rt, "rows")
+		powers := make([]float64, max(m, n))
+		for i := range powers {
+			powers[i] = math.Ldexp(1, random.IntN(2*steep+1)-steep)
+		}
+		for j := range n {
+			for i := range m {
+				if rows {
+					a[i+j*m] *= powers[i]
+				} else {
+					a[i+j*m] *= powers[j]
+				}
+			}
+		}
+		sigma, err := reference.Sigma(a, m, n, m)
+		if err != nil { // steeper than double-double arithmetic tells
+			return
+		}
+		task := both(m, n)
+		task.Precondition = rapid.SampledFrom([]string{"auto", "qrcp", "qrcp-lq"}).Draw(rt, "precondition")
+		rt.Logf("A = %d×%d by columns %v", m, n, a)
+		o, err := try(t, a, rapid.IntRange(1, 3).Draw(rt, "ranks"), 1, task)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if o.Rank.Value != n && o.Rank.Of != "sigma against the largest" {
+			rt.Errorf("rank %+v", o.Rank)
+		}
+		for k, want := range sigma {
+			if d := math.Abs(o.s[k] - want); !(d <= 1e-12*want) {
+				rt.Errorf("sigma %d is %g, not %g", k+1, o.s[k], want)
+			}
 		}
 		o.verify(rt, a, 10)
 	})

@@ -33,8 +33,9 @@ type inertia struct {
 // degenerateSign is the magnitude, in units of n·ε, of an eigenvalue of YᵀJY below which it has no sign.
 const degenerateSign = 64
 
-// deflate makes G the matrix to work on, from R, n columns of which this is the pivoted QR factorization, and its rank. It is collective.
-func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank int) error {
+// deflate makes G the matrix to work on, from R, the pivoted QR factorization of the matrix, its rank, and how exact the space of its
+// rows is. It is collective.
+func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank int, doubt float64) error {
 	f := &deflation{}
 	n, p := r.n, &d.pre
 	d.deflated = f
@@ -52,7 +53,7 @@ func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank
 		return err
 	}
 	for _, x := range f.row.lambda {
-		if math.Abs(x) <= degenerateSign*float64(n)*0x1p-52 {
+		if math.Abs(x) <= max(degenerateSign*float64(n)*0x1p-52, doubt) {
 			return noDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of columns of different signs that are equal", rank)
 		}
 		if x > 0 {

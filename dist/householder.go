@@ -19,16 +19,18 @@ const (
 // place[j] of R. The columns are taken in the given order or, if it is nil, by decreasing norm of what remains of them, up to
 // dense.Threshold (column pivoting). It is collective.
 func (s *sheet) factor(order []int) (q *orthogonal, place []int, err error) {
-	q, place, _, err = s.factorize(order, dense.Noise{})
-	return q, place, err
+	f, err := s.factorize(order, dense.Noise{})
+	return f.q, f.place, err
 }
 
-// factorPivoted is factor with column pivoting that ends where nothing but noise is left, which becomes zero: at the rank. Noise is that of s, and is changed.
-func (s *sheet) factorPivoted(noise dense.Noise) (q *orthogonal, place []int, rank int, err error) {
-	return s.factorize(nil, noise)
+// factorPivoted is factor with column pivoting that ends where nothing but noise is left, which becomes zero: at the rank. Noise is that of s, and is
+// changed. It also returns by how much noise may turn the space of the rows of R, in radians or so.
+func (s *sheet) factorPivoted(noise dense.Noise) (q *orthogonal, place []int, rank int, doubt float64, err error) {
+	f, err := s.factorize(nil, noise)
+	return f.q, f.place, f.done, f.doubt, err
 }
 
-func (s *sheet) factorize(order []int, noise dense.Noise) (q *orthogonal, place []int, done int, err error) {
+func (s *sheet) factorize(order []int, noise dense.Noise) (*factorization, error) {
 	f := &factorization{sheet: s, order: order, noise: noise, q: &orthogonal{comm: s.comm, m: s.m}, place: make([]int, s.n), slots: map[int][]int{}, live: map[int]int{}}
 	for j := range f.place {
 		f.place[j] = -1
@@ -41,25 +43,28 @@ func (s *sheet) factorize(order []int, noise dense.Noise) (q *orthogonal, place 
 		}
 	}
 	if !noise.None() {
-		f.errors = make([]float64, s.m+1)
+		f.errors = make([][]float64, s.m+1)
 		f.errors[0] = noise.From(0)
 	}
 	for f.done < min(s.m, s.n) {
 		more, err := f.panel()
 		if err != nil {
-			return nil, nil, 0, fmt.Errorf("dist: QR factorization: %w", err)
+			return f, fmt.Errorf("dist: QR factorization: %w", err)
 		}
 		if !more {
 			break
 		}
 	}
 	f.finish()
-	return f.q, f.place, f.done, nil
+	return f, nil
 }
 
 // natural returns the columns of s in their order.
-func (s *sheet) natural() []int {
-	order := make([]int, s.n)
+func (s *sheet) natural() []int { return natural(s.n) }
+
+// natural returns the numbers from 0 to n−1.
+func natural(n int) []int {
+	order := make([]int, n)
 	for j := range order {
 		order[j] = j
 	}
@@ -71,8 +76,9 @@ type factorization struct {
 	*sheet
 	order  []int       // in which the columns are taken, nil: pivoting
 	noise  dense.Noise // of what is left
-	errors []float64   // for each number of rows of R that are done so far: how long the errors of what is left are, of a column whose noise is 1
+	errors [][]float64 // for each number of rows of R that are done so far: how long the errors of what is left are, of a column whose noise is 1
 	q      *orthogonal
+	doubt  float64       // largest ratio of noise to what was taken
 	begun  int           // row where the last panel began
 	done   int           // columns, and rows, of R that are done
 	place  []int         // of each column in R, −1 while it is not done
@@ -117,6 +123,9 @@ func (f *factorization) panel() (bool, error) {
 		return nil
 	})
 	f.spread(&p)
+	for _, x := range p.Noisy {
+		f.zero(chosen[x[0]], f.done+x[1])
+	}
 	f.q.keep(f.done, p.Reflectors)
 	f.begun = f.done
 	f.done += p.Count
@@ -131,7 +140,7 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 	norms := make([]float64, f.n) // of what is left of the columns of this rank that are not done
 	err = f.each(func(b int, x []float64) error {
 		for slot, j := range f.slots[b][:f.live[b]] {
-			norms[j] = f.left(j, x[slot*f.m:(slot+1)*f.m])
+			norms[j] = dense.Length(x[slot*f.m+f.done : (slot+1)*f.m])
 		}
 		return nil
 	})
@@ -148,6 +157,9 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 		}
 	}
 	sort.SliceStable(columns, func(a, b int) bool { return all[columns[a]] > all[columns[b]] })
+	if columns, err = f.denoise(columns); err != nil {
+		return nil, 0, err
+	}
 	if len(columns) > pivotedWidth {
 		bound = all[columns[pivotedWidth]]
 		columns = columns[:pivotedWidth]
@@ -155,25 +167,58 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 	return columns, bound, nil
 }
 
-// left returns the length of what is left of column j, of which the rows that are done are those of R. If that is noise, it becomes zero, together with
-// what was noise already in the last panel, which has mixed it with other rows.
-func (f *factorization) left(j int, x []float64) float64 {
+// drop sets column j, of which the rows that are done are those of R, to zero in the others if what is left there is noise, and tells whether it is. What was noise
+// already in the last panel, which has mixed it with other rows, becomes zero too.
+func (f *factorization) drop(j int, x []float64) bool {
 	length := dense.Length(x[f.done:])
-	if f.noise.None() {
-		return length
-	}
-	size := dense.Length(f.noise.Column(j))
-	if length > f.errors[f.done]*size {
-		return length
+	samples := f.noise.Column(j)
+	if length > dense.NoiseOf(samples, f.errors[f.done]) {
+		return false
 	}
 	from := f.done
 	for k := f.done - 1; k >= f.begun; k-- {
-		if length = math.Hypot(length, x[k]); length <= f.errors[k]*size {
+		if length = math.Hypot(length, x[k]); length <= dense.NoiseOf(samples, f.errors[k]) {
 			from = k
 		}
 	}
 	clear(x[from:])
-	return 0
+	return true
+}
+
+// denoise drops the longest of the columns, in the order of decreasing length, as long as they are noise, and returns the others. Shorter ones are not judged: while
+// there are longer ones, rows of large errors may be left that have nothing to do with them.
+func (f *factorization) denoise(columns []int) ([]int, error) {
+	if f.noise.None() {
+		return columns, nil
+	}
+	for i, j := range columns {
+		var answer []float64
+		if f.owner(j) == f.comm.Rank() {
+			b := j / blockWidth
+			slot := f.slot(b, j)
+			answer = []float64{0}
+			if f.drop(j, f.own[b][slot*f.m:(slot+1)*f.m]) {
+				answer[0] = 1
+			}
+		}
+		answer, err := fromRank(f.comm, f.owner(j), answer)
+		if err != nil {
+			return nil, err
+		}
+		if answer[0] == 0 {
+			return columns[i:], nil
+		}
+	}
+	return nil, nil
+}
+
+// zero clears column j, if it is this rank's, from a row on.
+func (f *factorization) zero(j, row int) {
+	if f.owner(j) == f.comm.Rank() {
+		b := j / blockWidth
+		slot := f.slot(b, j)
+		clear(f.own[b][slot*f.m+row : (slot+1)*f.m])
+	}
 }
 
 // spread keeps the noise up to date with the reflectors of a panel.
@@ -181,7 +226,10 @@ func (f *factorization) spread(p *dense.Panel) {
 	if f.noise.None() {
 		return
 	}
+	width := f.noise.Width()
 	for i := range p.Count {
+		noise := dense.NoiseOf(p.Noise[i*width:(i+1)*width], f.errors[f.done+i])
+		f.doubt = max(f.doubt, noise/math.Abs(p.R[i+i*p.Count]))
 		f.noise.Reflect(f.done+i, p.Y[i*p.M+i:(i+1)*p.M], p.T[i+i*p.Count])
 		if f.done+i+1 < f.m {
 			f.errors[f.done+i+1] = f.noise.From(f.done + i + 1)
@@ -190,7 +238,7 @@ func (f *factorization) spread(p *dense.Panel) {
 	for b, x := range f.own {
 		for slot, j := range f.slots[b][:f.live[b]] {
 			for i := range p.Count {
-				f.noise.Subtract(j, x[slot*f.m+f.done+i]/p.R[i+i*p.Count], p.Noise[i*dense.Samples:(i+1)*dense.Samples])
+				f.noise.Subtract(j, x[slot*f.m+f.done+i]/p.R[i+i*p.Count], p.Noise[i*width:(i+1)*width])
 			}
 		}
 	}
@@ -220,7 +268,9 @@ func (f *factorization) assemble(chosen []int) (a []float64, noise dense.Noise, 
 		return nil, noise, nil
 	}
 	if !f.noise.None() {
-		noise.Rows = slices.Clone(f.noise.Rows[f.done:])
+		for _, rows := range f.noise.Rows {
+			noise.Rows = append(noise.Rows, slices.Clone(rows[f.done:]))
+		}
 	}
 	rows := f.m - f.done
 	a = make([]float64, 0, rows*len(chosen))
@@ -232,7 +282,7 @@ func (f *factorization) assemble(chosen []int) (a []float64, noise dense.Noise, 
 		}
 		a = append(a, next(rows)...)
 		if !f.noise.None() {
-			noise.Columns = append(noise.Columns, next(dense.Samples)...)
+			noise.Columns = append(noise.Columns, next(f.noise.Width())...)
 		}
 	}
 	return a, noise, nil
@@ -293,14 +343,17 @@ func (f *factorization) finish() {
 
 // pack writes a panel's factorization as one sequence of numbers; unpack reads it again, the reflectors having m rows.
 func pack(p dense.Panel) []float64 {
-	message := []float64{float64(p.Count)}
+	message := []float64{float64(p.Count), float64(len(p.Noise)), float64(len(p.Noisy))}
 	for _, c := range p.Pivots {
 		message = append(message, float64(c))
 	}
-	message = append(message, p.R...)
-	message = append(message, p.T...)
-	message = append(message, p.Noise...)
-	return append(message, p.Y...)
+	for _, x := range p.Noisy {
+		message = append(message, float64(x[0]), float64(x[1]))
+	}
+	for _, x := range [][]float64{p.R, p.T, p.Noise, p.Y} {
+		message = append(message, x...)
+	}
+	return message
 }
 
 func unpack(m int, message []float64) (p dense.Panel) {
@@ -308,13 +361,16 @@ func unpack(m int, message []float64) (p dense.Panel) {
 		x, message = message[:n:n], message[n:]
 		return x
 	}
-	r := int(next(1)[0])
+	head := next(3)
+	r := int(head[0])
 	for _, c := range next(r) {
 		p.Pivots = append(p.Pivots, int(c))
 	}
-	p.R, p.T = next(r*r), next(r*r)
-	p.Noise = next(len(message) - r*m)
-	p.Y = message
+	for range int(head[2]) {
+		x := next(2)
+		p.Noisy = append(p.Noisy, [2]int{int(x[0]), int(x[1])})
+	}
+	p.R, p.T, p.Noise, p.Y = next(r*r), next(r*r), next(int(head[1])), next(r*m)
 	p.M, p.Count = m, r
 	return p
 }

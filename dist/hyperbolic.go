@@ -125,7 +125,7 @@ func (d *Decomposition) reveal(ctx context.Context, g grading) error {
 	if err != nil {
 		return err
 	}
-	q, place, rank, err := r.factorPivoted(noise)
+	q, place, rank, doubt, err := r.factorPivoted(noise)
 	if err != nil {
 		return err
 	}
@@ -141,5 +141,5 @@ func (d *Decomposition) reveal(ctx context.Context, g grading) error {
 	}
 	d.Precondition = Choice{"qrcp-lq", fmt.Sprintf("the matrix has rank %d: its null space is split off", rank)}
 	p.used, p.sorted, p.q, p.place = "qrcp-lq", sorted, q, place
-	return d.deflate(ctx, r, place, rank)
+	return d.deflate(ctx, r, place, rank, doubt)
 }

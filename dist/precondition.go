@@ -3,14 +3,13 @@ package dist
 import (
 	"context"
 	"fmt"
-	"jmpi/internal/dense"
 )
 
 // preconditioner is what was done to the matrix A before the Jacobi method works on X in its place, [docs/numerics.md §4]:
 //
 //	none     X = A
-//	qr       A·P = Q·R, columns sorted by norm, X = Rᵀ
-//	qrcp     the same with rows sorted by decreasing max-norm before, and column pivoting
+//	qr       A·P = Q·R with column pivoting, X = Rᵀ
+//	qrcp     the same with rows sorted by decreasing max-norm before
 //	qrcp-lq  further R = X·Q₂ᵀ, X lower triangular
 //
 // For the hyperbolic SVD, whose columns keep their signs, qr is A·P = Q·R with the rows sorted and column pivoting, and X = R·Pᵀ; qrcp-lq is
@@ -51,17 +50,11 @@ func (d *Decomposition) precondition(ctx context.Context) error {
 	case "none":
 		return nil
 	case "qr":
-		p.q, p.place, err = d.a.factor(decreasing(g.columns))
+		err = d.triangular(g, natural(d.a.m))
 	default:
 		p.sorted = decreasing(g.rows)
 		d.a = d.a.rows(p.sorted)
-		var noise dense.Noise
-		if noise, err = d.rankNoise(d.a, g, p.sorted); err != nil {
-			return err
-		}
-		var rank int
-		p.q, p.place, rank, err = d.a.factorPivoted(noise)
-		d.Rank = pivotedRank(d.a.n, rank)
+		err = d.triangular(g, p.sorted)
 	}
 	if err != nil {
 		return err
@@ -75,6 +68,18 @@ func (d *Decomposition) precondition(ctx context.Context) error {
 	}
 	p.kept = d.a
 	_, err = d.lower(d.a.clone()) // Q₂ is not needed
+	return err
+}
+
+// triangular replaces the matrix, whose row i was row rows[i] when it was measured, by the R of its pivoted QR factorization, and tells the rank.
+func (d *Decomposition) triangular(g grading, rows []int) error {
+	noise, err := d.rankNoise(d.a, g, rows)
+	if err != nil {
+		return err
+	}
+	rank := 0
+	d.pre.q, d.pre.place, rank, _, err = d.a.factorPivoted(noise)
+	d.Rank = pivotedRank(d.a.n, rank)
 	return err
 }
 

@@ -40,28 +40,23 @@ func (d *Decomposition) values() error {
 // rankNoise tells what are rounding errors in a pivoted QR factorization of s, the matrix with rows sorted: ε times a size of the row and one of the column
 // whose product bounds an element. So a grading of rows or columns, however steep, does not count as a lack of rank. It is collective.
 func (d *Decomposition) rankNoise(s *sheet, g grading, sorted []int) (dense.Noise, error) {
-	rows, columns := slices.Repeat([]float64{1 / math.Sqrt(float64(s.m))}, s.m), g.columns
+	even, tol := slices.Repeat([]float64{1 / math.Sqrt(float64(s.m))}, s.m), rankTolerance(s.n)
 	switch {
 	case d.orthonormal:
-		columns = slices.Repeat([]float64{slices.Max(columns)}, s.n)
-	case d.slabs == nil: // otherwise the errors of the largest rows are in all
-		largest := make([]float64, s.m)
-		for i, l := range sorted {
-			rows[i], largest[i] = g.balanced[l], g.rows[l]
-		}
-		shares, err := s.shares(largest)
-		if err != nil {
-			return dense.Noise{}, err
-		}
-		if meanLog(largest)+meanLog(shares) < meanLog(rows)+meanLog(columns) {
-			rows, columns = largest, shares
-		}
+		largest := slices.Repeat([]float64{slices.Max(g.columns)}, s.n)
+		return dense.NewNoise(tol, largest, dense.Bound{Rows: even, Columns: largest}), nil
+	case d.slabs != nil: // the errors of the largest rows are in all, and those of sums of as many terms as A has rows
+		return dense.NewNoise(tol+float64(d.task.M)/8*0x1p-52, g.columns, dense.Bound{Rows: even, Columns: g.columns}), nil
 	}
-	errors := make([]float64, s.m)
-	for i, x := range rows {
-		errors[i] = rankTolerance(s.n) * x
+	rows, balanced := make([]float64, s.m), make([]float64, s.m)
+	for i, l := range sorted {
+		rows[i], balanced[i] = g.rows[l], g.balanced[l]
 	}
-	return dense.NewNoise(errors, columns), nil
+	shares, err := s.shares(rows)
+	if err != nil {
+		return dense.Noise{}, err
+	}
+	return dense.NewNoise(tol, g.columns, dense.Bound{Rows: rows, Columns: shares}, dense.Bound{Rows: balanced, Columns: g.columns}), nil
 }
 
 // shares returns, for each column, how large it is when the largest element of each row is 1. It is collective.
@@ -76,18 +71,6 @@ func (s *sheet) shares(rows []float64) ([]float64, error) {
 		return nil
 	})
 	return s.gatherColumns(func(j int) float64 { return share[j] })
-}
-
-// meanLog returns the mean of the logarithms of those that are not zero.
-func meanLog(x []float64) float64 {
-	sum, count := 0.0, 0
-	for _, e := range x {
-		if e > 0 {
-			sum += math.Log(e)
-			count++
-		}
-	}
-	return sum / float64(max(count, 1))
 }
 
 // rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add up as random numbers do. How large those of the

@@ -8,40 +8,74 @@ import (
 // Samples is the number of random errors that are followed for each column.
 const Samples = 8
 
-// Noise follows rounding errors through a QR factorization with column pivoting, A·P = Q·R. The elements in row i of column j are known to
-// about Rows[i]·‖column j of Columns‖. Reflectors spread the errors of the rows. What is left of a column, with all that was subtracted from it, is a
-// combination a − Σ x_k·a_k of it and the pivots, and so are its errors: the same is done to some rows of random numbers of the size of
-// the columns, which follow the elimination as if they were rows of A. This tells dependent columns from small ones.
+// Noise follows rounding errors through a QR factorization with column pivoting, A·P = Q·R. An element of the matrix is known to about a tolerance times
+// any bound of it that is a product of a size of its row and one of its column, r_i·c_j, and no column better than in proportion to its norm. Reflectors
+// spread the errors of the rows. What is left of a column, with all that was subtracted from it, is a combination a − Σ x_k·a_k of it
+// and the pivots, and so are its errors: the same is done to some rows of random numbers of the size of the columns, which follow the
+// elimination as if they were rows of A. This tells dependent columns from small ones.
 type Noise struct {
-	Rows    []float64 // of what is left, m
-	Columns []float64 // Samples×n, column-major
+	Rows    [][]float64 // r, of what is left, times the tolerance; m for each bound
+	Columns []float64   // column-major, Width numbers a column: Samples of size c_j for each bound, then Samples of the tolerance times the column's norm
 }
 
-// NewNoise returns the noise of a matrix whose element i, j is known to about rows[i]·columns[j].
-func NewNoise(rows, columns []float64) Noise {
-	n := Noise{Rows: rows, Columns: make([]float64, Samples*len(columns))}
-	const errors = 0x6e6f697365 // so that no other numbers are the same
-	for j, size := range columns {
-		random, x := rand.New(rand.NewPCG(uint64(j), errors)), n.Column(j)
-		for i := range x {
-			x[i] = random.NormFloat64()
+// Bound says that the elements of a matrix are at most Rows[i]·Columns[j] in size.
+type Bound struct{ Rows, Columns []float64 }
+
+// NewNoise returns the noise of a matrix whose columns have the given norms and whose elements have these bounds.
+func NewNoise(tol float64, norms []float64, bounds ...Bound) Noise {
+	n := Noise{Rows: make([][]float64, len(bounds))}
+	for b := range bounds {
+		for _, x := range bounds[b].Rows {
+			n.Rows[b] = append(n.Rows[b], tol*x)
 		}
-		f := size / Length(x)
-		for i := range x {
-			x[i] *= f
+	}
+	n.Columns = make([]float64, n.Width()*len(norms))
+	const errors = 0x6e6f697365 // so that no other numbers are the same
+	for j, norm := range norms {
+		var sample [Samples]float64
+		random := rand.New(rand.NewPCG(uint64(j), errors))
+		for i := range sample {
+			sample[i] = random.NormFloat64()
+		}
+		length, x := Length(sample[:]), n.Column(j)
+		for b := range len(bounds) + 1 {
+			size := tol * norm
+			if b < len(bounds) {
+				size = bounds[b].Columns[j]
+			}
+			for i, e := range sample {
+				x[b*Samples+i] = e * (size / length)
+			}
 		}
 	}
 	return n
 }
 
 // None tells whether no noise is followed.
-func (n Noise) None() bool { return n.Rows == nil }
+func (n Noise) None() bool { return len(n.Rows) == 0 }
+
+// Width is the number of samples of a column.
+func (n Noise) Width() int { return (len(n.Rows) + 1) * Samples }
 
 // Column returns the samples of column j.
-func (n Noise) Column(j int) []float64 { return n.Columns[j*Samples : (j+1)*Samples] }
+func (n Noise) Column(j int) []float64 { return n.Columns[j*n.Width() : (j+1)*n.Width()] }
 
-// From returns the length of the errors in rows i, i+1, … of a column whose samples have length 1.
-func (n Noise) From(i int) float64 { return Length(n.Rows[i:]) }
+// From returns the lengths of the errors in rows i, i+1, … of a column of size 1, one for each bound.
+func (n Noise) From(i int) (from []float64) {
+	for _, rows := range n.Rows {
+		from = append(from, Length(rows[i:]))
+	}
+	return from
+}
+
+// NoiseOf returns the length of the errors in what is left of a column with these samples, in rows of which the errors are From.
+func NoiseOf(samples, from []float64) float64 {
+	least := Length(samples[len(from)*Samples:])
+	for b, x := range from {
+		least = min(least, x*Length(samples[b*Samples:(b+1)*Samples]))
+	}
+	return least
+}
 
 // Subtract does to the errors of column j what makes f times a pivot, with the given samples, go from it.
 func (n Noise) Subtract(j int, f float64, pivot []float64) {
@@ -53,16 +87,17 @@ func (n Noise) Subtract(j int, f float64, pivot []float64) {
 
 // Reflect spreads the errors as the reflector I − τ·v·vᵀ does, which acts on the rows from i on, as if they were independent.
 func (n Noise) Reflect(i int, v []float64, tau float64) {
-	rows, all := n.Rows[i:], 0.0
-	for l, x := range v {
-		all = math.Hypot(all, x*rows[l])
-	}
-	for l, x := range v {
-		own := x * rows[l]
-		others := all * math.Sqrt(max(0, 1-own/all*(own/all)))
-		if all == 0 {
-			others = 0
+	for _, rows := range n.Rows {
+		rows, all := rows[i:], 0.0
+		for l, x := range v {
+			all = math.Hypot(all, x*rows[l])
 		}
-		rows[l] = math.Hypot((1-tau*x*x)*rows[l], tau*x*others)
+		for l, x := range v {
+			others := 0.0
+			if own := x * rows[l] / all; all > 0 {
+				others = all * math.Sqrt(max(0, 1-own*own))
+			}
+			rows[l] = math.Hypot((1-tau*x*x)*rows[l], tau*x*others)
+		}
 	}
 }

@@ -25,7 +25,8 @@ type Panel struct {
 	Reflectors
 	Pivots []int     // Pivots[j]: the column of the panel that was taken j-th
 	R      []float64 // Count×Count, upper triangular, of the columns Pivots
-	Noise  []float64 // Samples×Count: those of the columns Pivots when they were taken; nil where no noise is followed
+	Noise  []float64 // Noise.Width×Count: the samples of the columns Pivots when they were taken; nil where no noise is followed
+	Noisy  [][2]int  // columns of the panel that were nothing but noise when so many others had been taken
 }
 
 // Factor factors min(m,n) columns of the m×n panel a, leading dimension m, in their order. It overwrites a.
@@ -81,25 +82,31 @@ type factoring struct {
 	tau     []float64
 	work    []float64
 	pivots  []float64 // noise of those that were taken
+	noisy   [][2]int
 }
 
 func (f *factoring) column(j int) []float64 { return f.a[j*f.m : (j+1)*f.m] }
 
 // pivot brings the longest of the columns from j on that are not noise to place j. It tells whether it may be taken.
 func (f *factoring) pivot(j int, bound float64) bool {
-	best, longest, noise := j, -1.0, 0.0
-	if !f.noise.None() {
-		noise = f.noise.From(j)
-	}
-	for c := j; c < f.n; c++ {
-		x := Length(f.column(c)[j:])
-		if x <= longest || x < Negligible || noise > 0 && x <= noise*Length(f.noise.Column(f.columns[c])) {
-			continue
+	var best int
+	var longest float64
+	from := f.noise.From(j)
+	for noisy := true; noisy; {
+		best, longest = j, -1.0
+		for c := j; c < f.n; c++ {
+			if x := Length(f.column(c)[j:]); x > longest {
+				best, longest = c, x
+			}
 		}
-		best, longest = c, x
-	}
-	if longest < 0 || j > 0 && longest < Threshold*bound {
-		return false
+		if longest < Negligible || j > 0 && longest < Threshold*bound {
+			return false
+		}
+		// Only the longest is judged: while there are longer ones, rows of large errors may be left that have nothing to do with a short one.
+		if noisy = !f.noise.None() && longest <= NoiseOf(f.noise.Column(f.columns[best]), from); noisy {
+			f.noisy = append(f.noisy, [2]int{f.columns[best], j})
+			clear(f.column(best)[j:])
+		}
 	}
 	if best != j {
 		openblas.Dswap(f.m, f.column(best), 1, f.column(j), 1)
@@ -157,7 +164,7 @@ func reflector(x []float64) (beta, tau float64) {
 func (f *factoring) panel() Panel {
 	m, r := f.m, len(f.tau)
 	p := split(m, r, f.a)
-	p.Pivots, p.Noise = f.columns[:r], f.pivots
+	p.Pivots, p.Noise, p.Noisy = f.columns[:r], f.pivots, f.noisy
 	p.form(func(j int) float64 { return f.tau[j] })
 	return p
 }
