@@ -545,6 +545,14 @@ func TestHyperbolicOfOneSign(t *testing.T) {
 // Two columns that are equal, of different signs, leave A·J·Aᵀ with a lower rank than A.
 func TestHyperbolicThatDoesNotExist(t *testing.T) {
 	const m, n = 30, 20
+	for _, c := range [][2]int{{4, 4}, {61, 12}, {64, 8}, {600, 20}} {
+		task := signed(c[0], c[1], c[1]/2, 1)
+		_, err := try(t, slices.Repeat([]float64{1}, c[0]*c[1]), 2, 1, task)
+		var f *Failure
+		if !errors.As(err, &f) || f.Kind != NoDecomposition {
+			t.Errorf("ones, %d×%d: error %v", c[0], c[1], err)
+		}
+	}
 	for name, change := range map[string]func(a []float64){
 		"equal columns":       func(a []float64) { copy(a[(n-1)*m:], a[:m]) },
 		"opposite columns":    func(a []float64) { copy(a[(n-1)*m:], a[:m]); negate(a[(n-1)*m:]) },
@@ -573,7 +581,7 @@ func TestHyperbolicThatDoesNotExist(t *testing.T) {
 
 // A matrix of ones has rank 1, and its hyperbolic SVD exists unless there are as many +1 as −1: it is not refused.
 func TestHyperbolicOfOnes(t *testing.T) {
-	for _, c := range [][3]int{{6, 3, 1}, {64, 64, 33}, {200, 100, 51}} {
+	for _, c := range [][3]int{{6, 3, 1}, {64, 64, 33}, {200, 100, 51}, {64, 8, 5}, {61, 12, 7}, {221, 13, 8}, {600, 20, 9}, {3000, 30, 1}} {
 		for ranks := 1; ranks <= 3; ranks++ {
 			task := signed(c[0], c[1], c[2], 1)
 			task.Left, task.Right = false, false

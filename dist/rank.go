@@ -45,8 +45,8 @@ func (d *Decomposition) rankNoise(s *sheet, g grading, sorted []int) (dense.Nois
 	case d.orthonormal:
 		largest := slices.Repeat([]float64{slices.Max(g.columns)}, s.n)
 		return dense.NewNoise(tol, largest, dense.Bound{Rows: even, Columns: largest}), nil
-	case d.slabs != nil: // the errors of the largest rows are in all, and those of sums of as many terms as A has rows
-		return dense.NewNoise(tol+float64(d.task.M)/8*0x1p-52, g.columns, dense.Bound{Rows: even, Columns: g.columns}), nil
+	case d.slabs != nil: // the errors of the largest rows are in all, and those of sums of as many terms as a slab has rows, up to 50ε for equal ones
+		return dense.NewNoise(tol+min(float64(d.task.M), 400)*0x1p-52, g.columns, dense.Bound{Rows: even, Columns: g.columns}), nil
 	}
 	rows, balanced := make([]float64, s.m), make([]float64, s.m)
 	for i, l := range sorted {
