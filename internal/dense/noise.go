@@ -87,17 +87,27 @@ func (n Noise) Subtract(j int, f float64, pivot []float64) {
 
 // Reflect spreads the errors as the reflector I − τ·v·vᵀ does, which acts on the rows from i on, as if they were independent.
 func (n Noise) Reflect(i int, v []float64, tau float64) {
+	products := make([]float64, len(v))
 	for _, rows := range n.Rows {
-		rows, all := rows[i:], 0.0
+		rows = rows[i:]
 		for l, x := range v {
-			all = math.Hypot(all, x*rows[l])
+			products[l] = x * rows[l]
+		}
+		all := Length(products)
+		if all == 0 {
+			continue
 		}
 		for l, x := range v {
-			others := 0.0
-			if own := x * rows[l] / all; all > 0 {
-				others = all * math.Sqrt(max(0, 1-own*own))
-			}
-			rows[l] = math.Hypot((1-tau*x*x)*rows[l], tau*x*others)
+			share := products[l] / all
+			rows[l] = hypot((1-tau*x*x)*rows[l], tau*x*all*math.Sqrt(max(0, 1-share*share)))
 		}
 	}
+}
+
+// hypot is math.Hypot, faster for ordinary numbers.
+func hypot(x, y float64) float64 {
+	if s := x*x + y*y; s > 0x1p-900 && s < 0x1p1000 {
+		return math.Sqrt(s)
+	}
+	return math.Hypot(x, y)
 }
