@@ -70,6 +70,12 @@ func (s *sheet) gatherColumns(value func(j int) float64) ([]float64, error) {
 	return x, nil
 }
 
+// norm returns the Frobenius norm. It is collective.
+func (s *sheet) norm() (float64, error) {
+	norms, err := s.gatherColumns(func(j int) float64 { return kernels.Norm2(s.column(j)) })
+	return kernels.Norm2(norms), err
+}
+
 // broadcast gives every rank block b, in memory that must not be changed.
 func (s *sheet) broadcast(b int) ([]float64, error) {
 	j0, _ := s.span(b)

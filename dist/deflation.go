@@ -6,8 +6,6 @@ import (
 	"math"
 
 	"github.com/rs/zerolog"
-
-	"jmpi/kernels"
 )
 
 // deflation is how the hyperbolic SVD of a matrix of rank r < n is found. A = Q·[L 0; 0 0]·[Y N]ᵀ with orthonormal [Y N] and L of order r: the columns
@@ -28,6 +26,7 @@ type deflation struct {
 type inertia struct {
 	z      *sheet
 	lambda []float64 // non-increasing
+	root   []float64 // |Λ|^½
 }
 
 // degenerateSign is the magnitude, in units of n·ε, of an eigenvalue of YᵀJY below which it has no sign.
@@ -78,7 +77,7 @@ func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank
 		return err
 	}
 	return d.a.columns(func(j int, x []float64) error {
-		multiply(x, math.Sqrt(math.Abs(f.row.lambda[j])))
+		multiply(x, f.row.root[j])
 		return nil
 	})
 }
@@ -99,7 +98,7 @@ func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, 
 	plus := y.rows(d.pre.place[:p]).taller(max(p, count))
 	c := d.task.Config
 	c.M, c.N, c.Positive, c.MaxSweeps = plus.m, count, count, signSweeps
-	c.Load, c.Progress, c.Swept, c.Trace, c.Log, c.rising, c.independent = nil, nil, nil, nil, zerolog.Nop(), false, false
+	c.Progress, c.Swept, c.Trace, c.Log = nil, nil, nil, zerolog.Nop()
 	sub := &Decomposition{comm: d.comm, devices: d.devices, a: plus, orthonormal: true, Host: map[string]float64{}}
 	sub.task = Task{Config: c, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory}
 	sub.wants.right = true
@@ -113,11 +112,13 @@ func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, 
 	if !sub.Converged {
 		return inertia{}, &Failure{Kind: BadResource, Text: fmt.Sprintf("signs of the null space: not converged in %d sweeps", signSweeps)}
 	}
-	lambda := make([]float64, count)
-	for j, x := range sub.Sigma {
-		lambda[j] = 2*x*x - 1
+	signs := inertia{z: sub.v}
+	for _, x := range sub.Sigma {
+		lambda := 2*x*x - 1
+		signs.lambda = append(signs.lambda, lambda)
+		signs.root = append(signs.root, math.Sqrt(math.Abs(lambda)))
 	}
-	return inertia{sub.v, lambda}, nil
+	return signs, nil
 }
 
 // signSweeps is the limit of sweeps for inertia.
@@ -140,35 +141,26 @@ func (f *deflation) values(sigma []float64, n int) []float64 {
 
 // left returns U of R, n×n, from U₁.
 func (f *deflation) left(u *sheet, n int) (*sheet, error) {
-	null := newSheet(u.comm, u.threads, n-u.n, n-u.n)
-	null.columns(func(j int, x []float64) error {
-		x[j] = 1
-		return nil
-	})
-	return f.beside(u, null)
+	return f.beside(u, unitColumns(u.comm, u.threads, n-u.n, 0, n-u.n))
 }
 
 // right returns [Y N]ᵀ·V, n×n, from V₁, but for J and sgn Λ₀ in the columns of the null space.
 func (f *deflation) right(v *sheet) (*sheet, error) {
-	for b := range v.own { // rows of V₁
-		f.row.divide(v.own[b], v.m)
-	}
+	v.columns(func(_ int, x []float64) error {
+		for i := range x {
+			x[i] /= f.row.root[i]
+		}
+		return nil
+	})
 	v, err := product(f.row.z, v, false)
 	if err != nil {
 		return nil, err
 	}
 	f.null.z.columns(func(j int, x []float64) error {
-		multiply(x, 1/math.Sqrt(math.Abs(f.null.lambda[j])))
+		multiply(x, 1/f.null.root[j])
 		return nil
 	})
 	return f.beside(v, f.null.z)
-}
-
-// divide does x ← |Λ|^−½·x for columns of length m.
-func (s inertia) divide(x []float64, m int) {
-	for i := range x {
-		x[i] /= math.Sqrt(math.Abs(s.lambda[i%m]))
-	}
 }
 
 // reflect does x ← J·x·sgn Λ₀ for the columns of v that belong to the null space, rows being partitioned as the signs are.
@@ -189,31 +181,22 @@ func (f *deflation) reflect(v *sheet, positive int) {
 func (f *deflation) beside(x, y *sheet) (*sheet, error) {
 	n := x.n + y.n
 	columns := map[int][]float64{}
-	for b := range x.own {
-		j0, j1 := x.span(b)
-		for j := j0; j < j1; j++ {
-			c := make([]float64, n)
-			copy(c, x.column(j))
-			if j < f.positive {
-				columns[j] = c
-			} else {
-				columns[j+y.n] = c
+	put := func(s *sheet, row int, place func(j int) int) {
+		for b := range s.own {
+			j0, j1 := s.span(b)
+			for j := j0; j < j1; j++ {
+				c := make([]float64, n)
+				copy(c[row:], s.column(j))
+				columns[place(j)] = c
 			}
 		}
 	}
-	for b := range y.own {
-		j0, j1 := y.span(b)
-		for j := j0; j < j1; j++ {
-			c := make([]float64, n)
-			copy(c[x.m:], y.column(j))
-			columns[f.positive+j] = c
+	put(x, 0, func(j int) int {
+		if j < f.positive {
+			return j
 		}
-	}
+		return j + y.n
+	})
+	put(y, x.m, func(j int) int { return f.positive + j })
 	return scatter(x.comm, x.threads, n, n, columns)
-}
-
-// norm returns ‖V‖_F. It is collective.
-func (s *sheet) norm() (float64, error) {
-	norms, err := s.gatherColumns(func(j int) float64 { return kernels.Norm2(s.column(j)) })
-	return kernels.Norm2(norms), err
 }

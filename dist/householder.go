@@ -194,10 +194,8 @@ func (f *factorization) denoise(columns []int) ([]int, error) {
 	for i, j := range columns {
 		var answer []float64
 		if f.owner(j) == f.comm.Rank() {
-			b := j / blockWidth
-			slot := f.slot(b, j)
 			answer = []float64{0}
-			if f.drop(j, f.own[b][slot*f.m:(slot+1)*f.m]) {
+			if f.drop(j, f.current(j)) {
 				answer[0] = 1
 			}
 		}
@@ -215,9 +213,7 @@ func (f *factorization) denoise(columns []int) ([]int, error) {
 // zero clears column j, if it is this rank's, from a row on.
 func (f *factorization) zero(j, row int) {
 	if f.owner(j) == f.comm.Rank() {
-		b := j / blockWidth
-		slot := f.slot(b, j)
-		clear(f.own[b][slot*f.m+row : (slot+1)*f.m])
+		clear(f.current(j)[row:])
 	}
 }
 
@@ -251,9 +247,7 @@ func (f *factorization) assemble(chosen []int) (a []float64, noise dense.Noise, 
 	for _, j := range chosen {
 		alone = alone && f.owner(j) == f.owner(chosen[0])
 		if f.owner(j) == rank {
-			b := j / blockWidth
-			slot := f.slot(b, j)
-			mine = append(mine, f.own[b][slot*f.m+f.done:(slot+1)*f.m]...)
+			mine = append(mine, f.current(j)[f.done:]...)
 			if !f.noise.None() {
 				mine = append(mine, f.noise.Column(j)...)
 			}
@@ -286,6 +280,13 @@ func (f *factorization) assemble(chosen []int) (a []float64, noise dense.Noise, 
 		}
 	}
 	return a, noise, nil
+}
+
+// current returns column j, which must be this rank's, as it is now, from the slot where it is.
+func (f *factorization) current(j int) []float64 {
+	b := j / blockWidth
+	slot := f.slot(b, j)
+	return f.own[b][slot*f.m : (slot+1)*f.m]
 }
 
 func (f *factorization) slot(b, j int) int {

@@ -53,11 +53,7 @@ func (q *orthogonal) apply(c *sheet) error {
 
 // form returns so many columns of Q from the given one on. It is collective.
 func (q *orthogonal) form(threads, from, count int) (*sheet, error) {
-	c := newSheet(q.comm, threads, q.m, count)
-	c.columns(func(j int, x []float64) error {
-		x[from+j] = 1
-		return nil
-	})
+	c := unitColumns(q.comm, threads, q.m, from, count)
 	// Reflectors that act from row k on leave unit vectors before k as they are.
 	return c, q.applyFrom(c, func(row int) int { return row - from })
 }

@@ -28,6 +28,16 @@ func newSheet(comm Comm, threads, m, n int) *sheet {
 	return s
 }
 
+// unitColumns returns so many columns of the identity of order m, from the given one on.
+func unitColumns(comm Comm, threads, m, from, count int) *sheet {
+	s := newSheet(comm, threads, m, count)
+	s.columns(func(j int, x []float64) error {
+		x[from+j] = 1
+		return nil
+	})
+	return s
+}
+
 // blocks returns the number of blocks of all ranks.
 func (s *sheet) blocks() int { return (s.n + blockWidth - 1) / blockWidth }
 

@@ -250,8 +250,7 @@ func (s *Solution) exists() error {
 	if n < degenerateSweeps && !s.Converged && n < s.config.MaxSweeps {
 		return nil
 	}
-	return &Failure{Kind: NoDecomposition, Text: fmt.Sprintf("the matrix has no hyperbolic singular value decomposition with this signature: "+
-		"in sweep %d columns of different signs were still parallel and of the same norm, so that A·J·Aᵀ has a lower rank than A", n)}
+	return noDecomposition("in sweep %d columns of different signs were still parallel and of the same norm, so that A·J·Aᵀ has a lower rank than A", n)
 }
 
 // sweepDevice runs all macro steps of a sweep on one device.
