@@ -40,18 +40,20 @@ type Decomposition struct {
 	Precondition, V Choice
 	Residual        float64 // ‖A − U·diag(σ)·Vᵀ‖_F/(‖A‖_F·N·ε) by the triangular factor that V comes from; 0 if V was accumulated
 	Rank            Rank
+	Fidelity        *Fidelity          // of a hyperbolic SVD, nil otherwise
 	Seconds         float64            // from the matrix in memory, of the hosts and then of the devices, to its decomposition
 	Host            map[string]float64 // seconds of what was done before and after the Jacobi method, by name
 
 	comm        Comm
 	devices     []kernels.Backend
 	task        Task
-	exponent    int        // the sheet holds 2^-exponent·A
-	slabs       *slabs     // of a tall matrix, nil otherwise
-	orthonormal bool       // the matrix is part of one with orthonormal columns: all its elements have errors of the same size
-	a           *sheet     // the matrix, then what takes its place
-	deflated    *deflation // of a hyperbolic SVD of lower rank, nil otherwise
-	trusted     bool       // the rank is taken to be full until the decomposition is known
+	exponent    int         // the sheet holds 2^-exponent·A
+	slabs       *slabs      // of a tall matrix, nil otherwise
+	orthonormal bool        // the matrix is part of one with orthonormal columns: all its elements have errors of the same size
+	a           *sheet      // the matrix, then what takes its place
+	deflated    *deflation  // of a hyperbolic SVD of lower rank, nil otherwise
+	again       *vectorPair // of a hyperbolic SVD from the second way, nil otherwise
+	trusted     bool        // the rank is taken to be full until the decomposition is known
 	pre         preconditioner
 	order       []int                      // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
 	wants       struct{ left, right bool } // vectors of A that are needed, be it for the signs of others
@@ -185,15 +187,11 @@ func (d *Decomposition) iterate(ctx context.Context) error {
 func (d *Decomposition) solve(ctx context.Context) (err error) {
 	c := d.task.Config
 	c.M, c.N, c.Vectors = d.a.m, d.a.n, d.V.Used == "accumulate"
-	c.independent = d.hyperbolic()
-	if f := d.deflated; f != nil {
-		c.rising = f.positive == 0
-		if c.Positive = f.positive; c.rising {
-			c.Positive = c.N
-		}
+	if c.independent = d.hyperbolic(); c.independent {
+		c.Positive, c.rising = d.signs()
 	}
 	c.source = d.a
-	c.keepSource = d.V.Used == "solve" && d.pre.kept == nil || d.trusted // for rightVectors, confirm
+	c.keepSource = d.V.Used == "solve" && d.pre.kept == nil || d.hyperbolic() // for rightVectors, fidelity
 	d.Solution, err = Solve(ctx, d.comm, d.devices, c)
 	return err
 }
@@ -203,7 +201,7 @@ func (d *Decomposition) vectors(ctx context.Context) error {
 	switch {
 	case !d.wants.left && !d.wants.right:
 		return nil
-	case d.pre.used == "none" && d.V.Used != "solve" && d.slabs == nil:
+	case d.pre.used == "none" && d.V.Used != "solve" && d.slabs == nil && d.again == nil:
 		d.direct = true
 		return nil
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-
-	"github.com/rs/zerolog"
 )
 
 // deflation is how the hyperbolic SVD of a matrix of rank r < n is found. A = Q·[L 0; 0 0]·[Y N]ᵀ with orthonormal [Y N] and L of order r: the columns
@@ -96,21 +94,9 @@ func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, 
 		return inertia{}, err
 	}
 	plus := y.rows(d.pre.place[:p]).taller(max(p, count))
-	c := d.task.Config
-	c.M, c.N, c.Positive, c.MaxSweeps = plus.m, count, count, signSweeps
-	c.Progress, c.Swept, c.Trace, c.Log = nil, nil, nil, zerolog.Nop()
-	sub := &Decomposition{comm: d.comm, devices: d.devices, a: plus, orthonormal: true, Host: map[string]float64{}}
-	sub.task = Task{Config: c, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory}
-	sub.wants.right = true
-	defer sub.Free()
-	if err := sub.scaled(); err != nil {
-		return inertia{}, err
-	}
-	if err := sub.work(ctx); err != nil {
+	sub, err := d.inner(ctx, plus, true, false)
+	if err != nil {
 		return inertia{}, fmt.Errorf("signs of the null space: %w", err)
-	}
-	if !sub.Converged {
-		return inertia{}, &Failure{Kind: BadResource, Text: fmt.Sprintf("signs of the null space: not converged in %d sweeps", signSweeps)}
 	}
 	signs := inertia{z: sub.v}
 	for _, x := range sub.Sigma {
@@ -120,9 +106,6 @@ func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, 
 	}
 	return signs, nil
 }
-
-// signSweeps is the limit of sweeps for inertia.
-const signSweeps = 30
 
 // multiply does x ← f·x.
 func multiply(x []float64, f float64) {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 
 	"jmpi/kernels"
@@ -47,6 +48,20 @@ func (s *Solution) extract(e int) error {
 		s.Sigma[k] = sigma[j]
 	}
 	return nil
+}
+
+// natural returns the singular values in the order of the columns of G.
+func (s *Solution) natural() []float64 {
+	x := make([]float64, len(s.Sigma))
+	for j, k := range s.position {
+		x[j] = s.Sigma[k]
+	}
+	return x
+}
+
+// unscaled returns what each column of G on the devices is to be multiplied by.
+func (s *Solution) unscaled() []float64 {
+	return slices.Repeat([]float64{math.Ldexp(1, s.scale)}, s.config.N)
 }
 
 // inRange refuses singular values, unscaled by 2^e, that float64 cannot hold. Every rank has the same.

@@ -76,8 +76,49 @@ func (d *Decomposition) confirm() (bool, error) {
 	return true, nil
 }
 
-// iterateHyperbolic runs the method and, if the rank is not known yet, runs it anew where it turns out not to be full or no decomposition is found.
+// iterateHyperbolic runs the method, and takes the second way if the result is further from a decomposition than rounding errors explain.
 func (d *Decomposition) iterateHyperbolic(ctx context.Context) error {
+	switch err := d.iterateRanked(ctx); {
+	case err != nil && d.Solution != nil && d.Solution.stalled:
+		return d.solveAgain(ctx, "columns of different signs stayed parallel")
+	case err != nil || !d.Solution.Converged || d.definite():
+		return err
+	}
+	s := d.Solution
+	f, err := d.fidelity(scaledColumns{onDevices{s, false}, s.unscaled()}, onDevices{s, true}, s.natural(), s.VNorm)
+	switch {
+	case err != nil:
+		return err
+	case !f.holds():
+		return d.solveAgain(ctx, fmt.Sprintf("A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain", f.Columns, f.Residual, f.Signs))
+	case s.VNorm*s.VNorm > hugeV:
+		return d.solveAgain(ctx, fmt.Sprintf("‖V‖² = %.2g leaves S without correct digits", s.VNorm*s.VNorm))
+	}
+	d.Fidelity = &f
+	return nil
+}
+
+// signs returns how many columns of what the method works on have sign +1, and whether all have −1, for which the singular values of its SVD are sorted
+// the other way round.
+func (d *Decomposition) signs() (positive int, rising bool) {
+	f := d.deflated
+	if f == nil {
+		return d.task.Positive, false
+	}
+	if f.positive == 0 {
+		return d.a.n, true
+	}
+	return f.positive, false
+}
+
+// definite tells whether all these columns have the same sign.
+func (d *Decomposition) definite() bool {
+	positive, _ := d.signs()
+	return positive == d.a.n
+}
+
+// iterateRanked runs the method and, if the rank is not known yet, runs it anew where it turns out not to be full or no decomposition is found.
+func (d *Decomposition) iterateRanked(ctx context.Context) error {
 	err := d.solve(ctx)
 	if !d.trusted {
 		return err
@@ -88,13 +129,12 @@ func (d *Decomposition) iterateHyperbolic(ctx context.Context) error {
 		return err
 	}
 	if err == nil {
-		full, err := d.confirm()
-		if full || err != nil {
-			d.a = nil
+		if full, err := d.confirm(); full || err != nil {
 			return err
 		}
 	}
 	d.Solution.Free()
+	d.Solution = nil
 	begin := time.Now()
 	g, err := d.a.grading()
 	if err != nil {

@@ -15,10 +15,10 @@ func (d *Decomposition) chooseV() {
 		needed = d.wants.left
 	}
 	switch {
+	case d.hyperbolic():
+		d.V = Choice{"accumulate", "it shows whether a hyperbolic SVD is right"}
 	case !needed:
 		d.V = Choice{"none", "not needed for the vectors that are wanted"}
-	case d.hyperbolic():
-		d.V = Choice{"accumulate", "the only way for the hyperbolic SVD"}
 	case d.task.V != "auto" && d.task.V != "":
 		d.V = Choice{d.task.V, "as asked for"}
 	case !d.devices[0].Limits().HostMemory:
@@ -36,6 +36,9 @@ var residualLimit = 1.0
 // collect returns the vectors of the matrix that the Jacobi method has worked on. Where right vectors that were not accumulated do not
 // serve, the method is run again.
 func (d *Decomposition) collect(ctx context.Context) (u, v *sheet, err error) {
+	if d.again != nil {
+		return d.again.u, d.again.v, nil
+	}
 	if u, v, err = d.Solution.collect(d.task.Threads); err != nil {
 		return nil, nil, err
 	}

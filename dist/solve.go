@@ -86,6 +86,8 @@ type Solution struct {
 	runners  []*runner
 	floor    float64   // columns of G·V with a smaller norm are rounding errors
 	norm     []float64 // of the columns of the scaled G·V
+	scale    int       // the devices hold 2^-scale·G
+	stalled  bool      // columns of different signs stayed parallel
 	position []int     // position[j]: where Sigma holds the norm of column j of G·V
 }
 
@@ -109,15 +111,14 @@ func Solve(ctx context.Context, comm Comm, devices []kernels.Backend, c Config) 
 	if err != nil {
 		return s, err
 	}
-	scale, err := s.load(plan)
-	if err != nil {
+	if s.scale, err = s.load(plan); err != nil {
 		return s, err
 	}
 	start := time.Now()
 	if err := s.sweep(plan); err != nil {
 		return s, err
 	}
-	err = s.extract(scale)
+	err = s.extract(s.scale)
 	s.Seconds = time.Since(start).Seconds()
 	return s, err
 }
@@ -250,6 +251,7 @@ func (s *Solution) exists() error {
 	if n < degenerateSweeps && !s.Converged && n < s.config.MaxSweeps {
 		return nil
 	}
+	s.stalled = true
 	return noDecomposition("in sweep %d columns of different signs were still parallel and of the same norm, so that A·J·Aᵀ has a lower rank than A", n)
 }
 

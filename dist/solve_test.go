@@ -16,7 +16,6 @@ import (
 	"jmpi/strategy"
 )
 
-const epsilon = 0x1p-52
 
 // outcome is a decomposition gathered from all ranks.
 type outcome struct {

@@ -122,3 +122,18 @@ func (s *Schedule) Disjoint() error {
 	}
 	return nil
 }
+
+// CheckVectors tells whether x holds so many vectors that p, or pᵀ, can be multiplied by. It returns the length of a product.
+func (p Panel) CheckVectors(transposed bool, x []float64, count int) (long int, err error) {
+	if err := p.Check("panel"); err != nil {
+		return 0, err
+	}
+	from, to := p.N, p.M
+	if transposed {
+		from, to = to, from
+	}
+	if count < 0 || len(x) != from*count {
+		return 0, fmt.Errorf("%w: %d numbers are not %d vectors of length %d", ErrShape, len(x), count, from)
+	}
+	return to, nil
+}

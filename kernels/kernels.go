@@ -184,6 +184,9 @@ type Backend interface {
 	// ColumnNorms returns the 2-norms of p's columns, free of overflow and underflow where the
 	// norm itself is representable ([Nov15, App. A]).
 	ColumnNorms(p Panel) ([]float64, error)
+	// Product returns p·x, or pᵀ·x if transposed, for a few vectors: x holds `count` of them one after the other, in host
+	// memory, and so does the result. The bits of pᵀ·x in one column do not depend on the other columns.
+	Product(p Panel, transposed bool, x []float64, count int) ([]float64, error)
 
 	Sync() error
 	Close() error

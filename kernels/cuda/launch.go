@@ -15,7 +15,7 @@ type kernel struct {
 
 // entries are the kernels of each source file.
 var entries = map[string][]string{
-	"move.cu":     {"identity", "column_norms"},
+	"move.cu":     {"identity", "column_norms", "product", "product_transposed"},
 	"gram.cu":     {"gram_diagonal_64", "gram_diagonal_128", "gram_other_64", "gram_other_128", "gram_add_64", "gram_add_128"},
 	"cholesky.cu": {"cholesky_block", "cholesky_row_64", "cholesky_row_128"},
 	"qr.cu":       {"qr_exponents", "qr_piece_64", "qr_piece_128", "qr_join_64", "qr_join_128", "qr_gather", "qr_scatter"},

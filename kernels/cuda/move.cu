@@ -1,4 +1,4 @@
-// The identity, and the norms of columns.
+// The identity, the norms of columns, and products with a few vectors.
 
 #include "common.cuh"
 
@@ -72,5 +72,38 @@ extern "C" __global__ void __launch_bounds__(256) column_norms(const double *p, 
 			const double norm = safe ? sqrt(sum) : ldexp(sqrt(sum), top);
 			norms[j] = odd != odd ? odd : largest == 0 || largest == infinity ? largest : norm;
 		}
+	}
+}
+
+// product_transposed puts pᵀ·x into y, for the m×n panel p and vectors x of length m, one after the other as those of y are. Grid (columns, at most 65535;
+// vectors), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256) product_transposed(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y)
+{
+	__shared__ double shared[8];
+	x += blockIdx.y * m;
+	y += blockIdx.y * n;
+	for (i64 j = blockIdx.x; j < n; j += gridDim.x) {
+		const double *a = p + j * ld;
+		double sum = 0;
+		for (i64 i = threadIdx.x; i < m; i += 256)
+			sum = __fma_rn(a[i], x[i], sum);
+		sum = block_reduce(sum, shared, [](double u, double v) { return u + v; });
+		if (threadIdx.x == 0)
+			y[j] = sum;
+	}
+}
+
+// product puts p·x into y, for the m×n panel p and vectors x of length n, one after the other as those of y are. Grid (pieces of 256 rows, at most 65535;
+// vectors), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256) product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y)
+{
+	x += blockIdx.y * n;
+	y += blockIdx.y * m;
+	for (i64 i = blockIdx.x * 256 + threadIdx.x; i < m; i += gridDim.x * 256) {
+		double sum = 0;
+#pragma unroll 8
+		for (i64 j = 0; j < n; j++)
+			sum = __fma_rn(p[i + j * ld], x[j], sum);
+		y[i] = sum;
 	}
 }

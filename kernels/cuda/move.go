@@ -229,6 +229,44 @@ func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
 	return norms, nil
 }
 
+func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count int) ([]float64, error) {
+	long, err := p.CheckVectors(transposed, x, count)
+	if err != nil {
+		return nil, fmt.Errorf("cuda: Product: %w", err)
+	}
+	y := make([]float64, long*count)
+	if len(x) == 0 || len(y) == 0 {
+		return y, nil
+	}
+	in, out := kernels.Panel{M: len(x), N: 1, Ld: len(x)}, kernels.Panel{M: len(y), N: 1, Ld: len(y)}
+	err = d.entered("Product", func() (err error) {
+		if in.Data, err = d.need("factors of a product", in.Bytes()); err == nil {
+			out.Data, err = d.need("product", out.Bytes())
+		}
+		return err
+	})
+	if err == nil {
+		err = d.Write(in, x, in.Ld)
+	}
+	if err == nil {
+		err = d.entered("Product", func() error {
+			name, blocks := "product", (p.M+255)/256
+			if transposed {
+				name, blocks = "product_transposed", p.N
+			}
+			return d.launch(name, min(blocks, gridLimit), count, 1, 256, 0,
+				word(p.Data), uint64(p.M), uint64(p.N), uint64(p.Ld), word(in.Data), word(out.Data))
+		})
+	}
+	if err == nil {
+		err = d.Read(y, out.Ld, out)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return y, nil
+}
+
 // checkHost tells whether a host matrix with leading dimension ld has room for the panel p.
 func checkHost(name string, p kernels.Panel, host []float64, ld int) error {
 	if err := p.Check(name); err != nil {

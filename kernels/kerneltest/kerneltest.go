@@ -13,7 +13,7 @@ func All(t *testing.T, b kernels.Backend) {
 		name string
 		run  func(*testing.T, kernels.Backend)
 	}{
-		{"Memory", Memory}, {"Move", Move}, {"Identity", Identity}, {"ColumnNorms", ColumnNorms},
+		{"Memory", Memory}, {"Move", Move}, {"Identity", Identity}, {"ColumnNorms", ColumnNorms}, {"Product", Product},
 		{"Gram", Gram}, {"Cholesky", Cholesky}, {"QR", QR}, {"Multiply", Multiply},
 		{"Rotations", Rotations}, {"Jacobi", Jacobi}, {"JacobiSweep", JacobiSweep}, {"JacobiAccuracy", JacobiAccuracy},
 		{"JacobiScale", JacobiScale},

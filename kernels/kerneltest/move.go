@@ -105,6 +105,58 @@ func ColumnNorms(t *testing.T, b kernels.Backend) {
 	}
 }
 
+// Product tests products with a few vectors, and that those of one column have the same bits beside other columns.
+func Product(t *testing.T, b kernels.Backend) {
+	for _, s := range []struct{ m, n, count int }{{0, 3, 2}, {3, 0, 2}, {3, 3, 0}, {1, 1, 1}, {7, 5, 3}, {1001, 333, 4}, {64, 700, 9}} {
+		r := newRand(s.m + s.n)
+		a := random(r, s.m, s.n)
+		p := upload(t, b, a)
+		for _, transposed := range []bool{false, true} {
+			factor := a
+			if !transposed {
+				factor = newMatrix(s.n, s.m) // aᵀ
+				for i := range s.m {
+					for j := range s.n {
+						factor.set(j, i, a.at(i, j))
+					}
+				}
+			}
+			x := random(r, factor.m, s.count)
+			got, err := b.Product(p.Panel, transposed, x.a, s.count)
+			must(t, err)
+			if len(got) != factor.n*s.count {
+				t.Fatalf("%d×%d, %d vectors: %d numbers, want %d", s.m, s.n, s.count, len(got), factor.n*s.count)
+			}
+			for k := range s.count {
+				for j := range factor.n {
+					bound := 0.0
+					for i, e := range factor.column(j) {
+						bound += math.Abs(e * x.at(i, k))
+					}
+					want := dot(factor.column(j), x.column(k))
+					if e := math.Abs(got[k*factor.n+j] - want); !(e <= float64(factor.m+2)*2*eps*bound) {
+						t.Fatalf("%d×%d, transposed %v: element %d of product %d is off by %g", s.m, s.n, transposed, j, k, e)
+					}
+				}
+			}
+			if !transposed || s.n < 3 {
+				continue
+			}
+			alone, err := b.Product(p.Columns(2, 3), true, x.a, s.count)
+			must(t, err)
+			for k := range s.count {
+				if !same(alone[k], got[k*s.n+2]) {
+					t.Fatalf("%d×%d: column 2 alone gives %g, with others %g", s.m, s.n, alone[k], got[k*s.n+2])
+				}
+			}
+		}
+	}
+	p := upload(t, b, newMatrix(3, 2))
+	if _, err := b.Product(p.Panel, true, make([]float64, 4), 2); !errors.Is(err, kernels.ErrShape) {
+		t.Errorf("vectors of another length: %v", err)
+	}
+}
+
 // equal compares two matrices bit by bit.
 func equal(t *testing.T, got, want matrix) {
 	t.Helper()

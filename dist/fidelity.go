@@ -1,0 +1,151 @@
+package dist
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"jmpi/kernels"
+)
+
+// The limits of what rounding errors may do to a hyperbolic SVD, in units of ε = 2⁻⁵². Those of the residual and of VᵀJV are below the
+// check's, 10, since they are estimates.
+const (
+	columnLimit   = 32  // times √m·Σᵢ|w_ij|·‖x_i‖, for ‖X·w_j − g_j‖
+	residualBound = 3.5 // times m·‖S‖·‖V‖, for ‖X − U·S·Vᵀ‖_F
+	signLimit     = 3.5 // times ‖V‖_F², for ‖VᵀJV − J‖_F
+	exactLimit    = 8   // the same, where it is no estimate
+	// hugeV is the ‖V‖_F² beyond which S has not even three digits: ε·hugeV = 2e-3.
+	hugeV = 1e13
+)
+
+// epsilon is the distance from 1 to the next float64.
+const epsilon = 0x1p-52
+
+// Fidelity tells how far a hyperbolic SVD is from one, each figure in units of what rounding errors may do.
+type Fidelity struct {
+	Columns  float64 `json:"columns"`  // the worst column of X·W − G
+	Residual float64 `json:"residual"` // X − U·S·Vᵀ
+	Signs    float64 `json:"signs"`    // VᵀJV − J
+	Again    string  `json:"again"`    // why the result comes from the second way, empty if it does not
+}
+
+// holds tells whether all of it is rounding errors. NaN is not.
+func (f Fidelity) holds() bool { return f.Columns <= 1 && f.Residual <= 1 && f.Signs <= 1 }
+
+// Numbers of random vectors: enough that none of them is nearly orthogonal to what it should see in one of many columns, and in one matrix.
+const (
+	columnProbes = 4 // at most matrixProbes
+	matrixProbes = 8
+)
+
+// fidelity measures X·W = G with WᵀJW = J, where the norms of G's columns are sigma and ‖W‖_F = norm, by products with random vectors y, z of ±1:
+//
+//	X·w_j − g_j    from  (Xᵀy)ᵀ·w_j − yᵀ·g_j,  for each column
+//	WᵀJW − J       from  Wᵀ·(J·(W·z)) − J·z
+//	X − U·S·Vᵀ     from  Xᵀy − V·(Gᵀy),  V = J·W·J
+//
+// That takes O(n²) operations. It is collective.
+func (d *Decomposition) fidelity(g, w operator, sigma []float64, norm float64) (f Fidelity, err error) {
+	x, m, n := d.a, d.a.m, d.a.n
+	positive, _ := d.signs()
+	norms, err := x.gatherColumns(func(j int) float64 { return kernels.Norm2(x.column(j)) })
+	if err != nil {
+		return f, err
+	}
+	y := randomSigns(m, matrixProbes, 1)
+	xy, err := x.times(true, y, matrixProbes)
+	if err != nil {
+		return f, err
+	}
+	// ((norms·±1)ᵀ·w_j)² has the mean Σᵢ(w_ij·‖x_i‖)².
+	rows := slices.Concat(xy[:n*columnProbes], scaledBy(randomSigns(n, columnProbes, 2), norms))
+	both, err := w.times(true, rows, 2*columnProbes)
+	if err != nil {
+		return f, err
+	}
+	gy, err := g.times(true, y, matrixProbes)
+	if err != nil {
+		return f, err
+	}
+	xw, sizes := both[:n*columnProbes], both[n*columnProbes:]
+	for j := range n {
+		size := max(rootMeanSquare(sizes, n, j), sigma[j])
+		for k := range columnProbes {
+			off := math.Abs(xw[k*n+j] - gy[k*n+j])
+			f.Columns = worse(f.Columns, off, columnLimit*epsilon*math.Sqrt(float64(m))*size)
+		}
+	}
+
+	z := randomSigns(n, matrixProbes, 3)
+	wz, err := w.times(false, z, matrixProbes)
+	if err != nil {
+		return f, err
+	}
+	wjwz, err := w.times(true, reflected(wz, matrixProbes, positive), matrixProbes)
+	if err != nil {
+		return f, err
+	}
+	jz := reflected(z, matrixProbes, positive)
+	vgy, err := mirrored{w, positive}.times(false, gy, matrixProbes)
+	if err != nil {
+		return f, err
+	}
+	for k := range matrixProbes {
+		from, to := k*n, (k+1)*n
+		f.Signs = worse(f.Signs, distance(wjwz[from:to], jz[from:to]), signLimit*epsilon*norm*norm)
+		f.Residual = worse(f.Residual, distance(xy[from:to], vgy[from:to]), residualBound*epsilon*float64(m)*kernels.Norm2(sigma)*norm)
+	}
+	return f, nil
+}
+
+// signsError returns ‖VᵀJV − J‖_F in units of what rounding errors may do. It is collective.
+func signsError(v *sheet, norm float64, positive int) (float64, error) {
+	jv := v.clone()
+	jv.columns(func(_ int, x []float64) error {
+		negate(x[positive:])
+		return nil
+	})
+	e, err := transposedProduct(v, jv)
+	if err != nil {
+		return 0, err
+	}
+	e.columns(func(j int, x []float64) error {
+		if j < positive {
+			x[j]--
+		} else {
+			x[j]++
+		}
+		return nil
+	})
+	size, err := e.norm()
+	return worse(0, size, exactLimit*epsilon*norm*norm), err
+}
+
+// worse returns the larger of a and x/bound, or NaN if there is none. 0/0 counts as 0.
+func worse(a, x, bound float64) float64 {
+	if x == 0 {
+		return a
+	}
+	return max(a, x/bound)
+}
+
+// distance returns ‖x − y‖.
+func distance(x, y []float64) float64 {
+	off := make([]float64, len(x))
+	for i := range x {
+		off[i] = x[i] - y[i]
+	}
+	return kernels.Norm2(off)
+}
+
+// randomSigns returns so many vectors of ±1, always the same ones for a seed.
+func randomSigns(n, count int, seed uint64) []float64 {
+	const probes = 0x70726f626573 // so that no other numbers are the same
+	random := rand.New(rand.NewPCG(seed, probes))
+	x := make([]float64, n*count)
+	for i := range x {
+		x[i] = 1 - 2*float64(random.Uint64()&1)
+	}
+	return x
+}

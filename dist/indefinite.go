@@ -1,0 +1,176 @@
+package dist
+
+import (
+	"errors"
+	"fmt"
+	"math"
+)
+
+// bunchParlett is the ratio of the largest diagonal element to the largest element from which on the first is the pivot: the growth of the
+// elements is then the same by one pivot of order 2 as by two of order 1, [BP71].
+var bunchParlett = (1 + math.Sqrt(17)) / 8
+
+// errSingular says that a symmetric matrix cannot be factored.
+var errSingular = errors.New("the symmetric matrix is singular")
+
+// indefinite is the state of sheet.factorIndefinite: what is left of the matrix, rows and columns that are done being zero.
+type indefinite struct {
+	*sheet
+	done    []bool
+	largest []element // of each column of this rank that is not done: the diagonal element, and the largest beside it
+	kept    map[int][]float64
+	signs   []float64
+}
+
+// element is the diagonal element of a column, and the largest magnitude beside it, in row `row`.
+type element struct {
+	diagonal, beside float64
+	row              int
+}
+
+// factorIndefinite returns G and signs with M = G·diag(signs)·Gᵀ for a symmetric matrix M of order n, which it overwrites, by elimination
+// with complete pivoting ([BP71], [Sla98]): pivots of order 1, and of order 2 by their eigenvectors. The columns of G with sign +1 come first. So G is as well
+// conditioned, but for the scale of its columns, as a factor of M can be expected to be. It is collective.
+func (s *sheet) factorIndefinite() (g *sheet, signs []float64, err error) {
+	f := &indefinite{sheet: s, done: make([]bool, s.n), largest: make([]element, s.n), kept: map[int][]float64{}}
+	err = s.columns(func(j int, x []float64) error {
+		f.look(j, x)
+		return nil
+	})
+	for err == nil && len(f.signs) < s.n {
+		err = f.step()
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("dist: symmetric indefinite factorization: %w", err)
+	}
+	order := decreasing(f.signs) // stable
+	signs = make([]float64, s.n)
+	columns := map[int][]float64{}
+	for j, c := range order {
+		signs[j] = f.signs[c]
+		if x := f.kept[c]; x != nil {
+			columns[j] = x
+		}
+	}
+	g, err = scatter(s.comm, s.threads, s.n, s.n, columns)
+	return g, signs, err
+}
+
+// look finds the largest elements of column j.
+func (f *indefinite) look(j int, x []float64) {
+	e := element{diagonal: x[j], row: -1}
+	for i, v := range x {
+		if v = math.Abs(v); v > e.beside && i != j {
+			e.beside, e.row = v, i
+		}
+	}
+	f.largest[j] = e
+}
+
+// step takes the next pivot.
+func (f *indefinite) step() error {
+	pivot, err := f.choose()
+	if err != nil {
+		return err
+	}
+	c := make([][]float64, len(pivot))
+	for i, j := range pivot {
+		var x []float64
+		if f.owner(j) == f.comm.Rank() {
+			x = f.column(j)
+		}
+		if c[i], err = fromRank(f.comm, f.owner(j), x); err != nil {
+			return err
+		}
+	}
+	var g [][]float64
+	var signs []float64
+	if len(pivot) == 1 {
+		d := c[0][pivot[0]]
+		g = [][]float64{combination(1/math.Sqrt(math.Abs(d)), c[0], 0, c[0])}
+		signs = []float64{math.Copysign(1, d)}
+	} else {
+		p, q := pivot[0], pivot[1]
+		l, cos, sin := symmetric2(c[0][p], c[1][p], c[1][q])
+		r0, r1 := math.Sqrt(math.Abs(l[0])), math.Sqrt(math.Abs(l[1]))
+		g = [][]float64{combination(cos/r0, c[0], -sin/r0, c[1]), combination(sin/r1, c[0], cos/r1, c[1])}
+		signs = []float64{math.Copysign(1, l[0]), math.Copysign(1, l[1])}
+	}
+	for _, j := range pivot {
+		f.done[j] = true
+	}
+	for i, x := range g {
+		if k := len(f.signs); k%f.comm.Size() == f.comm.Rank() {
+			f.kept[k] = x
+		}
+		f.signs = append(f.signs, signs[i])
+	}
+	return f.columns(func(j int, x []float64) error {
+		if f.done[j] {
+			return nil
+		}
+		for k, y := range g {
+			factor := signs[k] * y[j]
+			for i, v := range y {
+				x[i] -= factor * v
+			}
+		}
+		for _, p := range pivot {
+			x[p] = 0
+		}
+		f.look(j, x)
+		return nil
+	})
+}
+
+// choose returns the next pivot, one column or two, the same on every rank.
+func (f *indefinite) choose() ([]int, error) {
+	best := []float64{-1, 0, -1, 0, 0} // the largest |diagonal element| and its column; the largest other, its column and row
+	better := func(x []float64) {
+		if x[0] > best[0] || x[0] == best[0] && x[1] < best[1] {
+			copy(best[:2], x[:2])
+		}
+		if x[2] > best[2] || x[2] == best[2] && x[3] < best[3] {
+			copy(best[2:], x[2:])
+		}
+	}
+	for b := range f.own {
+		j0, j1 := f.span(b)
+		for j := j0; j < j1; j++ {
+			if e := f.largest[j]; !f.done[j] {
+				better([]float64{math.Abs(e.diagonal), float64(j), e.beside, float64(j), float64(e.row)})
+			}
+		}
+	}
+	all, err := gather(f.comm, best)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range all {
+		better(x)
+	}
+	switch largest := max(best[0], best[2]); {
+	case !(largest > 0) || math.IsInf(largest, 0):
+		return nil, errSingular
+	case best[0] >= bunchParlett*best[2]:
+		return []int{int(best[1])}, nil
+	}
+	return []int{int(best[3]), int(best[4])}, nil
+}
+
+// combination returns a·x + b·y.
+func combination(a float64, x []float64, b float64, y []float64) []float64 {
+	z := make([]float64, len(x))
+	for i := range z {
+		z[i] = a*x[i] + b*y[i]
+	}
+	return z
+}
+
+// symmetric2 returns the eigenvalues of [a b; b c], b ≠ 0, and cos, sin of the angle of their vectors [cos −sin]ᵀ and [sin cos]ᵀ.
+func symmetric2(a, b, c float64) (l [2]float64, cos, sin float64) {
+	cot2 := (c - a) / (2 * b)
+	tan := math.Copysign(1/(math.Abs(cot2)+math.Hypot(1, cot2)), cot2)
+	cos = 1 / math.Hypot(1, tan)
+	return [2]float64{a - tan*b, c + tan*b}, cos, tan * cos
+}

@@ -1,0 +1,186 @@
+package dist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/rs/zerolog"
+)
+
+// vectorPair is U and V.
+type vectorPair struct{ u, v *sheet }
+
+// solveAgain computes the hyperbolic SVD of X in the second way, for the given reason. Hyperbolic rotations of columns of different signs that nearly agree are
+// large; where many columns take part in them, their errors exceed what the input's own errors do to the result, ε·‖V‖². Here only
+// orthogonal transformations touch X, and the large part of V comes from one factorization with complete pivoting ([Sla98], docs/numerics.md §9):
+//
+//	X = U₁·Σ·Yᵀ           the SVD
+//	M = Σ·(YᵀJY)·Σ        its elements are known to ε·σ_i·σ_j, which moves a hyperbolic singular value by ε·‖v‖²
+//	M = G·J·Gᵀ            symmetric indefinite factorization: the columns of G have no near agreement
+//	G = U₂·S·V₂ᵀ          hyperbolic SVD, by small rotations
+//	X = (U₁·U₂)·S·Vᵀ,  V = J·Y·Σ⁻¹·G·J·V₂
+//
+// If this result does not hold either, there is none. It is collective.
+func (d *Decomposition) solveAgain(ctx context.Context, why string) error {
+	d.task.Log.Info().Str("why", why).Msg("computing the hyperbolic SVD again, by way of the SVD")
+	d.Solution.Free()
+	if err := d.fits(secondCopies, true); err != nil {
+		return err
+	}
+	begin := time.Now()
+	x, positive := d.a, d.task.Positive
+	if d.deflated != nil {
+		positive = d.deflated.positive
+	}
+	svd, err := d.inner(ctx, x.clone(), false, true)
+	if err != nil {
+		return fmt.Errorf("hyperbolic SVD by way of the SVD: %w", err)
+	}
+	sigma, shift := centred(svd.Sigma)
+	m, err := signedGram(svd.v, sigma, positive)
+	if err != nil {
+		return err
+	}
+	g, signs, err := m.factorIndefinite()
+	if errors.Is(err, errSingular) {
+		return noDecomposition("%v", err)
+	}
+	if err != nil {
+		return err
+	}
+	if !sameSigns(signs, positive) {
+		return noDecomposition("A·D·Aᵀ is so nearly singular that the signs of its eigenvalues are not those of the signature")
+	}
+	z := newSheet(g.comm, g.threads, g.m, g.n) // Σ⁻¹·G·J
+	g.columns(func(j int, c []float64) error {
+		for i, e := range c {
+			z.column(j)[i] = e / sigma[i] * signs[j]
+		}
+		return nil
+	})
+	d.Host["precondition"] += time.Since(begin).Seconds()
+	d.a = g
+	if err := d.solve(ctx); err != nil {
+		return err
+	}
+	s := d.Solution
+	if !s.Converged {
+		return nil
+	}
+	defer func(begin time.Time) { d.Host["vectors"] += time.Since(begin).Seconds() }(time.Now())
+	pair, err := d.joined(svd, z, positive)
+	if err != nil {
+		return err
+	}
+	scale(s.Sigma, -shift)
+	if s.VNorm, err = pair.v.norm(); err != nil {
+		return err
+	}
+	d.a, d.again = x, pair
+	f, err := d.fidelity(scaledColumns{pair.u, s.Sigma}, mirrored{pair.v, positive}, s.Sigma, s.VNorm)
+	if err != nil {
+		return err
+	}
+	if f.Signs, err = signsError(pair.v, s.VNorm, positive); err != nil {
+		return err
+	}
+	if f.Again = why; !f.holds() || s.VNorm*s.VNorm > hugeV {
+		return noDecomposition("in float64: columns of different signs agree so nearly that ‖V‖² = %.2g; "+
+			"A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain", s.VNorm*s.VNorm, f.Columns, f.Residual, f.Signs)
+	}
+	d.Fidelity = &f
+	return nil
+}
+
+// secondCopies is how many copies of the matrix, beside itself, the second way needs in the memory of the hosts.
+const secondCopies = 8
+
+// joined returns U₁·U₂ and J·Y·z·V₂, and frees the devices.
+func (d *Decomposition) joined(svd *Decomposition, z *sheet, positive int) (*vectorPair, error) {
+	u2, v2, err := d.Solution.collect(d.task.Threads)
+	d.Solution.Free()
+	if err != nil {
+		return nil, err
+	}
+	u, err := product(svd.u, u2, false)
+	if err != nil {
+		return nil, err
+	}
+	v, err := product(z, v2, false)
+	if err != nil {
+		return nil, err
+	}
+	if v, err = product(svd.v, v, false); err != nil {
+		return nil, err
+	}
+	err = v.columns(func(_ int, x []float64) error {
+		negate(x[positive:])
+		return nil
+	})
+	return &vectorPair{u, v}, err
+}
+
+// innerSweeps is the limit of sweeps for an SVD inside another decomposition.
+const innerSweeps = 30
+
+// inner computes the SVD of a matrix, with V and, if left, U as sheets, which it takes; orthonormal says that it is part of one with orthonormal
+// columns. Its singular values do not know the scale of X. It is collective.
+func (d *Decomposition) inner(ctx context.Context, a *sheet, orthonormal, left bool) (*Decomposition, error) {
+	c := d.task.Config
+	c.M, c.N, c.Positive, c.MaxSweeps = a.m, a.n, a.n, innerSweeps
+	c.Progress, c.Swept, c.Trace, c.Log = nil, nil, nil, zerolog.Nop()
+	sub := &Decomposition{comm: d.comm, devices: d.devices, a: a, orthonormal: orthonormal, Host: map[string]float64{}}
+	sub.task = Task{Config: c, Left: left, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory}
+	sub.wants.left, sub.wants.right = left, true
+	defer sub.Free()
+	if err := sub.scaled(); err != nil {
+		return nil, err
+	}
+	if err := sub.work(ctx); err != nil {
+		return nil, err
+	}
+	if !sub.Converged {
+		return nil, &Failure{Kind: BadResource, Text: fmt.Sprintf("not converged in %d sweeps", innerSweeps)}
+	}
+	return sub, nil
+}
+
+// centred returns the singular values times 2^shift, so that the largest is in [2⁴⁹⁹, 2⁵⁰⁰) and their products are as far from the ends of the range as can be.
+func centred(sigma []float64) (scaled []float64, shift int) {
+	_, e := math.Frexp(sigma[0])
+	scaled = append(scaled, sigma...)
+	scale(scaled, 500-e)
+	return scaled, 500 - e
+}
+
+// signedGram returns Σ·(YᵀJY)·Σ. It is collective.
+func signedGram(y *sheet, sigma []float64, positive int) (*sheet, error) {
+	jy := y.clone()
+	jy.columns(func(_ int, x []float64) error {
+		negate(x[positive:])
+		return nil
+	})
+	m, err := transposedProduct(y, jy)
+	if err != nil {
+		return nil, err
+	}
+	return m, m.columns(func(j int, x []float64) error {
+		for i := range x {
+			x[i] *= sigma[i] * sigma[j]
+		}
+		return nil
+	})
+}
+
+// sameSigns tells whether so many leading signs, and no others, are +1.
+func sameSigns(signs []float64, positive int) bool {
+	for j, x := range signs {
+		if (x > 0) != (j < positive) {
+			return false
+		}
+	}
+	return true
+}

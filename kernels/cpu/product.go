@@ -1,0 +1,46 @@
+package cpu
+
+import (
+	"fmt"
+
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"jmpi/kernels"
+)
+
+// pieceRows is the number of rows of a task of a product that is not transposed.
+const pieceRows = 512
+
+func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count int) ([]float64, error) {
+	long, err := p.CheckVectors(transposed, x, count)
+	if err != nil {
+		return nil, fmt.Errorf("cpu: Product: %w", err)
+	}
+	y := make([]float64, long*count)
+	// Go's own loops: those of a threaded BLAS may cut a long sum by the number of threads.
+	blas := gonum.Implementation{}
+	if transposed {
+		err = d.eachColumns(p, func(j0, j1 int) {
+			for j := j0; j < j1; j++ {
+				for k := range count {
+					y[k*p.N+j] = blas.Ddot(p.M, column(p, j), 1, x[k*p.M:(k+1)*p.M], 1)
+				}
+			}
+		})
+	} else {
+		err = d.each((p.M+pieceRows-1)/pieceRows, func(_ *workspace, i int) error {
+			i0, i1 := i*pieceRows, min((i+1)*pieceRows, p.M)
+			for j := range p.N {
+				c := column(p, j)[i0:i1]
+				for k := range count {
+					blas.Daxpy(i1-i0, x[k*p.N+j], c, 1, y[k*p.M+i0:k*p.M+i1], 1)
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cpu: Product: %w", err)
+	}
+	return y, nil
+}
