@@ -93,10 +93,10 @@ func (d *Decomposition) work(ctx context.Context) error {
 			return err
 		}
 		if step.name != "" {
-			d.Host[step.name] = time.Since(begin).Seconds()
+			d.Host[step.name] += time.Since(begin).Seconds()
 		}
 	}
-	d.Seconds = d.Host["precondition"] + d.Solution.Seconds + d.Host["vectors"]
+	d.Seconds = d.Host["precondition"] + d.Solution.Seconds + d.Host["verify"] + d.Host["vectors"]
 	return nil
 }
 
@@ -229,6 +229,13 @@ func (d *Decomposition) vectors(ctx context.Context) error {
 		d.deflated.reflect(d.v, d.task.Positive)
 		if d.VNorm, err = d.v.norm(); err != nil {
 			return err
+		}
+		off, err := signsEstimate(d.v, d.task.N, d.task.Positive, d.VNorm)
+		if err != nil {
+			return err
+		}
+		if !(off <= 1) {
+			return noDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding errors explain", d.VNorm*d.VNorm, off)
 		}
 	}
 	if d.wants.right {

@@ -91,8 +91,11 @@
 // J-orthogonal to all of it, and there is no decomposition. YᵀJY = 2·Y₊ᵀY₊ − I, Y₊ being the rows of Y with sign +1, so
 // Λ = 2·σ² − 1 and Z come from an SVD of Y₊.
 //
-// Near a matrix without a decomposition W and V are large, and S and A − U·Σ·Vᵀ have errors of up to ε·‖V‖². If the rank was not
-// looked at (on GPUs), two columns of different sign can be equal in every sweep: after 8 of them the run ends (Solution.exists).
+// Near a matrix without a decomposition W and V are large, and rounding A alone moves S by up to ε·‖V‖² of itself. The method may do
+// worse: many columns become large by hyperbolic rotations and cancel later. So the result is measured with random vectors
+// (Fidelity), and if it does not hold it is computed by way of the SVD and of a symmetric indefinite factorization (bySVD), where
+// all rotations are small. So are matrices with steeply graded rows at once, and those with two columns of different sign that are
+// equal in each of 8 sweeps (Solution.exists; if the rank was not looked at, on GPUs, there may be such).
 //
 // # The outermost level of the method
 //

@@ -45,8 +45,8 @@ const (
 //	WᵀJW − J       from  Wᵀ·(J·(W·z)) − J·z
 //	X − U·S·Vᵀ     from  Xᵀy − V·(Gᵀy),  V = J·W·J
 //
-// That takes O(n²) operations. It is collective.
-func (d *Decomposition) fidelity(g, w operator, sigma []float64, norm float64) (f Fidelity, err error) {
+// With even, the columns of W are as good as the largest of them, not each by itself. It takes O(n²) operations, and is collective.
+func (d *Decomposition) fidelity(g, w operator, sigma []float64, norm float64, even bool) (f Fidelity, err error) {
 	x, m, n := d.a, d.a.m, d.a.n
 	positive, _ := d.signs()
 	norms, err := x.gatherColumns(func(j int) float64 { return kernels.Norm2(x.column(j)) })
@@ -69,34 +69,51 @@ func (d *Decomposition) fidelity(g, w operator, sigma []float64, norm float64) (
 		return f, err
 	}
 	xw, sizes := both[:n*columnProbes], both[n*columnProbes:]
+	size := make([]float64, n)
 	for j := range n {
-		size := max(rootMeanSquare(sizes, n, j), sigma[j])
+		size[j] = max(rootMeanSquare(sizes, n, j), sigma[j])
+	}
+	if even {
+		size = slices.Repeat([]float64{slices.Max(size)}, n)
+	}
+	for j := range n {
 		for k := range columnProbes {
 			off := math.Abs(xw[k*n+j] - gy[k*n+j])
-			f.Columns = worse(f.Columns, off, columnLimit*epsilon*math.Sqrt(float64(m))*size)
+			f.Columns = worse(f.Columns, off, columnLimit*epsilon*math.Sqrt(float64(m))*size[j])
 		}
 	}
 
-	z := randomSigns(n, matrixProbes, 3)
-	wz, err := w.times(false, z, matrixProbes)
-	if err != nil {
+	if f.Signs, err = signsEstimate(w, n, positive, norm); err != nil {
 		return f, err
 	}
-	wjwz, err := w.times(true, reflected(wz, matrixProbes, positive), matrixProbes)
-	if err != nil {
-		return f, err
-	}
-	jz := reflected(z, matrixProbes, positive)
 	vgy, err := mirrored{w, positive}.times(false, gy, matrixProbes)
 	if err != nil {
 		return f, err
 	}
 	for k := range matrixProbes {
 		from, to := k*n, (k+1)*n
-		f.Signs = worse(f.Signs, distance(wjwz[from:to], jz[from:to]), signLimit*epsilon*norm*norm)
 		f.Residual = worse(f.Residual, distance(xy[from:to], vgy[from:to]), residualBound*epsilon*float64(m)*kernels.Norm2(sigma)*norm)
 	}
 	return f, nil
+}
+
+// signsEstimate estimates ‖WᵀJW − J‖_F in units of what rounding errors may do. V serves as W does. It is collective.
+func signsEstimate(w operator, n, positive int, norm float64) (estimate float64, err error) {
+	z := randomSigns(n, matrixProbes, 3)
+	wz, err := w.times(false, z, matrixProbes)
+	if err != nil {
+		return 0, err
+	}
+	wjwz, err := w.times(true, reflected(wz, matrixProbes, positive), matrixProbes)
+	if err != nil {
+		return 0, err
+	}
+	jz := reflected(z, matrixProbes, positive)
+	for k := range matrixProbes {
+		from, to := k*n, (k+1)*n
+		estimate = worse(estimate, distance(wjwz[from:to], jz[from:to]), signLimit*epsilon*norm*norm)
+	}
+	return estimate, nil
 }
 
 // signsError returns ‖VᵀJV − J‖_F in units of what rounding errors may do. It is collective.

@@ -202,3 +202,10 @@ func TestGPUHyperbolic(t *testing.T) {
 		}
 	}
 }
+
+// Hyperbolic SVDs of columns that nearly agree, and of graded rows, are as good on GPUs.
+func TestGPUHyperbolicIsotropic(t *testing.T) {
+	gpus(t)
+	testIsotropic(t, findOnGPUs, []int{9, 64})
+	testHyperbolicPairs(t, findOnGPUs, 30)
+}

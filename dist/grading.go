@@ -11,6 +11,10 @@ import (
 // gradedRatio is the ratio of the largest to the smallest of the rows' max-norms, or of the columns' norms, from which a matrix counts as graded.
 const gradedRatio = 128
 
+// steepRatio is the ratio of the rows' max-norms from which on a hyperbolic SVD goes by way of the SVD: hyperbolic rotations of columns whose rows are
+// graded leave V less J-orthogonal, and take more than twice as many sweeps.
+const steepRatio = 1 << 14
+
 // grading has the sizes of the rows and columns of a matrix.
 type grading struct {
 	rows     []float64 // max-norms

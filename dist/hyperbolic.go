@@ -78,21 +78,25 @@ func (d *Decomposition) confirm() (bool, error) {
 
 // iterateHyperbolic runs the method, and takes the second way if the result is further from a decomposition than rounding errors explain.
 func (d *Decomposition) iterateHyperbolic(ctx context.Context) error {
+	if d.pre.svd && d.deflated == nil {
+		return d.bySVD(ctx, "")
+	}
 	switch err := d.iterateRanked(ctx); {
 	case err != nil && d.Solution != nil && d.Solution.stalled:
-		return d.solveAgain(ctx, "columns of different signs stayed parallel")
+		return d.bySVD(ctx, "columns of different signs stayed parallel")
 	case err != nil || !d.Solution.Converged || d.definite():
 		return err
 	}
-	s := d.Solution
-	f, err := d.fidelity(scaledColumns{onDevices{s, false}, s.unscaled()}, onDevices{s, true}, s.natural(), s.VNorm)
+	s, begin := d.Solution, time.Now()
+	f, err := d.fidelity(scaledColumns{onDevices{s, false}, s.unscaled()}, onDevices{s, true}, s.natural(), s.VNorm, false)
+	d.Host["verify"] = time.Since(begin).Seconds()
 	switch {
 	case err != nil:
 		return err
 	case !f.holds():
-		return d.solveAgain(ctx, fmt.Sprintf("A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain", f.Columns, f.Residual, f.Signs))
+		return d.bySVD(ctx, fmt.Sprintf("A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain", f.Columns, f.Residual, f.Signs))
 	case s.VNorm*s.VNorm > hugeV:
-		return d.solveAgain(ctx, fmt.Sprintf("‖V‖² = %.2g leaves S without correct digits", s.VNorm*s.VNorm))
+		return d.bySVD(ctx, fmt.Sprintf("‖V‖² = %.2g leaves S without correct digits", s.VNorm*s.VNorm))
 	}
 	d.Fidelity = &f
 	return nil

@@ -69,19 +69,9 @@ func (f *indefinite) look(j int, x []float64) {
 
 // step takes the next pivot.
 func (f *indefinite) step() error {
-	pivot, err := f.choose()
+	pivot, c, err := f.choose()
 	if err != nil {
 		return err
-	}
-	c := make([][]float64, len(pivot))
-	for i, j := range pivot {
-		var x []float64
-		if f.owner(j) == f.comm.Rank() {
-			x = f.column(j)
-		}
-		if c[i], err = fromRank(f.comm, f.owner(j), x); err != nil {
-			return err
-		}
 	}
 	var g [][]float64
 	var signs []float64
@@ -123,39 +113,72 @@ func (f *indefinite) step() error {
 	})
 }
 
-// choose returns the next pivot, one column or two, the same on every rank.
-func (f *indefinite) choose() ([]int, error) {
-	best := []float64{-1, 0, -1, 0, 0} // the largest |diagonal element| and its column; the largest other, its column and row
-	better := func(x []float64) {
-		if x[0] > best[0] || x[0] == best[0] && x[1] < best[1] {
-			copy(best[:2], x[:2])
-		}
-		if x[2] > best[2] || x[2] == best[2] && x[3] < best[3] {
-			copy(best[2:], x[2:])
-		}
-	}
-	for b := range f.own {
+// candidate is what one rank offers as the next pivot.
+type candidate struct {
+	diagonal float64   // the largest magnitude on the diagonal
+	j        int       // its column
+	x        []float64 // the column itself
+	beside   float64   // the largest magnitude beside the diagonal
+	p, q     int       // its column, and its row
+	y        []float64 // column p itself
+}
+
+// candidate finds that of this rank.
+func (f *indefinite) candidate() candidate {
+	c := candidate{diagonal: -1, beside: -1}
+	for b := range f.blocks() {
 		j0, j1 := f.span(b)
-		for j := j0; j < j1; j++ {
-			if e := f.largest[j]; !f.done[j] {
-				better([]float64{math.Abs(e.diagonal), float64(j), e.beside, float64(j), float64(e.row)})
+		for j := j0; j < j1 && f.own[b] != nil; j++ {
+			e := f.largest[j]
+			if f.done[j] {
+				continue
+			}
+			if d := math.Abs(e.diagonal); d > c.diagonal {
+				c.diagonal, c.j, c.x = d, j, f.column(j)
+			}
+			if e.beside > c.beside {
+				c.beside, c.p, c.q, c.y = e.beside, j, e.row, f.column(j)
 			}
 		}
 	}
-	all, err := gather(f.comm, best)
+	return c
+}
+
+// choose returns the next pivot, one column or two, the same on every rank, and these columns.
+func (f *indefinite) choose() (pivot []int, columns [][]float64, err error) {
+	c, n := f.candidate(), f.n
+	message := []float64{c.diagonal, float64(c.j), c.beside, float64(c.p), float64(c.q)}
+	const head = 5
+	if f.comm.Size() > 1 && c.x != nil {
+		message = append(append(message, c.x...), c.y...)
+	}
+	all, err := gather(f.comm, message)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
+	best := c
 	for _, x := range all {
-		better(x)
+		if d, j := x[0], int(x[1]); d > best.diagonal || d == best.diagonal && j < best.j {
+			best.diagonal, best.j, best.x = d, j, x[head:head+n]
+		}
+		if d, j := x[2], int(x[3]); d > best.beside || d == best.beside && j < best.p {
+			best.beside, best.p, best.q, best.y = d, j, int(x[4]), x[head+n:]
+		}
 	}
-	switch largest := max(best[0], best[2]); {
+	switch largest := max(best.diagonal, best.beside); {
 	case !(largest > 0) || math.IsInf(largest, 0):
-		return nil, errSingular
-	case best[0] >= bunchParlett*best[2]:
-		return []int{int(best[1])}, nil
+		return nil, nil, errSingular
+	case best.diagonal >= bunchParlett*best.beside:
+		return []int{best.j}, [][]float64{best.x}, nil
 	}
-	return []int{int(best[3]), int(best[4])}, nil
+	var x []float64
+	if f.owner(best.q) == f.comm.Rank() {
+		x = f.column(best.q)
+	}
+	if x, err = fromRank(f.comm, f.owner(best.q), x); err != nil {
+		return nil, nil, err
+	}
+	return []int{best.p, best.q}, [][]float64{best.y, x}, nil
 }
 
 // combination returns a·x + b·y.

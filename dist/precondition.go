@@ -13,10 +13,11 @@ import (
 //	qrcp-lq  further R = X·Q₂ᵀ, X lower triangular
 //
 // For the hyperbolic SVD, whose columns keep their signs, qr is A·P = Q·R with the rows sorted and column pivoting, and X = R·Pᵀ; qrcp-lq is
-// what a matrix of lower rank gets (deflation).
+// what a matrix of lower rank gets (deflation), and svd what one with steeply graded rows gets (bySVD).
 type preconditioner struct {
 	used       string
 	graded     bool        // chosen because rows or columns differ much in size
+	svd        bool        // a hyperbolic SVD by way of the SVD
 	sorted     []int       // row i of the sorted matrix is row sorted[i] of A; nil: not sorted
 	q          *orthogonal // Q
 	place      []int       // column j of A is column place[j] of R
@@ -98,6 +99,8 @@ func (d *Decomposition) choosePreconditioner(g grading, parallelism float64) {
 	c := Choice{d.task.Precondition, "as asked for"}
 	if c.Used == "" || c.Used == "auto" {
 		switch {
+		case d.hyperbolic() && rows >= steepRatio:
+			c = Choice{"svd", fmt.Sprintf("graded: the max-norms of the rows differ by a factor of %.2g", rows)}
 		case d.hyperbolic() && (rows >= gradedRatio || d.a.m > d.a.n):
 			c = Choice{"qr", "the hyperbolic SVD of the triangular factor is that of the matrix"}
 		case d.hyperbolic():
@@ -113,7 +116,11 @@ func (d *Decomposition) choosePreconditioner(g grading, parallelism float64) {
 		}
 	}
 	d.Precondition = c
-	d.pre = preconditioner{used: c.Used, graded: graded, transposed: !d.hyperbolic() && (c.Used == "qr" || c.Used == "qrcp")}
+	svd := c.Used == "svd"
+	if svd {
+		c.Used = "qr"
+	}
+	d.pre = preconditioner{used: c.Used, svd: svd, graded: graded, transposed: !d.hyperbolic() && (c.Used == "qr" || c.Used == "qrcp")}
 }
 
 // back turns the vectors of X, of which v or u may be nil where it is not needed, into those of A.

@@ -13,7 +13,7 @@ import (
 // vectorPair is U and V.
 type vectorPair struct{ u, v *sheet }
 
-// solveAgain computes the hyperbolic SVD of X in the second way, for the given reason. Hyperbolic rotations of columns of different signs that nearly agree are
+// bySVD computes the hyperbolic SVD of X by way of its SVD; why is the reason if it was computed before, otherwise empty. Hyperbolic rotations of columns of different signs that nearly agree are
 // large; where many columns take part in them, their errors exceed what the input's own errors do to the result, ε·‖V‖². Here only
 // orthogonal transformations touch X, and the large part of V comes from one factorization with complete pivoting ([Sla98], docs/numerics.md §9):
 //
@@ -24,9 +24,11 @@ type vectorPair struct{ u, v *sheet }
 //	X = (U₁·U₂)·S·Vᵀ,  V = J·Y·Σ⁻¹·G·J·V₂
 //
 // If this result does not hold either, there is none. It is collective.
-func (d *Decomposition) solveAgain(ctx context.Context, why string) error {
-	d.task.Log.Info().Str("why", why).Msg("computing the hyperbolic SVD again, by way of the SVD")
-	d.Solution.Free()
+func (d *Decomposition) bySVD(ctx context.Context, why string) error {
+	if why != "" {
+		d.task.Log.Info().Str("why", why).Msg("computing the hyperbolic SVD again, by way of the SVD")
+		d.Solution.Free()
+	}
 	if err := d.fits(secondCopies, true); err != nil {
 		return err
 	}
@@ -80,7 +82,7 @@ func (d *Decomposition) solveAgain(ctx context.Context, why string) error {
 		return err
 	}
 	d.a, d.again = x, pair
-	f, err := d.fidelity(scaledColumns{pair.u, s.Sigma}, mirrored{pair.v, positive}, s.Sigma, s.VNorm)
+	f, err := d.fidelity(scaledColumns{pair.u, s.Sigma}, mirrored{pair.v, positive}, s.Sigma, s.VNorm, true) // W is a product of four, and S does not come from it
 	if err != nil {
 		return err
 	}

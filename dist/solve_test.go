@@ -16,7 +16,6 @@ import (
 	"jmpi/strategy"
 )
 
-
 // outcome is a decomposition gathered from all ranks.
 type outcome struct {
 	m, n      int

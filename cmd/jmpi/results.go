@@ -197,6 +197,9 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i := s.describe(p, f)
 	solution := d.Solution
 	i.Precondition, i.V, i.VResidual, i.VNorm, i.Rank = d.Precondition, d.V, d.Residual, d.Solution.VNorm, d.Rank
+	if d.Fidelity != nil {
+		i.Fidelity = d.Fidelity
+	}
 	i.Converged = solution.Converged
 	i.Sweeps = len(solution.Sweeps)
 	i.Sweep = solution.Sweeps

@@ -27,8 +27,9 @@ type Info struct {
 	FineBlockColumns int                `json:"fine_block_columns"`
 	Precondition     any                `json:"precondition"`
 	V                any                `json:"v"`
-	VResidual        float64            `json:"v_residual"`       // of V by --v solve, as the check measures it
-	VNorm            float64            `json:"v_norm,omitempty"` // ‖V‖_F of a hyperbolic SVD
+	VResidual        float64            `json:"v_residual"`         // of V by --v solve, as the check measures it
+	VNorm            float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
+	Fidelity         any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
 	Rank             any                `json:"rank"`
 	Signature        *Signature         `json:"signature"` // null for the SVD
 	Ranks            int                `json:"ranks"`
