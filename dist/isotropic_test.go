@@ -2,6 +2,7 @@ package dist
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -11,6 +12,8 @@ import (
 
 	"jmpi/internal/gen"
 )
+
+var hyperbolicCases = flag.Int("hyperbolic", 150, "how many random matrices TestHyperbolicPairs decomposes")
 
 // isotropic is the matrix of a row of ones above μ·I: its columns nearly agree, and those of different signs are nearly J-isotropic.
 func isotropic(n int, mu float64) []float64 {
@@ -174,7 +177,7 @@ func testHyperbolicPairs(t *testing.T, run runTask, count int) {
 	t.Logf("%d of %d by way of the SVD after the first way", again, count)
 }
 
-func TestHyperbolicPairs(t *testing.T) { testHyperbolicPairs(t, onCPUs, 150) }
+func TestHyperbolicPairs(t *testing.T) { testHyperbolicPairs(t, onCPUs, *hyperbolicCases) }
 
 // The second way gives the same bits on every number of ranks, and the same S whatever vectors are wanted.
 func TestHyperbolicAgainHasTheSameBits(t *testing.T) {
