@@ -21,6 +21,18 @@ func BenchmarkReadColumns(b *testing.B) {
 
 func benchmarkQuarter(b *testing.B, descr string, fortran bool) {
 	const n, part = 4096, 1024
+	f, bytes := openSquare(b, n, descr, fortran)
+	dst := make([]float64, n*part)
+	b.SetBytes(bytes / n * part)
+	for b.Loop() {
+		if err := f.ReadColumns(part, 2*part, dst, n); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// openSquare makes an n×n matrix and opens it; it returns the size of its numbers too.
+func openSquare(b *testing.B, n int, descr string, fortran bool) (f *File, bytes int64) {
 	var column []byte
 	for i := range n {
 		column = encode(column, descr, float64(i%251))
@@ -39,17 +51,29 @@ func benchmarkQuarter(b *testing.B, descr string, fortran bool) {
 	if err := file.Close(); err != nil {
 		b.Fatal(err)
 	}
-	f, err := Open(path)
-	if err != nil {
+	if f, err = Open(path); err != nil {
 		b.Fatal(err)
 	}
-	defer f.Close()
-	dst := make([]float64, n*part)
-	b.SetBytes(int64(len(column) * part))
-	for b.Loop() {
-		if err := f.ReadColumns(part, 2*part, dst, n); err != nil {
-			b.Fatal(err)
-		}
+	b.Cleanup(func() { f.Close() })
+	return f, int64(len(column) * n)
+}
+
+// BenchmarkChecksum sums a 4096×4096 matrix in the page cache: samples, 16 MiB, and all bytes.
+func BenchmarkChecksum(b *testing.B) {
+	f, bytes := openSquare(b, 4096, "<f8", true)
+	for _, c := range []struct {
+		name  string
+		all   bool
+		bytes int64
+	}{{"samples", false, samples * pieceBytes}, {"all", true, bytes}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(c.bytes)
+			for b.Loop() {
+				if _, err := f.Checksum(c.all, 0, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
 	}
 }
 

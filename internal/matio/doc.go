@@ -40,6 +40,13 @@
 // NotFiniteError with its position. A damaged file is an Error that says where and what to do.
 // No memory is allocated by a size that a file claims and its length does not support.
 //
+// # Changes and copies
+//
+// The inode, the size and the time of the last write make the Stamp of an open file. It is compared with that
+// at the opening after each part that is read. A file that was written to meanwhile is an Error. Bytes come
+// from read calls, not from a memory map, so a file that becomes shorter is an error, not a signal. A
+// Checksum tells whether two hosts have the same file.
+//
 // # Files that are written
 //
 // Matrices are .npy version 1.0, float64, little endian, Fortran order; vectors have one dimension. A file has its

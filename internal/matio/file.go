@@ -20,7 +20,9 @@ type File struct {
 
 	path  string
 	size  int64
-	close func() error
+	r     io.ReaderAt
+	file  *os.File // r, nil if that is not a file
+	stamp Stamp    // of the file, before anything was read
 	read  func(part) (finite bool, err error)
 }
 
@@ -45,21 +47,24 @@ func Open(path string) (*File, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	info, err := r.Stat()
-	var f *File
-	if err == nil {
-		f, err = newFile(path, r, info.Size())
-	}
+	stamp, err := firstStamp(r)
 	if err != nil {
 		return nil, errors.Join(err, r.Close())
 	}
-	f.close = r.Close
+	f, err := newFile(path, r, stamp.Size)
+	f.file, f.stamp = r, stamp
+	if err != nil {
+		if e := f.unchanged(); e != nil {
+			err = e
+		}
+		return nil, errors.Join(err, r.Close())
+	}
 	return f, nil
 }
 
 // newFile reads the header of the size bytes of r, in the format that the extension of path tells.
 func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
-	f := &File{path: path, size: size}
+	f := &File{path: path, size: size, r: r}
 	var err error
 	switch f.Format = strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); f.Format {
 	case "npy":
@@ -84,11 +89,28 @@ func (f *File) setShape(rows, cols int64) error {
 }
 
 // Close closes the file.
-func (f *File) Close() error { return f.close() }
+func (f *File) Close() error { return f.file.Close() }
 
-// ReadColumns reads columns j0 ≤ j < j1 into dst, column-major, Rows×(j1−j0) with leading dimension ld ≥ Rows.
-// Numbers of dst between the columns stay as they are. The error is an *Error or wraps a
-// *NotFiniteError if the file is to blame; dst is then undefined.
+// Stamp returns the version of the file that was opened.
+func (f *File) Stamp() Stamp { return f.stamp }
+
+// unchanged returns an *Error if the file was written to since it was opened.
+func (f *File) unchanged() error {
+	if f.file == nil {
+		return nil
+	}
+	now, err := readStamp(f.file)
+	if err == nil && now != f.stamp {
+		what := fmt.Sprintf("changed while it was read: %v, now %v; start again when it is whole", f.stamp, now)
+		err = &Error{Path: f.path, What: what}
+	}
+	return err
+}
+
+// ReadColumns reads columns j0 ≤ j < j1 into dst, column-major, Rows×(j1−j0) with leading dimension ld ≥
+// Rows. Numbers of dst between the columns stay as they are. The error is an *Error or wraps a
+// *NotFiniteError if the file is to blame, an *Error too if it was written to since it was opened; dst is
+// then undefined.
 func (f *File) ReadColumns(j0, j1 int64, dst []float64, ld int) error {
 	return f.readPart(part{0, f.Rows, j0, j1, dst, 1, ld}, f.Rows, j1-j0, ld)
 }
@@ -122,6 +144,10 @@ func (f *File) readPart(p part, height, width int64, ld int) error {
 		return fmt.Errorf("read %s: %w", f.path, err)
 	}
 	ok, err := f.read(p)
+	// What is found in a file that was written to meanwhile says nothing.
+	if e := f.unchanged(); e != nil {
+		return e
+	}
 	if err == nil && !ok {
 		err = fmt.Errorf("%s: %w", f.path, p.firstNotFinite())
 	}

@@ -67,15 +67,24 @@ func (f *flat) read(p part) (bool, error) {
 func (f *flat) fill(x []float64, first int64) error {
 	size := f.dtype.size
 	at := f.base + first*int64(size)
-	raw := bytesOf(x)[len(x)*(8-size):]
-	if n, err := f.r.ReadAt(raw, at); n < len(raw) {
-		if errors.Is(err, io.EOF) { // it was long enough when it was opened
-			return wrongLength(f.path, at+int64(len(raw)), at+int64(n))
-		}
-		return fmt.Errorf("read %s at byte %d: %w", f.path, at, err)
+	if err := readFull(f.r, f.path, bytesOf(x)[len(x)*(8-size):], at); err != nil {
+		return err
 	}
 	f.dtype.decode(x)
 	return nil
+}
+
+// readFull fills raw from byte at of r on, which has the name path.
+func readFull(r io.ReaderAt, path string, raw []byte, at int64) error {
+	n, err := r.ReadAt(raw, at)
+	switch {
+	case n == len(raw):
+		return nil
+	case errors.Is(err, io.EOF): // it was long enough when it was opened
+		return wrongLength(path, at+int64(len(raw)), at+int64(n))
+	default:
+		return fmt.Errorf("read %s at byte %d: %w", path, at, err)
+	}
 }
 
 // readDirect reads segments that are contiguous in memory, in pieces that stay in the cache

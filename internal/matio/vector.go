@@ -32,12 +32,19 @@ func ReadVector(path string) ([]float64, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return f.Vector()
+}
+
+// Vector reads all of a matrix of one column or one row, in any format but coordinate.
+func (f *File) Vector() ([]float64, error) {
 	if f.Rows != 1 && f.Cols != 1 {
-		return nil, &Error{Path: path, What: fmt.Sprintf("a %d×%d matrix where a vector is expected", f.Rows, f.Cols)}
+		what := fmt.Sprintf("a %d×%d matrix where a vector is expected", f.Rows, f.Cols)
+		return nil, &Error{Path: f.path, What: what}
 	}
 	n := f.Rows * f.Cols
 	if n > f.size { // no other format stores a number in less than a byte
-		return nil, &Error{Path: path, What: "a coordinate file where a vector is expected; write it as an array"}
+		what := "a coordinate file where a vector is expected; write it as an array"
+		return nil, &Error{Path: f.path, What: what}
 	}
 	x := make([]float64, n)
 	if f.Cols == 1 {
