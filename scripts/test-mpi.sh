@@ -190,6 +190,82 @@ for ranks in 1 4; do
 	test_that "unknown backend on $ranks" refused 2 "$ranks" svd square.npy -o x.svd --backend nonsense
 done
 
+# Each of three ranks has a copy of the input, in a folder of its own. give FILE RANK...: these get a copy.
+give() {
+	local rank
+	for rank in "${@:2}"; do mkdir -p "copy$rank" && cp "$1" "copy$rank/" || return 1; done
+}
+# put FILE BYTE: another byte there.
+put() { printf '\x55' | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
+# ends CODE TEXT COMMAND...: after an error there is one line of ours on stderr, with TEXT, and nothing is left.
+ends() {
+	timeout -k 5 60 "${@:3}" >out 2>err </dev/null
+	local code=$?
+	((code == $1)) || { why="exits $code instead of $1"; return 1; }
+	((code == 0)) && return
+	[[ $(grep -c '^jmpi: ' err) == 1 && $(grep '^jmpi: ' err) == *"$2"* ]] || { why="not one line with '$2'"; return 1; }
+	[[ -z $(find . -name '*x.svd*') ]] || { why="left files behind"; return 1; }
+}
+# apart CODE TEXT INPUT FLAG...: svd of the copies into x.svd ends so.
+apart() {
+	local each=() rank
+	for rank in 0 1 2; do
+		each+=(: -np 1 sh -c 'cd "$0" && exec "$@"' "copy$rank" "$jmpi" svd "$3" -o ../x.svd "${@:4}")
+	done
+	ends "$1" "$2" "${MPIRUN:-mpirun}" "${each[@]:1}"
+}
+alike() { apart 0 '' "$1" && solve 3 "$1" y.svd --force && equal y.svd x.svd S.npy U.npy V.npy; }
+{ echo '%%MatrixMarket matrix array real general' && echo 40 30 && seq 1000 2199; } >array.mtx
+tail -c 9600 square.npy >raw.40x30.f64
+for input in square.npy array.mtx raw.40x30.f64; do
+	give $input 0 1 2
+	test_that "equal copies of $input" alike $input
+	rm -rf x.svd
+	for rank in 0 1 2; do
+		give $input 0 1 2
+		put copy$rank/$input $(($(stat -c %s $input) - 2 - 1000 * rank))
+		test_that "stale copy of $input on rank $rank" apart 3 "rank $rank (" $input
+	done
+done
+npy '<f8' '4, 20' "$(times 80 "$one")" | tee copy0/ones.npy >copy2/ones.npy
+npy '<f8' '4, 20' "$nan$(times 79 "$one")" >copy1/ones.npy
+test_that "NaN in the copy of rank 1, where rank 0 reads" apart 3 "rank 1 (" ones.npy
+give square.npy 0 1 2
+cp a64x64.npy copy2/square.npy
+test_that "another shape on rank 2" apart 3 "64×64 float64, not 256×256" square.npy
+give h.npy 0 1 2
+give h.signature.npy 0 1 2
+npy '<f8' 256, "$(times 256 "$one")" >copy1/h.signature.npy
+test_that "another signature on rank 1" apart 3 "rank 1 (" h.npy --signature h.signature.npy
+test_that "gen 1600x1500" run 1 60 gen gauss -o large.npy --shape 1600x1500
+give large.npy 0 1 2
+for byte in 3 7 11 15; do put copy2/large.npy $((byte << 20)); done
+test_that "one number in 4 MiB, --verify-input" apart 3 "rank 2 (" large.npy --verify-input
+export JMPI_VERIFY_INPUT=true
+test_that "one number in 4 MiB, JMPI_VERIFY_INPUT" apart 3 "rank 2 (" large.npy
+unset JMPI_VERIFY_INPUT
+give large.npy 0 1 2
+for ((byte = 5000; byte < 19200000; byte += 40960)); do put copy1/large.npy $byte; done
+test_that "one number in a tenth of the pages" apart 3 "rank 1 (" large.npy
+rm -r copy? large.npy
+
+# A file is written to again and again while it is read: changing TEXT COMMAND...
+changing() {
+	while sleep 0.02; do "${@:2}"; done &
+	local writer=$! result=0
+	ends 3 "$1" "${MPIRUN:-mpirun}" -np 3 "$jmpi" svd changing.mtx -o x.svd --quiet || result=1
+	kill $writer
+	wait $writer 2>/dev/null
+	return $result
+}
+# shorter: and whole again.
+shorter() { truncate -s 10000000 changing.mtx && sleep 0.02 && cat whole.mtx >changing.mtx; }
+{ echo '%%MatrixMarket matrix array real general' && echo 1600 1500 && seq 1000001 3400000; } >changing.mtx
+cp changing.mtx whole.mtx
+test_that "input written to while it is read" changing "changed while it was read" put changing.mtx 9999999
+test_that "input cut while it is read" changing "" shorter
+rm whole.mtx changing.mtx
+
 # The self-test, and GPUs asked for where none is to be seen.
 export CUDA_VISIBLE_DEVICES=
 selftest() { run "$1" 60 selftest && [[ $(tail -n 1 out) == PASSED ]] || { why="selftest exits $?: $(tail -n 1 out)"; return 1; }; }

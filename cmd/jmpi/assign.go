@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,25 +13,6 @@ type sight struct {
 	Node string   `json:"node"`
 	GPUs []string `json:"gpus"` // UUIDs, in the driver's order
 	Why  string   `json:"why"`  // why there are none
-}
-
-// gather tells every rank what all ranks see.
-func (s sight) gather(comm dist.Comm) ([]sight, error) {
-	b, err := json.Marshal(s)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := comm.Allgather(b)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]sight, len(parts))
-	for i, part := range parts {
-		if err := json.Unmarshal(part, &all[i]); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
 }
 
 // assign returns, for each rank, the indices of those GPUs it sees that it drives.

@@ -53,7 +53,7 @@ func (o opener) openGPUs(comm dist.Comm, perRank int, d *opened) error {
 	if mine.GPUs, err = o.see(); err != nil {
 		mine.Why = err.Error()
 	}
-	all, err := mine.gather(comm)
+	all, err := gather(comm, mine)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -151,6 +152,25 @@ func (s *session) abort(err error) {
 	}
 	fmt.Fprintf(os.Stderr, "jmpi: rank %d: %v\n", s.comm.Rank(), err)
 	s.comm.Abort(exitFailure)
+}
+
+// gather returns what every rank tells. It is collective.
+func gather[T any](comm dist.Comm, mine T) ([]T, error) {
+	b, err := json.Marshal(mine)
+	if err != nil {
+		return nil, err
+	}
+	parts, err := comm.Allgather(b)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(parts))
+	for i, part := range parts {
+		if err := json.Unmarshal(part, &all[i]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // same makes sure that all ranks were given the same: otherwise they would wait for each other for ever, or

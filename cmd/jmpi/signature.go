@@ -16,46 +16,63 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 	if f.signature == "" {
 		return nil, nil
 	}
-	signs, kind, err := signature(f.signature, file)
+	m, n := file.Rows, file.Cols
+	if m < n {
+		err := fmt.Errorf("a %d×%d matrix has no hyperbolic SVD: it needs at least as many rows as columns", m, n)
+		return nil, s.verdict(exitInput, err)
+	}
+	var signs []float64
+	kind := dist.Fine
+	positive, err := strconv.ParseInt(f.signature, 10, 64)
+	if err == nil {
+		signs, kind, err = leadingSigns(positive, n)
+	} else if signs, err = s.signsFrom(f.signature, n); err != nil {
+		return nil, err
+	}
 	if err == nil && mixed(signs) && (f.precondition == "qrcp" || f.precondition == "qrcp-lq" || f.v == "solve") {
 		kind, err = dist.BadUse, errors.New("--signature: the hyperbolic SVD is preconditioned by none or qr, and its V is accumulated")
 	}
-	if err := s.agree(kind, err); err != nil {
-		return nil, err
-	}
-	text := fmt.Sprint(signs)
-	return signs, s.same(dist.BadInput, "the signature is", text, "the path must lead to the same file on every node")
+	return signs, s.agree(kind, err)
 }
 
-// signature reads P, or the file of that name.
-func signature(text string, file *matio.File) (signs []float64, kind dist.Kind, err error) {
-	n := file.Cols
-	if file.Rows < n {
-		return nil, dist.BadInput, fmt.Errorf("a %d×%d matrix has no hyperbolic SVD: it needs at least as many rows as columns", file.Rows, n)
+// leadingSigns returns n signs, the first of them +1 and the others −1.
+func leadingSigns(positive, n int64) ([]float64, dist.Kind, error) {
+	if positive < 0 || positive > n {
+		err := fmt.Errorf("--signature %d: the number of columns with sign +1 lies between 0 and %d", positive, n)
+		return nil, dist.BadUse, err
 	}
-	if positive, err := strconv.ParseInt(text, 10, 64); err == nil {
-		if positive < 0 || positive > n {
-			return nil, dist.BadUse, fmt.Errorf("--signature %d: the number of columns with sign +1 lies between 0 and %d", positive, n)
-		}
-		for j := range n {
-			sign := 1.0
-			if j >= positive {
-				sign = -1
-			}
-			signs = append(signs, sign)
-		}
-		return signs, dist.Fine, nil
-	}
-	if signs, err = matio.ReadVector(text); err != nil {
-		return nil, dist.BadInput, fmt.Errorf("--signature: %w", err)
-	}
-	if int64(len(signs)) != n {
-		return nil, dist.BadInput, fmt.Errorf("--signature %s: it has %d entries, the matrix %d columns", text, len(signs), n)
-	}
-	if _, err := report.NewSignature(signs); err != nil {
-		return nil, dist.BadInput, fmt.Errorf("--signature %s: %w", text, err)
+	signs := slices.Repeat([]float64{1}, int(n))
+	for j := positive; j < n; j++ {
+		signs[j] = -1
 	}
 	return signs, dist.Fine, nil
+}
+
+// signsFrom reads n signs from a file, which must be the same on all ranks in every byte. It is collective.
+func (s *session) signsFrom(path string, n int64) ([]float64, error) {
+	file, err := matio.Open(path)
+	if err != nil {
+		err = fmt.Errorf("--signature: %w", err)
+	}
+	if err := s.agree(dist.BadInput, err); err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	if err := s.sameFile(file, path, true); err != nil {
+		return nil, err
+	}
+	signs, err := file.Vector()
+	switch {
+	case err != nil:
+		err = fmt.Errorf("--signature: %w", err)
+	case int64(len(signs)) != n:
+		err = fmt.Errorf("--signature %s: it has %d entries, the matrix %d columns", path, len(signs), n)
+	default:
+		if _, err = report.NewSignature(signs); err != nil {
+			err = fmt.Errorf("--signature %s: %w", path, err)
+		}
+	}
+	return signs, s.agree(dist.BadInput, err)
 }
 
 // mixed tells whether there are both signs.

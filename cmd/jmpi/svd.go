@@ -27,6 +27,7 @@ type svdFlags struct {
 	force   bool
 	vectors string
 	check   bool
+	verify  bool
 	// signature is P, or the name of a file; read, its signs, nil for the SVD.
 	signature string
 	signs     []float64
@@ -64,6 +65,7 @@ Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ra
 	flags.BoolVar(&f.force, "force", false, "replace the output folder, at the end")
 	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
 	flags.StringVar(&f.signature, "signature", "", "hyperbolic SVD: P, the number of leading columns with sign +1, the others having -1, or a .npy file of n numbers +1 or -1")
+	flags.BoolVar(&f.verify, "verify-input", false, "where hosts have copies of the input, compare all of their bytes, not samples")
 	flags.BoolVar(&f.check, "check", false, "check the results at the end, as the command check does")
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
@@ -99,7 +101,10 @@ func (s *session) svd(input string, f svdFlags) error {
 		return err
 	}
 	defer file.Close()
-	if err := s.sameEverywhere(file, f); err != nil {
+	if err := s.sameOptions(f); err != nil {
+		return err
+	}
+	if err := s.sameFile(file, input, f.verify); err != nil {
 		return err
 	}
 	if f.signs, err = s.readSignature(file, f); err != nil {
@@ -134,16 +139,11 @@ func (s *session) svd(input string, f svdFlags) error {
 	return nil
 }
 
-// sameEverywhere compares the options that shape the run, and the input, over all ranks.
-func (s *session) sameEverywhere(file *matio.File, f svdFlags) error {
-	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v %s vectors %s signature %q force %t check %t", f.strategy, f.scheme, f.variant,
-		f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.vectors, f.signature, f.force, f.check)
-	err := s.same(dist.BadUse, "the options are", options, "give all ranks the same ones; mpirun -x NAME hands an environment variable to other nodes")
-	if err != nil {
-		return err
-	}
-	input := fmt.Sprintf("%d×%d %s", file.Rows, file.Cols, file.Dtype)
-	return s.same(dist.BadInput, "the input is", input, "the path must lead to the same file on every node")
+// sameOptions compares the options that shape the run over all ranks.
+func (s *session) sameOptions(f svdFlags) error {
+	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v %s vectors %s signature %q force %t check %t verify-input %t", f.strategy, f.scheme, f.variant,
+		f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.vectors, f.signature, f.force, f.check, f.verify)
+	return s.same(dist.BadUse, "the options are", options, "give all ranks the same ones; mpirun -x NAME hands an environment variable to other nodes")
 }
 
 // target makes, on rank 0, the folder in which the results are written before they take DIR's place.
