@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
 
@@ -25,7 +26,7 @@ const epsilon = 0x1p-52
 // Fidelity tells how far a hyperbolic SVD is from one, each figure in units of what rounding errors may do.
 type Fidelity struct {
 	Columns  float64 `json:"columns"`  // the worst column of X·W − G
-	Residual float64 `json:"residual"` // X − U·S·Vᵀ
+	Residual float64 `json:"residual"` // X − U·S·Vᵀ, or a bound
 	Signs    float64 `json:"signs"`    // VᵀJV − J
 	Again    string  `json:"again"`    // why the result comes from the second way, empty if it does not
 }
@@ -35,66 +36,75 @@ func (f Fidelity) holds() bool { return f.Columns <= 1 && f.Residual <= 1 && f.S
 
 // Numbers of random vectors: enough that none of them is nearly orthogonal to what it should see in one of many columns, and in one matrix.
 const (
-	columnProbes = 4 // at most matrixProbes
+	columnProbes = 4
 	matrixProbes = 8
 )
 
 // fidelity measures X·W = G with WᵀJW = J, where the norms of G's columns are sigma and ‖W‖_F = norm, by products with random vectors y, z of ±1:
 //
 //	X·w_j − g_j    from  (Xᵀy)ᵀ·w_j − yᵀ·g_j,  for each column
-//	WᵀJW − J       from  Wᵀ·(J·(W·z)) − J·z
 //	X − U·S·Vᵀ     from  Xᵀy − V·(Gᵀy),  V = J·W·J
+//	WᵀJW − J       from  Wᵀ·(J·(W·z)) − J·z
 //
+// ‖X·W − G‖·‖V‖, which is known from the first, bounds the second; only where it is too large the second itself is formed.
 // With even, the columns of W are as good as the largest of them, not each by itself. It takes O(n²) operations, and is collective.
 func (d *Decomposition) fidelity(g, w operator, sigma []float64, norm float64, even bool) (f Fidelity, err error) {
 	x, m, n := d.a, d.a.m, d.a.n
 	positive, _ := d.signs()
-	norms, err := x.gatherColumns(func(j int) float64 { return kernels.Norm2(x.column(j)) })
+	norms := make([]float64, n)
+	if err := x.columns(func(j int, c []float64) error { norms[j] = dense.Norm(c); return nil }); err != nil {
+		return f, err
+	}
+	norms, err = x.gatherColumns(func(j int) float64 { return norms[j] })
 	if err != nil {
 		return f, err
 	}
-	y := randomSigns(m, matrixProbes, 1)
-	xy, err := x.times(true, y, matrixProbes)
+	y := randomSigns(m, columnProbes, 1)
+	xy, err := x.times(true, y, columnProbes)
 	if err != nil {
 		return f, err
 	}
 	// ((norms·±1)ᵀ·w_j)² has the mean Σᵢ(w_ij·‖x_i‖)².
-	rows := slices.Concat(xy[:n*columnProbes], scaledBy(randomSigns(n, columnProbes, 2), norms))
+	rows := slices.Concat(xy, scaledBy(randomSigns(n, columnProbes, 2), norms))
 	both, err := w.times(true, rows, 2*columnProbes)
 	if err != nil {
 		return f, err
 	}
-	gy, err := g.times(true, y, matrixProbes)
+	gy, err := g.times(true, y, columnProbes)
 	if err != nil {
 		return f, err
 	}
 	xw, sizes := both[:n*columnProbes], both[n*columnProbes:]
-	size := make([]float64, n)
+	combined := make([]float64, n)
 	for j := range n {
-		size[j] = max(rootMeanSquare(sizes, n, j), sigma[j])
+		combined[j] = max(rootMeanSquare(sizes, n, j), sigma[j])
 	}
 	if even {
-		size = slices.Repeat([]float64{slices.Max(size)}, n)
+		combined = slices.Repeat([]float64{slices.Max(combined)}, n)
 	}
 	for j := range n {
 		for k := range columnProbes {
 			off := math.Abs(xw[k*n+j] - gy[k*n+j])
-			f.Columns = worse(f.Columns, off, columnLimit*epsilon*math.Sqrt(float64(m))*size[j])
+			f.Columns = worse(f.Columns, off, columnLimit*epsilon*math.Sqrt(float64(m))*combined[j])
 		}
 	}
 
 	if f.Signs, err = signsEstimate(w, n, positive, norm); err != nil {
 		return f, err
 	}
-	vgy, err := mirrored{w, positive}.times(false, gy, matrixProbes)
-	if err != nil {
-		return f, err
+	size := residualBound * epsilon * float64(m) * kernels.Norm2(sigma)
+	for k := range columnProbes {
+		f.Residual = worse(f.Residual, distance(xw[k*n:(k+1)*n], gy[k*n:(k+1)*n]), size)
 	}
-	for k := range matrixProbes {
-		from, to := k*n, (k+1)*n
-		f.Residual = worse(f.Residual, distance(xy[from:to], vgy[from:to]), residualBound*epsilon*float64(m)*kernels.Norm2(sigma)*norm)
+	if f.Residual <= 1 {
+		return f, nil
 	}
-	return f, nil
+	f.Residual = 0 // was a bound
+	vgy, err := mirrored{w, positive}.times(false, gy, columnProbes)
+	for k := 0; k < columnProbes && err == nil; k++ {
+		f.Residual = worse(f.Residual, distance(xy[k*n:(k+1)*n], vgy[k*n:(k+1)*n]), size*norm)
+	}
+	return f, err
 }
 
 // signsEstimate estimates ‖WᵀJW − J‖_F in units of what rounding errors may do. V serves as W does. It is collective.
@@ -116,18 +126,15 @@ func signsEstimate(w operator, n, positive int, norm float64) (estimate float64,
 	return estimate, nil
 }
 
-// signsError returns ‖VᵀJV − J‖_F in units of what rounding errors may do. It is collective.
-func signsError(v *sheet, norm float64, positive int) (float64, error) {
+// signsOff returns VᵀJV − J. It is collective.
+func signsOff(v *sheet, positive int) (*sheet, error) {
 	jv := v.clone()
-	jv.columns(func(_ int, x []float64) error {
-		negate(x[positive:])
-		return nil
-	})
+	mirror(jv, positive)
 	e, err := transposedProduct(v, jv)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	e.columns(func(j int, x []float64) error {
+	return e, e.columns(func(j int, x []float64) error {
 		if j < positive {
 			x[j]--
 		} else {
@@ -135,8 +142,14 @@ func signsError(v *sheet, norm float64, positive int) (float64, error) {
 		}
 		return nil
 	})
-	size, err := e.norm()
-	return worse(0, size, exactLimit*epsilon*norm*norm), err
+}
+
+// mirror does x ← J·x.
+func mirror(x *sheet, positive int) {
+	x.columns(func(_ int, c []float64) error {
+		negate(c[positive:])
+		return nil
+	})
 }
 
 // worse returns the larger of a and x/bound, or NaN if there is none. 0/0 counts as 0.

@@ -32,23 +32,32 @@ func (s *sheet) times(transposed bool, x []float64, count int) ([]float64, error
 		}
 		return gatherEach(s, y, count)
 	}
-	parts := make([][]float64, s.blocks())
-	err := s.each(func(b int, c []float64) error {
-		part := make([]float64, s.m*count)
-		j0, j1 := s.span(b)
-		for j := j0; j < j1; j++ {
-			for k := range count {
-				blas.Daxpy(s.m, x[k*s.n+j], c[(j-j0)*s.m:(j-j0+1)*s.m], 1, part[k*s.m:(k+1)*s.m], 1)
-			}
+	sum := make([]float64, 2*s.m*count)
+	for b := range s.blocks() {
+		c := s.own[b]
+		if c == nil {
+			continue
 		}
-		parts[b] = part
-		return nil
-	})
-	if err != nil {
-		return nil, err
+		// The threads share the rows.
+		err := parallel(s.threads, (s.m+rowPiece-1)/rowPiece, func(i int) error {
+			i0, i1 := i*rowPiece, min((i+1)*rowPiece, s.m)
+			j0, j1 := s.span(b)
+			for j := j0; j < j1; j++ {
+				for k := range count {
+					kernels.AddTwice(sum[k*s.m+i0:k*s.m+i1], sum[(count+k)*s.m+i0:(count+k)*s.m+i1], x[k*s.n+j], c[(j-j0)*s.m+i0:(j-j0)*s.m+i1])
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
 	}
-	return sumInOrder(s.comm, parts, s.m*count)
+	return sumTwice(s.comm, sum)
 }
+
+// rowPiece is the number of rows of a product that one thread works on.
+const rowPiece = 512
 
 // gatherEach gives every rank all elements of `count` vectors, of which each has those of its own columns.
 func gatherEach(s *sheet, y []float64, count int) ([]float64, error) {
@@ -63,39 +72,30 @@ func gatherEach(s *sheet, y []float64, count int) ([]float64, error) {
 	return y, nil
 }
 
-// gatheredNumbers bounds how many numbers sumInOrder gathers at a time.
-const gatheredNumbers = 1 << 23
-
-// sumInOrder adds vectors of the given length, each of which one rank has, in the order of their numbers: so the bits of the sum do
-// not depend on who has which. It is collective.
-func sumInOrder(c Comm, parts [][]float64, length int) ([]float64, error) {
-	sum := make([]float64, length)
-	piece := max(1, gatheredNumbers/max(1, len(parts)))
-	for from := 0; from < length; from += piece {
-		to := min(from+piece, length)
-		var mine []float64
-		for i, p := range parts {
-			if p != nil {
-				mine = append(append(mine, float64(i)), p[from:to]...)
-			}
-		}
-		all, err := gather(c, mine)
-		if err != nil {
-			return nil, err
-		}
-		ordered := make([][]float64, len(parts))
-		for _, message := range all {
-			for ; len(message) > 0; message = message[1+to-from:] {
-				ordered[int(message[0])] = message[1 : 1+to-from]
-			}
-		}
-		for _, p := range ordered {
-			for i, x := range p {
-				sum[from+i] += x
-			}
-		}
+// sumTwice adds the vectors of all ranks, high parts first and then low ones, in twice the working precision, and rounds: so the
+// bits of the sum do not depend on who has which terms, but for one case in 2⁴⁰ or so. It is collective.
+func sumTwice(c Comm, mine []float64) ([]float64, error) {
+	all, err := gather(c, mine)
+	if err != nil {
+		return nil, err
 	}
-	return sum, nil
+	n := len(mine) / 2
+	high, low := make([]float64, n), make([]float64, n)
+	for _, x := range all {
+		addPair(high, low, x)
+	}
+	for i := range high {
+		high[i] += low[i]
+	}
+	return high, nil
+}
+
+// addPair adds x, high parts and then low ones, to high + low.
+func addPair(high, low, x []float64) {
+	for i := range high {
+		s, e := kernels.TwoSum(high[i], x[i])
+		high[i], low[i] = s, low[i]+e+x[len(high)+i]
+	}
 }
 
 // onDevices is the G of a Solution, or its accumulated transformation W.
@@ -113,49 +113,35 @@ func (o onDevices) panel(g, w kernels.Panel) kernels.Panel {
 
 // times is that of operator. The columns are those of the matrix that was solved, in their order.
 func (o onDevices) times(transposed bool, x []float64, count int) ([]float64, error) {
-	l, n := o.Layout, o.config.N
-	rows := o.config.M
-	if o.right {
-		rows = n
+	n, long := o.config.N, o.config.M
+	if o.right || transposed {
+		long = n
 	}
-	y := make([]float64, n*count)
-	parts := make([][]float64, l.Columns)
+	sum := make([]float64, 2*long*count) // of this rank
 	err := o.each(func(r *runner, slot, column int) error {
+		j0, j1 := o.Layout.Macro(column)
+		p := o.panel(r.dev.Panels(slot, column, 0, o.Layout.PerMacro))
 		if transposed {
-			j0, j1 := l.Macro(column)
-			part, err := r.dev.Backend.Product(o.panel(r.dev.Panels(slot, column, 0, l.PerMacro)), true, x, count)
-			if err != nil {
-				return err
-			}
+			part, err := r.dev.Backend.Product(p, true, x, count)
 			for k := range count {
-				copy(y[k*n+j0:k*n+j1], part[k*(j1-j0):])
+				copy(sum[k*n+j0:k*n+j1], part[k*(j1-j0):])
 			}
-			return nil
+			return err
 		}
-		for i := range l.PerMacro {
-			b := column*l.PerMacro + i
-			j0, j1 := l.Start(b), l.Start(b+1)
-			factors := make([]float64, 0, (j1-j0)*count)
-			for k := range count {
-				factors = append(factors, x[k*n+j0:k*n+j1]...)
-			}
-			var err error
-			if parts[b], err = r.dev.Backend.Product(o.panel(r.dev.Panels(slot, column, i, i+1)), false, factors, count); err != nil {
-				return err
-			}
+		factors := make([]float64, 0, (j1-j0)*count)
+		for k := range count {
+			factors = append(factors, x[k*n+j0:k*n+j1]...)
 		}
-		return nil
+		part, err := r.dev.Backend.Product(p, false, factors, count)
+		if err == nil {
+			addPair(sum[:long*count], sum[long*count:], part)
+		}
+		return err
 	})
 	if err := Agree(o.comm, BadResource, err); err != nil {
 		return nil, err
 	}
-	if !transposed {
-		return sumInOrder(o.comm, parts, rows*count)
-	}
-	// Every element is zero but on the rank that has its column.
-	parts = make([][]float64, o.comm.Size())
-	parts[o.comm.Rank()] = y
-	return sumInOrder(o.comm, parts, n*count)
+	return sumTwice(o.comm, sum) // transposed: of each element all terms but one are zero
 }
 
 // scaledColumns is M·diag(f).

@@ -78,15 +78,14 @@ func (d *Decomposition) bySVD(ctx context.Context, why string) error {
 		return err
 	}
 	scale(s.Sigma, -shift)
-	if s.VNorm, err = pair.v.norm(); err != nil {
-		return err
-	}
 	d.a, d.again = x, pair
-	f, err := d.fidelity(scaledColumns{pair.u, s.Sigma}, mirrored{pair.v, positive}, s.Sigma, s.VNorm, true) // W is a product of four, and S does not come from it
-	if err != nil {
-		return err
+	f, err := d.fidelityOf(pair)
+	if err == nil && f.Signs > 1 {
+		if err = pair.polish(positive); err == nil {
+			f, err = d.fidelityOf(pair)
+		}
 	}
-	if f.Signs, err = signsError(pair.v, s.VNorm, positive); err != nil {
+	if err != nil {
 		return err
 	}
 	if f.Again = why; !f.holds() || s.VNorm*s.VNorm > hugeV {
@@ -95,6 +94,25 @@ func (d *Decomposition) bySVD(ctx context.Context, why string) error {
 	}
 	d.Fidelity = &f
 	return nil
+}
+
+// fidelityOf measures the vectors of the second way. V is a product of four matrices, and S does not come from it. It is collective.
+func (d *Decomposition) fidelityOf(p *vectorPair) (f Fidelity, err error) {
+	s := d.Solution
+	positive, _ := d.signs()
+	if s.VNorm, err = p.v.norm(); err != nil {
+		return f, err
+	}
+	if f, err = d.fidelity(scaledColumns{p.u, s.Sigma}, mirrored{p.v, positive}, s.Sigma, s.VNorm, true); err != nil {
+		return f, err
+	}
+	off, err := signsOff(p.v, positive)
+	if err != nil {
+		return f, err
+	}
+	size, err := off.norm()
+	f.Signs = worse(0, size, exactLimit*epsilon*s.VNorm*s.VNorm)
+	return f, err
 }
 
 // secondCopies is how many copies of the matrix, beside itself, the second way needs in the memory of the hosts.
@@ -118,11 +136,27 @@ func (d *Decomposition) joined(svd *Decomposition, z *sheet, positive int) (*vec
 	if v, err = product(svd.v, v, false); err != nil {
 		return nil, err
 	}
-	err = v.columns(func(_ int, x []float64) error {
-		negate(x[positive:])
+	mirror(v, positive)
+	return &vectorPair{u, v}, nil
+}
+
+// polish does V ← V − V·J·E/2 with E = VᵀJV − J, one Newton–Schulz step.
+func (p *vectorPair) polish(positive int) error {
+	e, err := signsOff(p.v, positive)
+	if err != nil {
+		return err
+	}
+	mirror(e, positive)
+	step, err := product(p.v, e, false)
+	if err != nil {
+		return err
+	}
+	return p.v.columns(func(j int, x []float64) error {
+		for i, d := range step.column(j) {
+			x[i] -= d / 2
+		}
 		return nil
 	})
-	return &vectorPair{u, v}, err
 }
 
 // innerSweeps is the limit of sweeps for an SVD inside another decomposition.
@@ -161,10 +195,7 @@ func centred(sigma []float64) (scaled []float64, shift int) {
 // signedGram returns Σ·(YᵀJY)·Σ. It is collective.
 func signedGram(y *sheet, sigma []float64, positive int) (*sheet, error) {
 	jy := y.clone()
-	jy.columns(func(_ int, x []float64) error {
-		negate(x[positive:])
-		return nil
-	})
+	mirror(jy, positive)
 	m, err := transposedProduct(y, jy)
 	if err != nil {
 		return nil, err

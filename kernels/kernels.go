@@ -185,7 +185,9 @@ type Backend interface {
 	// norm itself is representable ([Nov15, App. A]).
 	ColumnNorms(p Panel) ([]float64, error)
 	// Product returns p·x, or pᵀ·x if transposed, for a few vectors: x holds `count` of them one after the other, in host
-	// memory, and so does the result. The bits of pᵀ·x in one column do not depend on the other columns.
+	// memory, and so does the result. The bits of pᵀ·x in one column do not depend on the other columns. p·x comes in twice the
+	// working precision, first the high parts of all vectors, then the low ones: so sums of such products over block-columns, rounded
+	// in the end, do not depend on how the columns are spread over devices.
 	Product(p Panel, transposed bool, x []float64, count int) ([]float64, error)
 
 	Sync() error

@@ -17,9 +17,9 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 		return nil, fmt.Errorf("cpu: Product: %w", err)
 	}
 	y := make([]float64, long*count)
-	// Go's own loops: those of a threaded BLAS may cut a long sum by the number of threads.
-	blas := gonum.Implementation{}
 	if transposed {
+		// Go's own loop: those of a threaded BLAS may cut a long sum by the number of threads.
+		blas := gonum.Implementation{}
 		err = d.eachColumns(p, func(j0, j1 int) {
 			for j := j0; j < j1; j++ {
 				for k := range count {
@@ -28,16 +28,19 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 			}
 		})
 	} else {
+		low := make([]float64, long*count)
 		err = d.each((p.M+pieceRows-1)/pieceRows, func(_ *workspace, i int) error {
 			i0, i1 := i*pieceRows, min((i+1)*pieceRows, p.M)
 			for j := range p.N {
 				c := column(p, j)[i0:i1]
 				for k := range count {
-					blas.Daxpy(i1-i0, x[k*p.N+j], c, 1, y[k*p.M+i0:k*p.M+i1], 1)
+					at := k * p.M
+					kernels.AddTwice(y[at+i0:at+i1], low[at+i0:at+i1], x[k*p.N+j], c)
 				}
 			}
 			return nil
 		})
+		y = append(y, low...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cpu: Product: %w", err)

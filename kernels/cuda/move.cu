@@ -93,17 +93,21 @@ extern "C" __global__ void __launch_bounds__(256) product_transposed(const doubl
 	}
 }
 
-// product puts p·x into y, for the m×n panel p and vectors x of length n, one after the other as those of y are. Grid (pieces of 256 rows, at most 65535;
-// vectors), block 256 threads.
+// product puts p·x into y, for the m×n panel p and vectors x of length n, one after the other as those of y are; y holds the high parts of the sums, in
+// twice the working precision, and then the low ones. Grid (pieces of 256 rows, at most 65535; vectors), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256) product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y)
 {
 	x += blockIdx.y * n;
 	y += blockIdx.y * m;
 	for (i64 i = blockIdx.x * 256 + threadIdx.x; i < m; i += gridDim.x * 256) {
-		double sum = 0;
+		double high = 0, low = 0;
 #pragma unroll 8
-		for (i64 j = 0; j < n; j++)
-			sum = __fma_rn(p[i + j * ld], x[j], sum);
-		y[i] = sum;
+		for (i64 j = 0; j < n; j++) {
+			const double a = p[i + j * ld], u = a * x[j], sum = high + u, t = sum - high;
+			low += ((high - (sum - t)) + (u - t)) + __fma_rn(a, x[j], -u);
+			high = sum;
+		}
+		y[i] = high;
+		y[i + gridDim.y * m] = low;
 	}
 }

@@ -235,6 +235,9 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 		return nil, fmt.Errorf("cuda: Product: %w", err)
 	}
 	y := make([]float64, long*count)
+	if !transposed {
+		y = make([]float64, 2*long*count) // the high parts, and the low ones
+	}
 	if len(x) == 0 || len(y) == 0 {
 		return y, nil
 	}
