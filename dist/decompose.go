@@ -230,12 +230,8 @@ func (d *Decomposition) vectors(ctx context.Context) error {
 		if d.VNorm, err = d.v.norm(); err != nil {
 			return err
 		}
-		off, err := signsEstimate(d.v, d.task.N, d.task.Positive, d.VNorm)
-		if err != nil {
+		if err := d.fullVHolds(); err != nil {
 			return err
-		}
-		if !(off <= 1) {
-			return noDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding errors explain", d.VNorm*d.VNorm, off)
 		}
 	}
 	if d.wants.right {

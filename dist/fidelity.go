@@ -126,6 +126,23 @@ func signsEstimate(w operator, n, positive int, norm float64) (estimate float64,
 	return estimate, nil
 }
 
+// fullVHolds refuses a decomposition whose V, with the null space, is not J-orthogonal. It is collective.
+func (d *Decomposition) fullVHolds() error {
+	estimate, err := signsEstimate(d.v, d.task.N, d.task.Positive, d.VNorm)
+	if err != nil || estimate <= 1 {
+		return err
+	}
+	e, err := signsOff(d.v, d.task.Positive)
+	if err != nil {
+		return err
+	}
+	size, err := e.norm()
+	if off := worse(0, size, exactLimit*epsilon*d.VNorm*d.VNorm); err == nil && !(off <= 1) {
+		err = noDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding errors explain", d.VNorm*d.VNorm, off)
+	}
+	return err
+}
+
 // signsOff returns VᵀJV − J. It is collective.
 func signsOff(v *sheet, positive int) (*sheet, error) {
 	jv := v.clone()
