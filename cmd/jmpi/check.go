@@ -38,8 +38,8 @@ Each line is "name = value  PASSED", FAILED or skipped (a factor is missing), wi
   order      number of values in S that are negative or out of order
   sign       number of columns of U whose largest entry is not positive
   sigma      largest relative error of S, if INPUT's name with .sigma.npy for its extension is a file
-  reference  with --reference, the largest relative error of S against the singular values that a solver in
-             double-double arithmetic (31 digits) finds; where they are 0, S may have k·ε times the largest
+  reference  with --reference, the largest relative error of S against the true singular values, computed with
+             as many digits as it takes; where they are 0, S may have k·ε times the largest
   dgesdd     with --vs dgesdd, the same of the singular values that LAPACK's dgesdd finds, which is not judged;
              without --reference it is compared with the file of sigma
 Where U or V is missing, residual is skipped, and these must be below 10, in units of max(m,n)·ε:
@@ -67,7 +67,8 @@ The last line is PASSED or FAILED; the exit code is 0 or 5, and 3 if INPUT or DI
 	}
 	flags := cmd.Flags()
 	flags.Float64Var(&f.sigmaTol, "sigma-tol", 1e-10, "relative error below which the rows sigma, reference and lambda pass")
-	flags.BoolVar(&f.reference, "reference", false, fmt.Sprintf("compute the singular values in double-double arithmetic; min(m,n) up to %d", reference.MaxOrder))
+	flags.BoolVar(&f.reference, "reference", false,
+		fmt.Sprintf("compute the true singular values; min(m,n) up to %d", reference.MaxOrder))
 	flags.StringSliceVar(&f.vs, "vs", nil, "compare drivers of LAPACK with the same true singular values: "+strings.Join(lapackDrivers, " "))
 	return cmd
 }
