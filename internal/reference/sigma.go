@@ -8,9 +8,9 @@ import (
 )
 
 const (
-	MaxOrder   = 512     // the largest min(m,n): a matter of time, some ten seconds on two cores
+	MaxOrder   = 512     // the largest min(m,n): a matter of time, half a minute on two cores
 	maxEntries = 1 << 26 // the largest m·n: a matter of the caller's memory
-	maxWork    = 1 << 30 // the largest m·n·min(m,n): a minute or two
+	maxWork    = 1 << 30 // the largest m·n·min(m,n): some minutes
 )
 
 // ErrTooLarge is wrapped by the errors of Fits.
