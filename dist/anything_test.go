@@ -227,8 +227,8 @@ func TestScaledAnything(t *testing.T) {
 			}
 		}
 		sigma, err := reference.Sigma(a, m, n, m)
-		if err != nil { // steeper than double-double arithmetic tells
-			return
+		if err != nil {
+			rt.Fatal(err)
 		}
 		task := both(m, n)
 		task.Precondition = rapid.SampledFrom([]string{"auto", "qrcp", "qrcp-lq"}).Draw(rt, "precondition")

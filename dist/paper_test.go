@@ -42,8 +42,8 @@ func TestSweeps(t *testing.T) {
 	}
 }
 
-// High relative accuracy: every singular value of B·D, D graded, against a double-double reference. The condition of B, 623 here, is what the
-// error grows with, not that of the matrix.
+// High relative accuracy: every singular value of B·D, D graded, against the reference. The condition of B,
+// 623 here, is what the error grows with, not that of the matrix.
 func TestRelativeAccuracy(t *testing.T) {
 	const n = 128
 	for _, sorted := range []bool{false, true} {

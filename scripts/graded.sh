@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # The relative error of every singular value of graded matrices, beside that of LAPACK's dgesdd: kinds graded-cols and
-# graded-rows, gradings to 1e-12 and 1e-20, in random order and sorted, against singular values in double-double (`jmpi gen
+# graded-rows, gradings to 1e-12 and 1e-20, in random order and sorted, against the true singular values (`jmpi gen
 # --reference`). The error must be at most 1e-13 for N ≤ 128 and 1e-12 beyond, and S.npy the same, bit by bit, in all modes.
 #
 #   scripts/graded.sh [N [flags of jmpi svd]]     N: the order, at most 512 (default 128); RANKS: ranks (default 2)

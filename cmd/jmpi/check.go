@@ -38,12 +38,18 @@ Each line is "name = value  PASSED", FAILED or skipped (a factor is missing), wi
   order      number of values in S that are negative or out of order
   sign       number of columns of U whose largest entry is not positive
   sigma      largest relative error of S, if INPUT's name with .sigma.npy for its extension is a file
-  reference  with --reference, the largest relative error of S against the singular values that a solver in
-             double-double arithmetic (31 digits) finds; where they are 0, S may have k·ε times the largest
+  reference  with --reference, the largest relative error of S against the true singular values, computed with
+             as many digits as it takes; where they are 0, S may have k·ε times the largest
   dgesdd     with --vs dgesdd, the same of the singular values that LAPACK's dgesdd finds, which is not judged;
              without --reference it is compared with the file of sigma
+Where U or V is missing, residual is skipped, and these must be below 10, in units of max(m,n)·ε:
+  norm       |‖A‖_F²−ΣS²|/‖A‖_F², and without U and V norm4: |‖AᵀA‖_F²−ΣS⁴|/‖A‖_F⁴
+  rayleighU  max |‖Aᵀu‖−σ|/‖A‖_F, and rayleighV the same of V and Aᵀ, as the following
+  eigenU     ‖AAᵀU−U·S²‖_F/‖A‖_F²
+  rangeU     ‖A−U·UᵀA‖_F/‖A‖_F, if U has more rows than columns
 For a hyperbolic decomposition (info.json has its signature) residual is ‖A−U·S·Vᵀ‖_F / (‖U·S‖_F·‖V‖_F·max(m,n)·ε), orthV is
 ‖VᵀJV−J‖_F / (‖V‖_F²·ε), and for sigma there is lambda, the largest relative error of the eigenvalues S²·J.
+Without U or V the rows judge A·J·Aᵀ instead of A·Aᵀ, and ‖S‖_F·‖V‖_F takes the place of one ‖A‖_F.
 The last line is PASSED or FAILED; the exit code is 0 or 5, and 3 if INPUT or DIR cannot be used. Under mpirun only rank 0 works.`,
 		Args: cobra.ExactArgs(2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,7 +67,8 @@ The last line is PASSED or FAILED; the exit code is 0 or 5, and 3 if INPUT or DI
 	}
 	flags := cmd.Flags()
 	flags.Float64Var(&f.sigmaTol, "sigma-tol", 1e-10, "relative error below which the rows sigma, reference and lambda pass")
-	flags.BoolVar(&f.reference, "reference", false, fmt.Sprintf("compute the singular values in double-double arithmetic; min(m,n) up to %d", reference.MaxOrder))
+	flags.BoolVar(&f.reference, "reference", false,
+		fmt.Sprintf("compute the true singular values; min(m,n) up to %d", reference.MaxOrder))
 	flags.StringSliceVar(&f.vs, "vs", nil, "compare drivers of LAPACK with the same true singular values: "+strings.Join(lapackDrivers, " "))
 	return cmd
 }

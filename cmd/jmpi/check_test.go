@@ -4,8 +4,10 @@ import (
 	"errors"
 	"io"
 	"math"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -122,5 +124,37 @@ func TestCheckAgainstZeroReference(t *testing.T) {
 	}
 	if code, _ := output(t, "check", input, results, "--reference"); code != exitUsage {
 		t.Errorf("a reference of order 513: exit code %d", code)
+	}
+}
+
+// The reference has all digits of singular values that are 1e-100 and less of the largest: LAPACK, which has
+// nothing to bidiagonalize here, finds the same.
+func TestCheckAgainstSteepReference(t *testing.T) {
+	dir := t.TempDir()
+	input, results := filepath.Join(dir, "a.npy"), filepath.Join(dir, "a.svd")
+	random := rand.New(rand.NewPCG(1, 1))
+	a := build(40, 40, func(i, j int) float64 {
+		if x := math.Pow(10, 60*random.Float64()-30); i == j || i+1 == j {
+			return x
+		}
+		return 0
+	})
+	a.write(t, input)
+	if err := os.Mkdir(results, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	if err := matio.WriteVector(filepath.Join(results, "S.npy"), make([]float64, 40)); err != nil {
+		t.Fatal(err)
+	}
+	code, text := output(t, "check", input, results, "--reference", "--vs", "dgesvd")
+	if code != exitCheckFailed || !strings.Contains(text, "reference = 1  FAILED\n") {
+		t.Errorf("exit code %d, printed\n%s", code, text)
+	}
+	_, row, _ := strings.Cut(text, "dgesvd = ")
+	if strings.HasPrefix(row, "-") {
+		t.Skip("no LAPACK")
+	}
+	if worst, err := strconv.ParseFloat(strings.Fields(row)[0], 64); err != nil || !(worst <= 1e-14) {
+		t.Errorf("LAPACK differs: %s", text)
 	}
 }

@@ -69,7 +69,8 @@ error of 5e-11 in spite of the rounding of the matrix to double, which perturbs 
 	flags.Int64Var(&f.positive, "positive", 0, "number of positive eigenvalues of spectrum1 and spectrum3 (default: by chance)")
 	flags.BoolVar(&f.options.Sorted, "sorted", false, "gradings in decreasing order")
 	flags.BoolVar(&f.reference, "reference", false,
-		fmt.Sprintf("compute FILE.sigma.npy in double-double arithmetic, to full relative accuracy; min(m,n) up to %d", reference.MaxOrder))
+		fmt.Sprintf("compute the true singular values for FILE.sigma.npy, of every kind; min(m,n) up to %d",
+			reference.MaxOrder))
 	return cmd
 }
 

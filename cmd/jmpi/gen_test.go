@@ -159,7 +159,6 @@ func TestGenRefuses(t *testing.T) {
 		{exitUsage, "lowrank --shape 3x3 --rank 0 -o " + out},
 		{exitUsage, "spectrum2 --shape 3x3 --positive 2 -o " + out},
 		{exitUsage, "gauss --reference --shape 600x513 -o " + out},
-		{exitUsage, "kahan --reference --shape 180x180 -o " + out},
 		{exitUsage, "gauss --shape 3x3 --colour red -o " + out},
 		{exitUsage, "--shape 3x3 -o " + out},
 		{exitInput, "gauss --shape 3x3 -o " + filepath.Join(dir, "absent", "a.npy")},

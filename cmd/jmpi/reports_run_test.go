@@ -19,6 +19,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"jmpi/internal/gen"
 	"jmpi/internal/matio"
 	"jmpi/internal/residual"
 )
@@ -47,7 +48,8 @@ type svdRuns struct {
 	Runs   []svdRun
 }
 
-// svdRun is one run of the command svd. Its exit code is left in the file DIR.code, what it prints on stderr in DIR.err.
+// svdRun is one run of the command svd, of the hyperbolic SVD if there is a signature beside the input, as
+// "jmpi gen" writes it. Its exit code is left in the file DIR.code, what it prints on stderr in DIR.err.
 type svdRun struct{ Input, Dir, Vectors string }
 
 // executeRuns is one rank.
@@ -103,10 +105,18 @@ func (a svdRuns) flags(r svdRun) (f svdFlags, err error) {
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
 	f.vectors, f.output = r.Vectors, r.Dir
+	if beside := gen.Sidecar(r.Input, "signature"); fileExists(beside) {
+		f.signature = beside
+	}
 	if err = flags.Parse(append([]string{"--backend", "cpu", "--quiet"}, a.Flags...)); err == nil {
 		err = f.validate()
 	}
 	return f, err
+}
+
+func fileExists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }
 
 // execute runs svd; rank 0, whose exit code is that of all, leaves it and what it prints.

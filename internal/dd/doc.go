@@ -13,8 +13,8 @@
 // underflows: operands and results between 1e-290 and 1e290 in magnitude are safe.
 // Infinities and NaN give NaN.
 //
-// The test matrices of package gen and the singular values of package reference are computed with
-// it, in the place of the quadruple precision of [Nov15, §6].
+// The test matrices of package gen are computed with it, in the place of the quadruple precision of [Nov15,
+// §6].
 //
 // Sources: M. Joldes, J.-M. Muller, V. Popescu, Tight and rigorous error bounds for basic
 // building blocks of double-word arithmetic, ACM Trans. Math. Softw. 44 (2017) 15res;

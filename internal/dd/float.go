@@ -68,9 +68,6 @@ func (a Float) Scale(x float64) Float {
 	return Float{p, e}
 }
 
-// Ldexp returns a·2^e, exactly as long as the low part does not underflow.
-func (a Float) Ldexp(e int) Float { return Float{math.Ldexp(a.Hi, e), math.Ldexp(a.Lo, e)} }
-
 // Div returns a/b: a quotient in float64 and one correction from the exact remainder.
 func (a Float) Div(b Float) Float {
 	q := a.Hi / b.Hi

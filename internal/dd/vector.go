@@ -2,7 +2,7 @@ package dd
 
 import "math"
 
-// Dot, Axpy and Combine are written out because speed matters, and add with fewer operations than
+// Dot and Axpy are written out because speed matters, and add with fewer operations than
 // Float.Add: their errors are small against the magnitudes of the terms, not of the result.
 
 // Dot returns xᵀy, len(y) ≥ len(x), summed in the order of the index. The error is at most
@@ -39,28 +39,4 @@ func Axpy(a Float, x, y []Float) {
 		hi := s + e
 		y[i] = Float{hi, e - (hi - s)}
 	}
-}
-
-// Combine replaces the vectors x and y, of one length, by c·x − s·y and t·x + c·y: a rotation for
-// s = t, and one of vectors that are scaled differently for other s and t. The errors are at most
-// about 8u²·(|c·xᵢ| + |s·yᵢ|) and 8u²·(|t·xᵢ| + |c·yᵢ|).
-func Combine(c, s, t Float, x, y []Float) {
-	y = y[:len(x)]
-	s = s.Neg()
-	for i, a := range x {
-		b := y[i]
-		x[i] = combine(c, a, s, b)
-		y[i] = combine(t, a, c, b)
-	}
-}
-
-// combine returns c·a + s·b.
-func combine(c, a, s, b Float) Float {
-	p := float64(c.Hi * a.Hi)
-	e := math.FMA(c.Hi, a.Lo, math.FMA(c.Lo, a.Hi, math.FMA(c.Hi, a.Hi, -p)))
-	q := float64(s.Hi * b.Hi)
-	f := math.FMA(s.Hi, b.Lo, math.FMA(s.Lo, b.Hi, math.FMA(s.Hi, b.Hi, -q)))
-	h, r := TwoSum(p, q)
-	h, r = FastTwoSum(h, e+f+r)
-	return Float{h, r}
 }

@@ -1,37 +1,36 @@
-// Package reference computes all singular values of a matrix to nearly full relative accuracy in
-// double-double arithmetic (package dd): what the values of the solver are judged by where the
-// truth is not known. It shares no code with the solver.
+// Package reference computes all singular values of a matrix to the last bit of float64, whatever their size.
+// The values of the solver are judged by them where the truth is not known. It shares no code with the
+// solver.
 //
 // # Method
 //
-// The order of docs/numerics.md §4, for A with m ≥ n (else for Aᵀ):
+// With enough digits the simplest method serves [GK65]. Householder's reflections from the left and the right
+// make the matrix bidiagonal, and bisection finds the singular values of that.
 //
-//	P·A          rows in decreasing order of their largest entries
-//	P·A·Π = Q·R  Householder QR with column pivoting
-//	R = L·Z      Householder LQ, that is QR of Rᵀ
-//	L·V = U·Σ    one-sided Jacobi on the columns of the lower triangular L
+// The reflections are computed with integers, which stand for multiples of one unit: 2^−p times the power of
+// two above the largest entry (type fixed). Wider matrices are transposed; of a tall one the triangular
+// factor is computed first, block by block of its rows.
 //
-// For A = D₁·B·D₂ with diagonal D₁ and D₂ the backward error of the first three is small in each
-// entry against |D₁|·|B|·|D₂|, that of the last in each column ([CH98], [Hig00], [DV08]). So if
-// one of the two gradings is I, every σ has a relative error of about 1e-31 times the condition of
-// B. If both rows and columns are graded, the bounds have more factors; there it was compared with
-// 256-bit arithmetic, at n = 32 and down to 1e-20 on each side: the error was at most 6e-30, in
-// random order of the gradings too.
+// The bidiagonal matrix determines its singular values to the relative error of its entries [DK90], and
+// bisection by counting changes of sign finds them to that error (type bidiagonal). 128 bits are enough
+// there.
 //
-// # Range
+// # Accuracy
 //
-// Double-double has the exponent range of float64. Columns carry an exponent of their own, and
-// powers of two are taken out of the rows of R. So gradings of the columns cost no accuracy over
-// the whole range of float64, nor do those of the rows over 390 decimal orders; entries that are
-// smaller than that against the largest one of their column count as 0.
+// Let A be m×n, m ≥ n, N = m+n. An entry of w is wrong by one unit, so a reflection of length l is orthogonal
+// to 4√l·2^−p. The rounding of products adds two units to each entry. ‖A‖_F is at most √(mn)·2^p units, and
+// there are at most 3n + m/4 reflections, of length 5n+64 or less. So all errors together are below 16·N³
+// units in the norm, and so is the error of each singular value.
 //
-// # Rank
+// If that is less than 2⁻⁶⁴ of the smallest singular value, all are right. Otherwise it is done again with
+// three times as many digits, and at the end with so many that 16·N³ units are less than 2⁻⁶⁴ times the
+// smallest number of float64. No decision about the rank is made: what is returned as 0 is below the range of
+// float64.
 //
-// A column that QR has reduced to nothing but rounding errors, in every row small against the
-// largest entry that the row began with, becomes zero; the σ that correspond are returned as 0.
+// A result is the truth rounded to float64. Where the truth lies within 2⁻¹¹ of the middle between two
+// numbers it may be the other one.
 //
-// Sources, beside those in docs/REFERENCES.md: [CH98] A. J. Cox, N. J. Higham, Stability of
-// Householder QR factorization for weighted least squares problems, in Numerical Analysis 1997,
-// Longman (1998) 57–73; [Hig00] N. J. Higham, QR factorization with complete pivoting and accurate
-// computation of the SVD, Linear Algebra Appl. 309 (2000) 153–174.
+// Sources, beside those in docs/REFERENCES.md: [GK65] G. Golub, W. Kahan, Calculating the singular values and
+// pseudo-inverse of a matrix, SIAM J. Numer. Anal. Ser. B 2 (1965) 205–224; [DK90] J. Demmel, W. Kahan,
+// Accurate singular values of bidiagonal matrices, SIAM J. Sci. Stat. Comput. 11 (1990) 873–912.
 package reference

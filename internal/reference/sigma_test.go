@@ -49,7 +49,7 @@ func TestClosedForm(t *testing.T) {
 }
 
 // An orthogonal matrix with scaled columns or rows has the scales as its singular values, exactly where the scales
-// are powers of two: columns over the whole range of float64, rows over 390 decimal orders, beyond which σ is 0.
+// are powers of two, over the whole range of float64.
 func TestScaledOrthogonal(t *testing.T) {
 	h := []float64{1, 1, 1, 1, 1, -1, 1, -1, 1, 1, -1, -1, 1, -1, -1, 1} // its columns have norm 2
 	for _, c := range []struct {
@@ -59,7 +59,7 @@ func TestScaledOrthogonal(t *testing.T) {
 	}{
 		{[4]int{-600, 900, -1060, 0}, false, []float64{0x1p901, 2, 0x1p-599, 0x1p-1059}},
 		{[4]int{-300, 900, -390, 0}, true, []float64{0x1p901, 2, 0x1p-299, 0x1p-389}},
-		{[4]int{-600, 900, -1060, 0}, true, []float64{0x1p901, 2, 0, 0}},
+		{[4]int{-600, 900, -1060, 0}, true, []float64{0x1p901, 2, 0x1p-599, 0x1p-1059}},
 	} {
 		a := make([]float64, 16)
 		for i := range a {
@@ -102,9 +102,9 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// A square matrix and its transpose go different ways to the same singular values, gradings of 1e-300 included.
+// A matrix and its transpose go different ways to the same singular values, gradings of 1e-300 included.
 func TestTransposed(t *testing.T) {
-	const n = 60
+	const n = 24
 	for _, c := range []struct {
 		kind string
 		cond float64
@@ -165,16 +165,12 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("σ of a matrix with %g: %v", bad, s)
 		}
 	}
-	const n = 180 // the smallest σ of Kahan's matrix is too small, and no grading the reason
-	if _, err := Sigma(dense(t, "kahan", gen.Options{Rows: n, Cols: n}), n, n, n); err == nil {
-		t.Error("Kahan's matrix of order 180 is not refused")
-	}
 	for _, c := range []struct {
 		m, n int64
 		fits bool
 	}{
 		{512, 512, true}, {513, 513, false}, {513, 512, true}, {1, 1 << 26, true}, {1, 1<<26 + 1, false},
-		{1 << 17, 512, true}, {512, 1<<17 + 1, false}, {math.MaxInt64, 2, false}, {0, math.MaxInt64, true},
+		{1 << 12, 512, true}, {512, 1<<12 + 1, false}, {math.MaxInt64, 2, false}, {0, math.MaxInt64, true},
 	} {
 		if err := Fits(c.m, c.n); (err == nil) != c.fits || err != nil && !errors.Is(err, ErrTooLarge) {
 			t.Errorf("%d×%d: %v", c.m, c.n, err)

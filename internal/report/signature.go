@@ -69,19 +69,21 @@ func (s *Signature) Diagonal(n int) ([]float64, error) {
 	return signs, nil
 }
 
-// ReadSignature reads the signature in the file info.json of a decomposition; nil, that of the SVD, if the file has none or is not there.
-func ReadSignature(path string) (*Signature, error) {
+// ReadSignature reads the signature in the file info.json of a decomposition, and ‖V‖_F, 0 if that is not
+// told. The signature is nil, that of the SVD, if the file has none or is not there.
+func ReadSignature(path string) (s *Signature, normV float64, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil, 0, nil
 	} else if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	var info struct {
 		Signature *Signature `json:"signature"`
+		VNorm     float64    `json:"v_norm"`
 	}
 	if err := json.Unmarshal(b, &info); err != nil {
-		return nil, fmt.Errorf("%s is damaged: %w; without it the folder is checked as an SVD", path, err)
+		return nil, 0, fmt.Errorf("%s is damaged: %w; without it the folder is checked as an SVD", path, err)
 	}
-	return info.Signature, nil
+	return info.Signature, info.VNorm, nil
 }

@@ -25,16 +25,16 @@ func TestSignatureInInfo(t *testing.T) {
 			t.Fatal(err)
 		}
 		path := filepath.Join(t.TempDir(), "info.json")
-		if err := (Info{Signature: s}).Write(path); err != nil {
+		if err := (Info{Signature: s, VNorm: 2.5}).Write(path); err != nil {
 			t.Fatal(err)
 		}
 		text, err := os.ReadFile(path)
 		if err != nil || !strings.Contains(strings.Join(strings.Fields(string(text)), ""), c.want) {
 			t.Errorf("%v: error %v, %s", c.signs, err, text)
 		}
-		read, err := ReadSignature(path)
-		if err != nil {
-			t.Fatal(err)
+		read, normV, err := ReadSignature(path)
+		if err != nil || normV != 2.5 {
+			t.Fatalf("norm of V %g, error %v", normV, err)
 		}
 		if got, err := read.Diagonal(len(c.signs)); err != nil || !reflect.DeepEqual(got, c.signs) {
 			t.Errorf("%v is read as %v, error %v", c.signs, got, err)
@@ -46,8 +46,8 @@ func TestSignatureInInfo(t *testing.T) {
 func TestNoSignature(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "info.json")
 	for range 2 {
-		s, err := ReadSignature(path)
-		if s != nil || err != nil {
+		s, normV, err := ReadSignature(path)
+		if s != nil || normV != 0 || err != nil {
 			t.Errorf("signature %v, error %v", s, err)
 		}
 		if got, err := s.Diagonal(2); err != nil || !reflect.DeepEqual(got, []float64{1, 1}) {
@@ -75,7 +75,7 @@ func TestWrongSignatures(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if s, err := ReadSignature(path); err == nil || !strings.Contains(err.Error(), path) {
+		if s, _, err := ReadSignature(path); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("%q: %v, error %v", text, s, err)
 		}
 	}

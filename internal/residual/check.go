@@ -75,6 +75,13 @@ func check(input *matio.File, dir string, o Options, budget int64) (r Report, er
 		return r, fmt.Errorf("cannot check against this input: %w", err)
 	}
 	measure("residual", limit, func() (float64, error) { return d.residual(scale) }, d.u, d.v)
+	if d.u == nil || d.v == nil {
+		readings, e := d.half(scale)
+		for _, x := range readings {
+			r.add(x.name, x.value, limit)
+		}
+		err = errors.Join(err, e)
+	}
 	measure("orthU", limit, func() (float64, error) { return d.orthogonality(d.u, nil) }, d.u)
 	measure("orthV", limit, func() (float64, error) { return d.orthogonality(d.v, d.signature) }, d.v)
 	measure("order", 1, func() (float64, error) { return d.disorder(), nil })

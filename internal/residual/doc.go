@@ -16,6 +16,25 @@
 // for A = 0; whatever is NaN fails. Of the entries of largest magnitude in a column the first
 // one counts for the sign. Where σᵢ = 0, Sᵢ is right up to the rounding errors k·ε·σ₁.
 //
+// # Without U, V or both
+//
+// The row residual is then skipped, and these stand for it, all below 10, with μ = max(m,n)·ε:
+//
+//	norm       |‖A‖_F² − Σσᵢ²| / (‖A‖_F²·μ)
+//	norm4      |‖AᵀA‖_F² − Σσᵢ⁴| / (‖A‖_F⁴·μ)              without U and V
+//	rayleighU  max |‖Aᵀuᵢ‖ − σᵢ| / (‖A‖_F·μ)               with U
+//	eigenU     ‖A·AᵀU − U·S²‖_F / (‖A‖_F²·μ)               with U
+//	rangeU     ‖A − U·UᵀA‖_F / (‖A‖_F·μ)                   with U, if m > n
+//
+// and with V rayleighV, eigenV and, if m < n, rangeV: the same of Aᵀ. U and S determine A·Aᵀ and the range of
+// A, and no more. So a matrix passes for U only if it has a decomposition with these U and S. Of S alone,
+// norm and norm4 judge two sums: they cannot tell two matrices with the same singular values, as A and A with
+// its rows in another order, and fail whatever else has not been made to meet both sums.
+//
+// The bounds follow from that of the residual. Let A = U·S·Vᵀ + E, ‖E‖_F ≤ τ·‖A‖_F. Then σᵢ and Aᵀuᵢ are
+// known to τ·‖A‖_F, and products of two factors A to 2τ·‖A‖_F². As by the residual, a σ that is small beside
+// ‖A‖_F is not judged. Results of jmpi stay below 0.2.
+//
 // # The hyperbolic SVD
 //
 // With the signature D = diag(±1), P times +1, that info.json tells (report.Signature), and m ≥ n, the decomposition is
@@ -27,7 +46,22 @@
 //	          over the first P entries, non-decreasing over the rest                  0
 //	lambda    max |(S²·J)ᵢ − λᵢ|/|λᵢ|, both non-increasing [Nov15, (6.1)]            below 1e-10
 //
-// and orthU and sign are as above. The row sigma is skipped: the singular values are not S. With P = n all is as for the SVD.
+// With J = diag(jᵢ), H = A·D·Aᵀ, G = AᵀA and M = ‖S‖_F·‖V‖_F the rows without U, V or both are
+//
+//	norm       |tr H − Σjᵢ·σᵢ²| / (‖A‖_F·M·μ), tr H = Σdᵢ·gᵢᵢ
+//	norm4      |tr H² − Σσᵢ⁴| / (‖A‖_F³·M·μ), tr H² = Σdᵢ·dⱼ·gᵢⱼ²
+//	rayleighU  max |uᵢᵀ·H·uᵢ − jᵢ·σᵢ²| / ((‖Aᵀuᵢ‖ + σᵢ)·M·μ)
+//	eigenU     ‖H·U − U·S²J‖_F / (‖A‖_F·M·μ)
+//	rangeU     ‖A − U·UᵀA‖_F / (M·μ)
+//	rayleighV  max |‖A·D·vᵢ‖ − σᵢ| / (M·‖V‖_F·μ)
+//	eigenV     ‖G·D·V − V·S²J‖_F / (‖A‖_F·M·‖V‖_F·μ)
+//
+// M takes the place of one ‖A‖_F because ‖E‖_F may be τ·M; D·V multiplies that. The terms of tr H cancel;
+// they are bounded by ‖A‖_F², and M ≥ ‖A‖_F. Where V is missing, ‖V‖_F is that of info.json, or √n, the least
+// that it can be.
+//
+// The rows orthU and sign are as above. The row sigma is skipped: the singular values are not S. With P = n
+// all is as for the SVD.
 //
 // Λ is what "jmpi gen" prescribes for the spectra of [Nov15, §6], together with a D beside the input; lambda is skipped for a
 // decomposition with another D, the SVD (D = I) of an indefinite spectrum included. A·D·Aᵀ has these eigenvalues in

@@ -92,11 +92,23 @@ func TestZeroAndEmpty(t *testing.T) {
 		if r, err = d.run(t, 4); err != nil || verdicts(r) != "residual" {
 			t.Errorf("S = 0, %v, with A = 1e-300: %v, error %v", shape, r, err)
 		}
+		for _, missing := range []string{"v", "u", "uv"} {
+			d.without(missing)
+			for _, c := range []struct{ a, s float64 }{{0, 0}, {0, 1e-200}, {1e-300, 0}} {
+				d.a[0], d.s[0] = c.a, c.s
+				r, err := d.run(t, 4)
+				if zero := c.a == c.s; err != nil || r.Passed() != zero || (value(t, r, "norm").Value == 0) != zero {
+					t.Errorf("without %s, %v, A = %g, σ = %g: %v, error %v", missing, shape, c.a, c.s, r, err)
+				}
+			}
+		}
 	}
 	for _, shape := range [][2]int{{0, 0}, {0, 3}, {3, 0}} {
-		d := &decomposition{m: shape[0], n: shape[1], sigma: []float64{}}
-		if r, err := d.run(t, defaultBudget); err != nil || !r.Passed() {
-			t.Errorf("%v: %v, error %v", shape, r, err)
+		for _, missing := range []string{"", "v", "u", "uv"} {
+			d := &decomposition{m: shape[0], n: shape[1], sigma: []float64{}}
+			if r, err := d.without(missing).run(t, defaultBudget); err != nil || !r.Passed() {
+				t.Errorf("%v without %q: %v, error %v", shape, missing, r, err)
+			}
 		}
 	}
 }

@@ -99,6 +99,27 @@ func accumulate(hi, lo, x []float64) {
 	}
 }
 
+// squares returns Σ dᵢ·dⱼ·gᵢⱼ² over these rows of QᵀQ and the columns that mirror them, where D = diag(d)
+// holds the signs of the columns of Q.
+func (g gram) squares(signs *signature) float64 {
+	sums := make([]float64, g.cols)
+	parallel(g.cols, func(j int) {
+		for i := range min(j+1, g.rows) {
+			x := g.hi[i+j*g.rows] + g.lo[i+j*g.rows]
+			x *= x * signs.row(g.p0+i) * signs.row(g.p0+j)
+			if i != j {
+				x *= 2
+			}
+			sums[j] += x
+		}
+	})
+	total := 0.0
+	for _, x := range sums {
+		total += x
+	}
+	return total
+}
+
 // departure returns the sum of the squares of QᵀDQ − diag(I_P, −I) over these rows, together with
 // the columns that mirror them.
 func (g gram) departure(signs *signature) float64 {

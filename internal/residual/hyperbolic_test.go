@@ -50,6 +50,7 @@ func hyperbolic(t testing.TB, m, n int, a, signs []float64) *decomposition {
 	v.Mul(at, &u)
 	v.Apply(func(_, j int, x float64) float64 { return x / d.s[j] }, &v)
 	d.u, d.v = columns(&u), columns(&v)
+	d.info.VNorm = norm(d.v)
 	for l := range n {
 		if largestEntry(d.u[l*m:(l+1)*m]) < 0 {
 			d.negate(l)
@@ -132,15 +133,10 @@ func TestHyperbolicRowsAreNormwise(t *testing.T) {
 
 func TestWrongHyperbolicDecompositionsFail(t *testing.T) {
 	const m, n = 30, 20 // P = 10
-	swap := func(x []float64, rows, p, q int) {
-		for i := range rows {
-			x[i+p*rows], x[i+q*rows] = x[i+q*rows], x[i+p*rows]
-		}
-	}
 	everywhere := func(d *decomposition, p, q int) {
-		swap(d.s, 1, p, q)
-		swap(d.u, m, p, q)
-		swap(d.v, n, p, q)
+		swapColumns(d.s, 1, p, q)
+		swapColumns(d.u, m, p, q)
+		swapColumns(d.v, n, p, q)
 	}
 	cases := []struct {
 		name  string

@@ -11,11 +11,12 @@ import (
 type signature struct {
 	diagonal []float64 // of D: the signs of A's columns, which are the rows of V
 	positive int       // P
+	normV    float64   // ‖V‖_F as info.json tells it; 0: it does not
 }
 
 // openSignature reads the signature of the m×n decomposition from its info.json; nil if all signs are +1.
 func openSignature(path string, m, n int64) (*signature, error) {
-	s, err := report.ReadSignature(path)
+	s, normV, err := report.ReadSignature(path)
 	if err != nil || s == nil {
 		return nil, err
 	}
@@ -29,7 +30,7 @@ func openSignature(path string, m, n int64) (*signature, error) {
 	if m < n {
 		return nil, fmt.Errorf("%s has a signature, but a %d×%d matrix has no hyperbolic SVD; was it made from another input?", path, m, n)
 	}
-	return &signature{diagonal, int(s.Positive)}, nil
+	return &signature{diagonal, int(s.Positive), normV}, nil
 }
 
 // column returns the sign of the j-th column of U and V, 0-based.
@@ -38,6 +39,14 @@ func (s *signature) column(j int) float64 {
 		return -1
 	}
 	return 1
+}
+
+// row returns the sign of the i-th column of A, 0-based.
+func (s *signature) row(i int) float64 {
+	if s == nil {
+		return 1
+	}
+	return s.diagonal[i]
 }
 
 // times returns D·V for a panel of V that begins with row i0: for the SVD the panel itself, else a copy.
