@@ -1,0 +1,226 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// contents returns the bytes of the files of a folder by name, those of info.json without what differs from run to run.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, e := range entries {
+		text, err := os.ReadFile(filepath.Join(dir, e.Name()))
+		if err == nil && e.Name() == "info.json" {
+			var info struct{ Shape, Sweeps, Rank any }
+			if err = json.Unmarshal(text, &info); err == nil {
+				text, err = json.Marshal(info)
+			}
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(text)
+	}
+	return all
+}
+
+// whole tells which of the results a folder holds.
+func whole(t *testing.T, dir string, results ...map[string]string) int {
+	t.Helper()
+	have := contents(t, dir)
+	return slices.IndexFunc(results, func(r map[string]string) bool {
+		if len(r) != len(have) {
+			return false
+		}
+		for name, text := range r {
+			if have[name] != text {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// hiddenIn lists the hidden folders.
+func hiddenIn(t *testing.T, root string) []string {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(root, ".*.tmp"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return left
+}
+
+// Killed while it replaces results, at 30 moments from the reading to the deletion of the old ones: DIR holds the old results or
+// the new ones, and the next run leaves nothing hidden.
+func TestPublishKilled(t *testing.T) {
+	root := t.TempDir()
+	inputs, dir := []string{root + "/1.npy", root + "/2.npy"}, root+"/out"
+	gauss(t, 90, 60).write(t, inputs[0])
+	gauss(t, 60, 90).write(t, inputs[1])
+	replace := func(input string, ranks int, f fate) error {
+		all, err := svdRuns{Force: true, Fate: f, Runs: []svdRun{{input, dir, "both"}}}.start(t, ranks)
+		if err != nil && f.Call == 0 && f.Step == "" {
+			t.Fatalf("%v\n%s", err, all)
+		}
+		return err
+	}
+	var results []map[string]string // of input i at 2·i and 2·i + 1: the bits may depend on the number of devices
+	calls := map[int]int64{}
+	for i := range 4 {
+		ranks, count := []int{alone, 2}[i%2], root+"/count"
+		_ = replace(inputs[i/2], ranks, fate{Count: count})
+		results = append(results, contents(t, dir))
+		text, err := os.ReadFile(count)
+		if err == nil {
+			calls[ranks], err = strconv.ParseInt(string(text), 10, 64)
+		}
+		if err != nil || calls[ranks] < 20 {
+			t.Fatalf("%d collective calls, error %v", calls[ranks], err)
+		}
+	}
+	type kill struct {
+		ranks int
+		fate
+	}
+	var kills []kill
+	for ranks, many := range map[int]int64{alone: 17, 2: 5} {
+		for i := range many { // the last agreements are made when DIR is new
+			kills = append(kills, kill{ranks, fate{Rank: int(i) % max(1, ranks), Call: 1 + i*(calls[ranks]-1)/(many-1)}})
+		}
+		for _, step := range []string{"rename", "exchange", "sync the names", "delete"} {
+			kills = append(kills, kill{ranks, fate{Step: step}})
+		}
+	}
+	was, left := 1, 0
+	for i, k := range kills {
+		next := 1 - was
+		if replace(inputs[next], k.ranks, k.fate) == nil {
+			t.Fatalf("%+v: not killed", k)
+		}
+		left += len(hiddenIn(t, root))
+		got := whole(t, dir, results...)
+		if got < 0 {
+			t.Fatalf("kill %d, %+v: neither the old nor the new results are in %s", i, k, dir)
+		}
+		got /= 2
+		if late := k.Step == "sync the names" || k.Step == "delete"; k.Step != "" && late != (got == next) {
+			t.Errorf("kill %d, %+v: results %d, before %d", i, k, got, was)
+		}
+		was = got
+	}
+	if left < len(kills)/2 {
+		t.Errorf("only %d of %d kills have left a hidden folder, so the clearing up is hardly tested", left, len(kills))
+	}
+	_ = replace(inputs[0], alone, fate{})
+	if whole(t, dir, results[:2]...) < 0 {
+		t.Error("the run after has other results")
+	}
+	if hidden := hiddenIn(t, root); len(hidden) > 0 {
+		t.Errorf("hidden folders are left: %v", hidden)
+	}
+}
+
+// kept is the outcome of a run whose results are not in dir, but in dir.1.
+func kept(t *testing.T, input, dir string) outcome {
+	t.Helper()
+	for _, end := range []string{".code", ".err"} {
+		if err := os.Rename(dir+end, dir+".1"+end); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return readOutcome(t, svdRun{input, dir + ".1", "both"})
+}
+
+// A folder that comes into being during the run, or gets a file, costs no results: they are beside it, and the line says where.
+func TestPublishKeeps(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		force bool
+		put   string
+		says  string
+	}{
+		{"a file DIR appears", false, "out", "not a directory"},
+		{"a folder DIR appears", false, "out/notes", "out was made during the run and is not empty"},
+		{"a file in DIR", true, "out/notes", "out holds notes, which is no result of jmpi"},
+		{"results of another program", true, "out/info.json", "info.json was not written by jmpi"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			input, dir := root+"/a.npy", root+"/out"
+			gauss(t, 20, 10).write(t, input)
+			runs := svdRuns{Force: c.force, Runs: []svdRun{{input, dir, "both"}}}
+			if c.force {
+				runs.on(t, alone)[0].right(t)
+			}
+			runs.Fate = fate{Step: "rename", Put: filepath.Join(root, c.put)}
+			if all, err := runs.start(t, 2); err != nil {
+				t.Fatalf("%v\n%s", err, all)
+			}
+			o := kept(t, input, dir)
+			if o.code != exitFailure || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stderr, c.says) ||
+				!strings.Contains(o.stderr, "the results are complete, in "+dir+".1\n") {
+				t.Errorf("exit code %d, prints %q", o.code, o.stderr)
+			}
+			if text, err := os.ReadFile(runs.Fate.Put); string(text) != "mine" || err != nil {
+				t.Errorf("%s holds %q, error %v", c.put, text, err)
+			}
+			if r := o.check(t, input); !r.Passed() {
+				t.Errorf("the check of what is kept fails: %v", r.Rows)
+			}
+			if hidden := hiddenIn(t, root); len(hidden) > 0 {
+				t.Errorf("hidden folders are left: %v", hidden)
+			}
+		})
+	}
+}
+
+// Where the vectors cannot be written, on one rank, S and info.json are kept.
+func TestPublishKeepsValues(t *testing.T) {
+	for _, v := range []string{"accumulate", "solve"} {
+		root := t.TempDir()
+		input, dir := root+"/a.npy", root+"/out"
+		a := gauss(t, 120, 100)
+		a.write(t, input)
+		runs := svdRuns{Fate: fate{Rank: 1, File: 8192}, Flags: []string{"--v", v}, Runs: []svdRun{{input, dir, "both"}}}
+		if all, err := runs.start(t, 2); err != nil {
+			t.Fatalf("%v\n%s", err, all)
+		}
+		o := kept(t, input, dir)
+		if o.code != exitFailure || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stderr, "rank 1: write ") ||
+			!strings.Contains(o.stderr, "file too large; "+dir+".1 keeps S.npy and info.json\n") {
+			t.Errorf("--v %s: exit code %d, prints %q", v, o.code, o.stderr)
+		}
+		o.sigma(t, a.values(t), 1e-12)
+		if have := contents(t, o.Dir); len(have) != 2 || have["S.npy"] == "" || have["info.json"] == "" {
+			t.Errorf("--v %s: %d files are kept", v, len(have))
+		}
+		if _, err := os.Lstat(dir); !os.IsNotExist(err) {
+			t.Errorf("--v %s: %s is there, %v", v, dir, err)
+		}
+		if hidden := hiddenIn(t, root); len(hidden) > 0 {
+			t.Errorf("--v %s: hidden folders are left: %v", v, hidden)
+		}
+	}
+}
+
+// What could not be written is refused before anything is computed.
+func TestPublishRefuses(t *testing.T) {
+	root := t.TempDir()
+	input := root + "/a.npy"
+	gauss(t, 120, 100).write(t, input)
+	runs := svdRuns{Fate: fate{Rank: 0, File: 8192}, Runs: []svdRun{{input, root + "/out", "both"}}}
+	for _, ranks := range []int{1, 2} {
+		runs.on(t, ranks)[0].refused(t, exitInput, "the results need 177184 bytes in "+root, "file too large")
+	}
+}
