@@ -2,12 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // contents returns the bytes of the files of a folder by name, those of info.json without what differs from run to run.
@@ -222,5 +226,47 @@ func TestPublishRefuses(t *testing.T) {
 	runs := svdRuns{Fate: fate{Rank: 0, File: 8192}, Runs: []svdRun{{input, root + "/out", "both"}}}
 	for _, ranks := range []int{1, 2} {
 		runs.on(t, ranks)[0].refused(t, exitInput, "the results need 177184 bytes in "+root, "file too large")
+	}
+}
+
+// dirty returns how many pages of a file are not on the disk yet.
+func dirty(t *testing.T, path string) uint64 {
+	t.Helper()
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var pages unix.Cachestat_t
+	if err := unix.Cachestat(uint(file.Fd()), &unix.CachestatRange{}, &pages, 0); errors.Is(err, unix.ENOSYS) {
+		t.Skip("the kernel does not tell what is not on the disk yet (before Linux 6.5): syncing is not tested")
+	} else if err != nil {
+		t.Fatal(err)
+	}
+	return pages.Dirty + pages.Writeback
+}
+
+// When the results appear, all of them are on the disk, what each rank has written.
+func TestPublishSynced(t *testing.T) {
+	root := t.TempDir()
+	if err := os.WriteFile(root+"/new", make([]byte, 1<<16), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	if dirty(t, root+"/new") == 0 {
+		t.Skip("this file system does not tell what is not on the disk yet: syncing is not tested")
+	}
+	var runs []svdRun
+	for i, shape := range [][2]int{{300, 200}, {200, 300}, {1200, 30}, {0, 3}} {
+		input := fmt.Sprintf("%s/%d.npy", root, i)
+		gauss(t, shape[0], shape[1]).write(t, input)
+		runs = append(runs, svdRun{input, input + ".svd", "both"})
+	}
+	for _, o := range runOn(t, 2, runs) {
+		o.right(t)
+		for _, name := range []string{"S.npy", "U.npy", "V.npy", "info.json"} {
+			if n := dirty(t, filepath.Join(o.Dir, name)); n > 0 {
+				t.Errorf("%d pages of %s/%s are not on the disk", n, o.Dir, name)
+			}
+		}
 	}
 }

@@ -137,6 +137,16 @@ func (s *session) writeEmpty(p problem, folder *results.Folder, f svdFlags) erro
 	if s.comm.Rank() != 0 {
 		return nil
 	}
+	if err := matio.WriteVector(folder.Path("S.npy"), nil); err != nil {
+		return err
+	}
+	var w vectorFiles
+	w.open(p, folder)
+	w.each((*matio.Writer).Sync)
+	w.each((*matio.Writer).Close)
+	if w.err != nil {
+		return w.err
+	}
 	info := s.describe(p, f)
 	info.Converged = true
 	info.Sweep = []dist.SweepInfo{}
