@@ -150,9 +150,13 @@ short() { run 4 60 square.npy && equal a.svd square.svd S.npy; }
 swapped() { rm -f b.svd/V.npy && solve 2 square.npy b.svd --force --vectors u && [[ ! -e b.svd/V.npy ]] || { why="an old file is left"; return 1; }; }
 foreign() { mkdir -p f.svd && touch f.svd/thesis && refused 3 2 svd square.npy -o f.svd --force && [[ -e f.svd/thesis ]]; }
 # reads INPUT FLAG...: what the run reads lies in DIR, as a file of results.
-reads() { refused 3 2 svd "$1" -o i.svd --force "${@:2}" && { grep -q 'which the run reads' err || { why="does not say that the run reads it"; return 1; }; }; }
+reads() {
+	refused 3 2 svd "$1" -o i.svd --force "${@:2}" || return 1
+	grep -q 'which the run reads' err || { why="does not say that the run reads it"; return 1; }
+}
 unknown() { # MESSAGE
-	refused 3 2 svd square.npy -o w.svd --force && { grep -q "$1" err || { why="does not say '$1'"; return 1; }; }
+	refused 3 2 svd square.npy -o w.svd --force || return 1
+	grep -q "$1" err || { why="does not say '$1'"; return 1; }
 }
 # differ FLAG VALUE: rank 1 gets a flag that rank 0 has not.
 differ() { timeout -k 5 10 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o x.svd : -np 1 "$jmpi" svd square.npy -o x.svd "$@" >out 2>err </dev/null
@@ -170,7 +174,7 @@ test_that "--force spares a folder S.npy" unknown 'holds a folder S.npy'
 rmdir w.svd/S.npy && echo '{"version": 3}' >w.svd/info.json
 test_that "--force spares the info.json of another program" unknown 'w.svd/info.json was not written by jmpi'
 
-# Killed with SIGKILL at any time, one rank: DIR holds the old results or the new ones, and the next run clears up.
+# One rank killed with SIGKILL at any time: DIR holds the old results or the new ones, and the next run clears up.
 # ranks_here: the processes of jmpi that run in this folder.
 ranks_here() {
 	local process
@@ -185,17 +189,22 @@ killed() { # INPUT SECONDS
 	mapfile -t ranks < <(ranks_here)
 	((${#ranks[@]} == 0)) || kill -9 "${ranks[RANDOM % ${#ranks[@]}]}"
 	wait $! 2>/dev/null
-	equal k0.svd k.svd S.npy U.npy V.npy || equal k1.svd k.svd S.npy U.npy V.npy || { why="half of the results of two runs"; return 1; }
+	equal k0.svd k.svd S.npy U.npy V.npy || equal k1.svd k.svd S.npy U.npy V.npy ||
+		{ why="half of the results of two runs"; return 1; }
 }
-cleared() { solve 3 square.npy k.svd --force && [[ -z $(echo .k.svd.*) ]] || { why="left: $(echo .k.svd.*)"; return 1; }; }
+cleared() {
+	solve 3 square.npy k.svd --force || return 1
+	[[ -z $(echo .k.svd.*) ]] || { why="left: $(echo .k.svd.*)"; return 1; }
+}
 test_that "results to be replaced" solve 3 square.npy k0.svd
 begin=$EPOCHREALTIME
 test_that "results that replace them" solve 3 decaying.npy k1.svd
 took=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN {print b - a}')
 cp -r k0.svd k.svd
 for i in {1..10}; do
-	moment=$(awk -v t="$took" -v i="$i" -v seed="$RANDOM" 'BEGIN {srand(seed); printf "%.3f", t*(i - rand())/10}')
-	test_that "killed after $moment s of $took" killed "$( ((i % 2)) && echo decaying.npy || echo square.npy)" "$moment"
+	moment=$(awk -v t="$took" -v i="$i" -v seed="$RANDOM" 'BEGIN {srand(seed); print t*(i - rand())/10}')
+	((i % 2)) && input=decaying.npy || input=square.npy
+	test_that "killed after $moment s of $took" killed $input "$moment"
 done
 shopt -s nullglob
 test_that "the next run clears up" cleared

@@ -87,7 +87,8 @@ func (m *mortal) Allgather(b []byte) ([][]byte, error) {
 
 func (m *mortal) Close() error {
 	if m.fate.Count != "" {
-		if err := os.WriteFile(m.fate.Count, []byte(strconv.FormatInt(m.calls.Load(), 10)), 0o666); err != nil {
+		text := strconv.FormatInt(m.calls.Load(), 10)
+		if err := os.WriteFile(m.fate.Count, []byte(text), 0o666); err != nil {
 			return err
 		}
 	}

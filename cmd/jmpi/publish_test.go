@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// contents returns the bytes of the files of a folder by name, those of info.json without what differs from run to run.
+// contents returns the bytes of the files of a folder by name, those of info.json without what differs from
+// run to run.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
@@ -65,8 +66,8 @@ func hiddenIn(t *testing.T, root string) []string {
 	return left
 }
 
-// Killed while it replaces results, at 30 moments from the reading to the deletion of the old ones: DIR holds the old results or
-// the new ones, and the next run leaves nothing hidden.
+// Killed while it replaces results, at 30 moments from the reading to the deletion of the old ones: DIR holds
+// the old results or the new ones, and the next run leaves nothing hidden.
 func TestPublishKilled(t *testing.T) {
 	root := t.TempDir()
 	inputs, dir := []string{root + "/1.npy", root + "/2.npy"}, root+"/out"
@@ -79,7 +80,8 @@ func TestPublishKilled(t *testing.T) {
 		}
 		return err
 	}
-	var results []map[string]string // of input i at 2·i and 2·i + 1: the bits may depend on the number of devices
+	// Those of input i are at 2·i and 2·i + 1: the bits may depend on the number of devices.
+	var results []map[string]string
 	calls := map[int]int64{}
 	for i := range 4 {
 		ranks, count := []int{alone, 2}[i%2], root+"/count"
@@ -100,7 +102,8 @@ func TestPublishKilled(t *testing.T) {
 	var kills []kill
 	for ranks, many := range map[int]int64{alone: 17, 2: 5} {
 		for i := range many { // the last agreements are made when DIR is new
-			kills = append(kills, kill{ranks, fate{Rank: int(i) % max(1, ranks), Call: 1 + i*(calls[ranks]-1)/(many-1)}})
+			call := 1 + i*(calls[ranks]-1)/(many-1)
+			kills = append(kills, kill{ranks, fate{Rank: int(i) % max(1, ranks), Call: call}})
 		}
 		for _, step := range []string{"rename", "exchange", "sync the names", "delete"} {
 			kills = append(kills, kill{ranks, fate{Step: step}})
@@ -124,7 +127,7 @@ func TestPublishKilled(t *testing.T) {
 		was = got
 	}
 	if left < len(kills)/2 {
-		t.Errorf("only %d of %d kills have left a hidden folder, so the clearing up is hardly tested", left, len(kills))
+		t.Errorf("only %d of %d kills have left a hidden folder: the test shows little", left, len(kills))
 	}
 	_ = replace(inputs[0], alone, fate{})
 	if whole(t, dir, results[:2]...) < 0 {
@@ -146,7 +149,21 @@ func kept(t *testing.T, input, dir string) outcome {
 	return readOutcome(t, svdRun{input, dir + ".1", "both"})
 }
 
-// A folder that comes into being during the run, or gets a file, costs no results: they are beside it, and the line says where.
+// says asserts the exit code of a failure that comes late, and one line on stderr with these texts.
+func (o outcome) says(t *testing.T, texts ...string) {
+	t.Helper()
+	if o.code != exitFailure || strings.Count(o.stderr, "\n") != 1 {
+		t.Errorf("exit code %d, prints %q", o.code, o.stderr)
+	}
+	for _, text := range texts {
+		if !strings.Contains(o.stderr, text) {
+			t.Errorf("prints %q without %q", o.stderr, text)
+		}
+	}
+}
+
+// A folder that comes into being during the run, or gets a file, costs no results: they are beside it, and
+// the line says where.
 func TestPublishKeeps(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -172,10 +189,7 @@ func TestPublishKeeps(t *testing.T) {
 				t.Fatalf("%v\n%s", err, all)
 			}
 			o := kept(t, input, dir)
-			if o.code != exitFailure || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stderr, c.says) ||
-				!strings.Contains(o.stderr, "the results are complete, in "+dir+".1\n") {
-				t.Errorf("exit code %d, prints %q", o.code, o.stderr)
-			}
+			o.says(t, c.says, "the results are complete, in "+dir+".1\n")
 			if text, err := os.ReadFile(runs.Fate.Put); string(text) != "mine" || err != nil {
 				t.Errorf("%s holds %q, error %v", c.put, text, err)
 			}
@@ -196,15 +210,13 @@ func TestPublishKeepsValues(t *testing.T) {
 		input, dir := root+"/a.npy", root+"/out"
 		a := gauss(t, 120, 100)
 		a.write(t, input)
-		runs := svdRuns{Fate: fate{Rank: 1, File: 8192}, Flags: []string{"--v", v}, Runs: []svdRun{{input, dir, "both"}}}
+		runs := svdRuns{Fate: fate{Rank: 1, File: 8192}, Runs: []svdRun{{input, dir, "both"}}}
+		runs.Flags = []string{"--v", v}
 		if all, err := runs.start(t, 2); err != nil {
 			t.Fatalf("%v\n%s", err, all)
 		}
 		o := kept(t, input, dir)
-		if o.code != exitFailure || strings.Count(o.stderr, "\n") != 1 || !strings.Contains(o.stderr, "rank 1: write ") ||
-			!strings.Contains(o.stderr, "file too large; "+dir+".1 keeps S.npy and info.json\n") {
-			t.Errorf("--v %s: exit code %d, prints %q", v, o.code, o.stderr)
-		}
+		o.says(t, "rank 1: write ", "file too large; "+dir+".1 keeps S.npy and info.json\n")
 		o.sigma(t, a.values(t), 1e-12)
 		if have := contents(t, o.Dir); len(have) != 2 || have["S.npy"] == "" || have["info.json"] == "" {
 			t.Errorf("--v %s: %d files are kept", v, len(have))
@@ -238,8 +250,9 @@ func dirty(t *testing.T, path string) uint64 {
 	}
 	defer file.Close()
 	var pages unix.Cachestat_t
-	if err := unix.Cachestat(uint(file.Fd()), &unix.CachestatRange{}, &pages, 0); errors.Is(err, unix.ENOSYS) {
-		t.Skip("the kernel does not tell what is not on the disk yet (before Linux 6.5): syncing is not tested")
+	err = unix.Cachestat(uint(file.Fd()), &unix.CachestatRange{}, &pages, 0)
+	if errors.Is(err, unix.ENOSYS) {
+		t.Skip("before Linux 6.5 the kernel does not tell what is on the disk: syncing is not tested")
 	} else if err != nil {
 		t.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"jmpi/internal/results"
 )
 
-// target makes, on rank 0, the folder in which the results are written before they take DIR's place, with room for
-// all of them. It is collective.
+// target makes, on rank 0, the folder in which the results are written before they take DIR's place, with
+// room for all of them. It is collective.
 func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, error) {
 	target := results.Target{Dir: f.output, Force: f.force, Reads: []string{input}}
 	if _, err := strconv.ParseInt(f.signature, 10, 64); err != nil && f.signature != "" {
@@ -37,7 +37,8 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 	err = dist.Agree(s.comm, dist.BadInput, err)
 	if err == nil {
 		if err = folder.Visible(); err != nil {
-			err = fmt.Errorf("the folder for the results, made by rank 0, is not there: %w; it must be on a file system that all nodes share", err)
+			err = fmt.Errorf("the folder for the results, made by rank 0, is not there: %w; "+
+				"it must be on a file system that all nodes share", err)
 		}
 		err = dist.Agree(s.comm, dist.BadInput, err)
 	}
@@ -49,11 +50,13 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 	return folder, s.failed(err)
 }
 
-// ready clears up after runs into the target that were killed, and tells whether results can be published there.
+// ready clears up after runs into the target that were killed, and tells whether results can be published
+// there.
 func (s *session) ready(target results.Target) error {
 	found, err := target.Recover()
 	if found.Restored {
-		s.log.Warn().Str("results", target.Dir).Msg("a run was killed while it replaced these results; they are there again")
+		s.log.Warn().Str("results", target.Dir).
+			Msg("a run was killed while it replaced these results; they are back")
 	}
 	for _, folder := range found.Left {
 		s.log.Warn().Msg(folder)

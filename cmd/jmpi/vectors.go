@@ -37,8 +37,8 @@ func (w *vectorFiles) each(do func(*matio.Writer) error) {
 	}
 }
 
-// part returns what writes a part of a matrix to a file, nil for no file. After an error it drops the rest, so that
-// the ranks stay together until they agree.
+// part returns what writes a part of a matrix to a file, nil for no file. After an error it drops the rest,
+// so that the ranks stay together until they agree.
 func (w *vectorFiles) part(f *matio.Writer) func(dist.Part) error {
 	if f == nil {
 		return nil
@@ -51,8 +51,8 @@ func (w *vectorFiles) part(f *matio.Writer) func(dist.Part) error {
 	}
 }
 
-// writeVectors writes the vectors of this rank and waits until they are on the disk. It returns the seconds of both,
-// and as failure, known to all ranks, why the files are not complete. It is collective.
+// writeVectors writes the vectors of this rank and waits until they are on the disk. It returns the seconds
+// of both, and as failure, known to all ranks, why the files are not complete. It is collective.
 func (s *session) writeVectors(p problem, d *dist.Decomposition, folder *results.Folder) (
 	seconds map[string]float64, failure, err error) {
 	begin := time.Now()

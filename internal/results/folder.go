@@ -30,12 +30,14 @@ const (
 	suffixOld  = ".old"
 )
 
-// NewFolder names the folders, it touches nothing. All ranks that call it with the same target and tag agree on the
-// names; tag is the Tag of the rank that calls Create.
+// NewFolder names the folders, it touches nothing. All ranks that call it with the same target and tag agree
+// on the names; tag is the Tag of the rank that calls Create.
 func NewFolder(t Target, tag string) (*Folder, error) {
 	target, err := resolve(t.Dir)
 	hidden := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+"."+tag)
-	return &Folder{Target: t, target: target, temp: hidden + suffixTemp, old: hidden + suffixOld, exchange: exchange}, err
+	f := &Folder{Target: t, target: target, exchange: exchange}
+	f.temp, f.old = hidden+suffixTemp, hidden+suffixOld
+	return f, err
 }
 
 // Create makes the hidden folder and locks it. One rank calls it.
@@ -44,7 +46,8 @@ func (f *Folder) Create() error {
 	for range 100 {
 		err := os.Mkdir(f.temp, 0o777)
 		if err != nil && !errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("cannot make a folder in %s: %w; choose another place", filepath.Dir(f.target), errors.Unwrap(err))
+			const text = "cannot make a folder in %s: %w; choose another place"
+			return fmt.Errorf(text, filepath.Dir(f.target), errors.Unwrap(err))
 		}
 		if err == nil {
 			// Where there are no locks, the age of the folder must do.
@@ -87,8 +90,9 @@ func (f *Folder) unlock() {
 // keptName is a file that keeps a hidden folder from being deleted by the next run.
 const keptName = "KEPT"
 
-// Keep gives the hidden folder a visible name beside the target, DIR.1 or the next number that is free, and returns
-// it. It is for results that cannot be published. Where even that fails, the folder stays under its hidden name.
+// Keep gives the hidden folder a visible name beside the target, DIR.1 or the next number that is free, and
+// returns it. It is for results that cannot be published. Where even that fails, the folder stays under its
+// hidden name.
 func (f *Folder) Keep() string {
 	f.done = true
 	defer f.unlock()

@@ -23,7 +23,8 @@ func fill(t *testing.T, dir string, names ...string) {
 		case strings.HasSuffix(name, "/"):
 			err = os.MkdirAll(path, 0o777)
 		case filepath.Base(name) == infoName:
-			err = report.Info{Convention: report.Convention, Versions: map[string]string{"jmpi": "1"}}.Write(path)
+			info := report.Info{Convention: report.Convention, Versions: map[string]string{"jmpi": "1"}}
+			err = info.Write(path)
 		default:
 			err = os.WriteFile(path, []byte(name), 0o666)
 		}
@@ -73,6 +74,14 @@ func finished(t *testing.T, dir string, force bool) *Folder {
 	return f
 }
 
+// says asserts that an error has this text, or, for no text, that there is none.
+func says(t *testing.T, err error, text string) {
+	t.Helper()
+	if text == "" && err != nil || text != "" && (err == nil || !strings.Contains(err.Error(), text)) {
+		t.Errorf("error %v, expected %q", err, text)
+	}
+}
+
 // noExchange is what a file system says that cannot exchange two names.
 func noExchange(string, string) error { return syscall.EINVAL }
 
@@ -89,13 +98,16 @@ func TestFolder(t *testing.T) {
 		{"slash", "", "out/", false, "out/S.npy out/info.json", ""},
 		{"empty", "out/", "out", false, "out/S.npy out/info.json", ""},
 		{"empty, force", "out/", "out", true, "out/S.npy out/info.json", ""},
-		{"results", "out/info.json out/U.npy", "out", false, "out/U.npy out/info.json out.1/S.npy out.1/info.json",
+		{"results", "out/info.json out/U.npy", "out", false,
+			"out/U.npy out/info.json out.1/S.npy out.1/info.json",
 			"out was made during the run and is not empty; the results are complete, in "},
 		{"results, force", "out/info.json out/U.npy", "out", true, "out/S.npy out/info.json", ""},
-		{"a user's file, force", "out/info.json out/notes", "out", true, "out/info.json out/notes out.1/S.npy out.1/info.json",
+		{"a user's file, force", "out/info.json out/notes", "out", true,
+			"out/info.json out/notes out.1/S.npy out.1/info.json",
 			"out holds notes, which is no result of jmpi"},
 		{"file, force", "out", "out", true, "out out.1/S.npy out.1/info.json", "not a directory"},
-		{"numbers in use", "out out.1 out.2/", "out", true, "out out.1 out.2/ out.3/S.npy out.3/info.json", "out.3"},
+		{"numbers in use", "out out.1 out.2/", "out", true,
+			"out out.1 out.2/ out.3/S.npy out.3/info.json", "out.3"},
 	} {
 		for _, swap := range []func(string, string) error{exchange, noExchange} {
 			t.Run(c.name, func(t *testing.T) {
@@ -104,9 +116,7 @@ func TestFolder(t *testing.T) {
 				f := finished(t, root+"/"+c.dir, c.force)
 				f.exchange = swap
 				err := f.Publish()
-				if c.says == "" && err != nil || c.says != "" && (err == nil || !strings.Contains(err.Error(), c.says)) {
-					t.Errorf("%v, expected %q", err, c.says)
-				}
+				says(t, err, c.says)
 				if got := tree(t, root); got != c.want {
 					t.Errorf("%q, expected %q", got, c.want)
 				}
@@ -124,8 +134,8 @@ func TestPutDuringRun(t *testing.T) {
 		{"rename", "out/S.npy out/U.npy out/info.json out/notes out.1/S.npy out.1/info.json"},
 		{"exchange", "out/S.npy out/info.json out.1/S.npy out.1/U.npy out.1/info.json out.1/notes"},
 	} {
-		for name, swap := range map[string]func(string, string) error{"exchange": exchange, "two renames": noExchange} {
-			t.Run(c.step+", "+name, func(t *testing.T) {
+		for i, swap := range []func(string, string) error{exchange, noExchange} {
+			t.Run(c.step+[]string{", exchange", ", two renames"}[i], func(t *testing.T) {
 				root := t.TempDir()
 				fill(t, root, "out/S.npy", "out/U.npy", "out/info.json")
 				f := finished(t, root+"/out", true)
@@ -135,9 +145,9 @@ func TestPutDuringRun(t *testing.T) {
 						fill(t, root, "out/notes")
 					}
 				}
-				if err := f.Publish(); err == nil || !strings.Contains(err.Error(), "notes") || !strings.Contains(err.Error(), root+"/out.1") {
-					t.Errorf("%v, expected notes and out.1", err)
-				}
+				err := f.Publish()
+				says(t, err, "notes")
+				says(t, err, root+"/out.1")
 				if got := tree(t, root); got != c.want {
 					t.Errorf("%q, expected %q", got, c.want)
 				}
@@ -202,8 +212,6 @@ func TestCreateSays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := f.Create(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, expected %q", err, c.want)
-		}
+		says(t, f.Create(), c.want)
 	}
 }

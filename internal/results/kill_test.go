@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// The variables hold, in a process that is to be killed, the step at which that happens, and where it publishes.
+// The variables hold, in a process that is to be killed, the step at which that happens, and where it
+// publishes.
 const (
 	killVariable   = "JMPI_TEST_KILL"
 	targetVariable = "JMPI_TEST_TARGET"

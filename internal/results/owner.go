@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Stale is the age from which on a hidden folder of another host, or of a time before this host was started, is
-// taken for a dead run's.
+// Stale is the age from which on a hidden folder of another host, or of a time before this host was started,
+// is taken for a dead run's.
 const Stale = 30 * 24 * time.Hour
 
 // errTaken says that another process holds the lock of a folder, or has just deleted the folder.
@@ -45,7 +45,8 @@ func label(host string) string {
 // unknownBoot stands for a kernel that does not tell its boot identifier.
 const unknownBoot = "000000000000"
 
-// boot returns 12 hexadecimal digits of the identifier of this start of the kernel. Containers of a host share it.
+// boot returns 12 hexadecimal digits of the identifier of this start of the kernel. Containers of a host
+// share it.
 func boot() string {
 	text, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	id := strings.ReplaceAll(strings.TrimSpace(string(text)), "-", "")
@@ -55,7 +56,8 @@ func boot() string {
 	return id[:len(unknownBoot)]
 }
 
-// lock takes the lock of a folder without waiting. The error is errTaken, or says that there are no locks here.
+// lock takes the lock of a folder without waiting. The error is errTaken, or says that there are no locks
+// here.
 func lock(path string) (*os.File, error) {
 	file, err := os.Open(path)
 	if errors.Is(err, os.ErrNotExist) {

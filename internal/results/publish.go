@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Publish gives the hidden folder its final name. One rank calls it when all files are written and synced. If that
-// fails, the results are kept under another name, which the error tells. With Force what was there is deleted, if it
-// is nothing but results even now.
+// Publish gives the hidden folder its final name. One rank calls it when all files are written and synced. If
+// that fails, the results are kept under another name, which the error tells. With Force what was there is
+// deleted, if it is nothing but results even now.
 func (f *Folder) Publish() error {
 	defer f.unlock()
 	err := syncFolder(f.temp)
@@ -37,7 +37,7 @@ func (f *Folder) Publish() error {
 	case err != nil:
 		return fmt.Errorf("the results are in %s, but what was there is not deleted: %w", f.target, err)
 	case foreign != "":
-		return fmt.Errorf("the results are in %s; %s was put there during the run, and is now in %s with what was there",
+		return fmt.Errorf("the results are in %s; %s was put there during the run, and is now in %s",
 			f.target, foreign, f.show(replaced))
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 
 // Recovered says what Recover has found.
 type Recovered struct {
-	Restored bool     // the target was gone, because a run was killed while it replaced it, and is there again
+	Restored bool     // the target is there again, after a run was killed while it replaced it
 	Left     []string // hidden folders that are left, each with the reason
 }
 
@@ -44,8 +44,8 @@ func (t Target) Recover() (r Recovered, err error) {
 	return r, nil
 }
 
-// leftovers lists the hidden folders of runs into target, those that are replaced by age. A folder that cannot be
-// listed has none.
+// leftovers lists the hidden folders of runs into target, those that are replaced by age. A folder that
+// cannot be listed has none.
 func leftovers(target string) (unfinished, replaced []leftover, err error) {
 	parent := filepath.Dir(target)
 	entries, err := os.ReadDir(parent)
@@ -81,8 +81,9 @@ func (l leftover) time() string {
 	return l.path[strings.LastIndexByte(l.path, '-')+1:]
 }
 
-// restore gives a replaced folder the name of the target again. That harms no run that lives: its own rename then
-// finds a target, and its results get another name. Only a run on this kernel is known to be about to do it.
+// restore gives a replaced folder the name of the target again. That harms no run that lives: its own rename
+// then finds a target, and its results get another name. Only a run on this kernel is known to be about to do
+// it.
 func (l leftover) restore(target string) (bool, error) {
 	if l.boot == boot() && l.boot != unknownBoot {
 		held, err := lock(l.path)
@@ -96,7 +97,8 @@ func (l leftover) restore(target string) (bool, error) {
 	if errors.Is(err, syscall.ENOENT) || errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) {
 		return false, nil // another run was faster
 	} else if err != nil {
-		return false, fmt.Errorf("%s holds what was in %s before a run was killed: rename it: %w", l.path, target, err)
+		return false, fmt.Errorf("%s, which a run that was killed has moved to %s, cannot be moved back: %w",
+			target, l.path, err)
 	}
 	return true, syncFolder(filepath.Dir(target))
 }
@@ -126,6 +128,6 @@ func (l leftover) living() string {
 	if l.boot == boot() {
 		return "another run into the same folder is at work"
 	}
-	return fmt.Sprintf("made on %s by a run that may be at work; delete it if there is none. It is deleted when it is %d days old",
-		l.host, int(Stale.Hours()/24))
+	return fmt.Sprintf("made on %s by a run that may be at work; delete it if there is none. "+
+		"It is deleted after %d days", l.host, int(Stale.Hours()/24))
 }

@@ -17,6 +17,7 @@ func hidden(boot, suffix string) string {
 func TestRecover(t *testing.T) {
 	const elsewhere = "0123456789ab"
 	here := boot()
+	temp, old, other := hidden(here, ".tmp/"), hidden(here, ".old/"), hidden(elsewhere, ".tmp/S.npy")
 	for _, c := range []struct {
 		name     string
 		before   string
@@ -26,23 +27,28 @@ func TestRecover(t *testing.T) {
 		left     string
 	}{
 		{"nothing", "out/S.npy", 0, "out/S.npy", false, ""},
-		{"dead", hidden(here, ".tmp/S.npy"), 0, "./", false, ""},
-		{"dead and empty", hidden(here, ".tmp/"), 0, "./", false, ""},
-		{"dead, replaced", "out/S.npy " + hidden(here, ".old/S.npy"), 0, "out/S.npy", false, ""},
-		{"killed between two renames", hidden(here, ".old/S.npy") + " " + hidden(here, ".tmp/U.npy"), 0, "out/S.npy", true, ""},
-		{"two replaced", hidden(here, ".old/S.npy") + " .out.a-" + here + "-1-19c3f2a9d01b44e0.old/U.npy", 0, "out/U.npy", true, ""},
-		{"of another host", hidden(elsewhere, ".tmp/S.npy"), Stale - time.Hour, hidden(elsewhere, ".tmp/S.npy"), false, "made on node-7"},
-		{"of another host, old", hidden(elsewhere, ".tmp/S.npy"), Stale + time.Hour, "./", false, ""},
+		{"dead", temp + "S.npy", 0, "./", false, ""},
+		{"dead and empty", temp, 0, "./", false, ""},
+		{"dead, replaced", "out/S.npy " + old + "S.npy", 0, "out/S.npy", false, ""},
+		{"killed between two renames", old + "S.npy " + temp + "U.npy", 0, "out/S.npy", true, ""},
+		{"two replaced", old + "S.npy .out.a-" + here + "-1-19c3f2a9d01b44e0.old/U.npy", 0,
+			"out/U.npy", true, ""},
+		{"of another host", other, Stale - time.Hour, other, false, "made on node-7"},
+		{"of another host, old", other, Stale + time.Hour, "./", false, ""},
 		{"of another host, between two renames", hidden(elsewhere, ".old/S.npy"), 0, "out/S.npy", true, ""},
 		{"of another host, replaced", "out/S.npy " + hidden(elsewhere, ".old/S.npy"), 0,
 			hidden(elsewhere, ".old/S.npy") + " out/S.npy", false, "made on node-7"},
-		{"of an unknown kernel", hidden(unknownBoot, ".tmp/S.npy"), 0, hidden(unknownBoot, ".tmp/S.npy"), false, "made on"},
-		{"a user's file", hidden(here, ".tmp/S.npy") + " " + hidden(here, ".tmp/notes"), Stale * 2,
-			hidden(here, ".tmp/S.npy") + " " + hidden(here, ".tmp/notes"), false, "it also holds notes"},
-		{"of another folder", ".in.a-" + here + "-1-1.tmp/S.npy .out.x.a-" + here + "-1-1.tmp/S.npy", Stale * 2,
+		{"of an unknown kernel", hidden(unknownBoot, ".tmp/S.npy"), 0,
+			hidden(unknownBoot, ".tmp/S.npy"), false, "made on"},
+		{"a user's file", temp + "S.npy " + temp + "notes", Stale * 2,
+			temp + "S.npy " + temp + "notes", false, "it also holds notes"},
+		{"of another folder",
+			".in.a-" + here + "-1-1.tmp/S.npy .out.x.a-" + here + "-1-1.tmp/S.npy", 2 * Stale,
 			".in.a-" + here + "-1-1.tmp/S.npy .out.x.a-" + here + "-1-1.tmp/S.npy", false, ""},
-		{"no folders of ours", ".out.tmp/S.npy .out.backup.tmp/S.npy " + hidden(here, ".bak/S.npy") + " " + hidden(here, ".tmp"), Stale * 2,
-			".out.backup.tmp/S.npy " + hidden(here, ".bak/S.npy") + " " + hidden(here, ".tmp") + " .out.tmp/S.npy", false, ""},
+		{"no folders of ours",
+			".out.tmp/S.npy .out.backup.tmp/S.npy " + hidden(here, ".bak/S.npy"), 2 * Stale,
+			".out.backup.tmp/S.npy " + hidden(here, ".bak/S.npy") + " .out.tmp/S.npy", false, ""},
+		{"a file with such a name", hidden(here, ".tmp"), 2 * Stale, hidden(here, ".tmp"), false, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			root := t.TempDir()
@@ -61,7 +67,8 @@ func TestRecover(t *testing.T) {
 			if err != nil || r.Restored != c.restored {
 				t.Errorf("%+v, error %v", r, err)
 			}
-			if left := strings.Join(r.Left, ", "); c.left == "" && left != "" || !strings.Contains(left, c.left) {
+			left := strings.Join(r.Left, ", ")
+			if (c.left == "") != (left == "") || !strings.Contains(left, c.left) {
 				t.Errorf("left: %q, expected %q", left, c.left)
 			}
 			if got := tree(t, root); got != c.after {
@@ -71,7 +78,8 @@ func TestRecover(t *testing.T) {
 	}
 }
 
-// TestRecoverSparesLiving: a run that holds its folder keeps it, however old it is, also in the middle of two renames.
+// TestRecoverSparesLiving: a run that holds its folder keeps it, however old it is, also in the middle of two
+// renames.
 func TestRecoverSparesLiving(t *testing.T) {
 	root := t.TempDir()
 	fill(t, root, "out/S.npy", "out/info.json")
@@ -148,7 +156,10 @@ func TestRecoverWhileOthersStart(t *testing.T) {
 }
 
 func TestTag(t *testing.T) {
-	for host, want := range map[string]string{"node-7.cluster.org": "node-7", "a b/ü": "a_b__", "": "", strings.Repeat("x", 64): strings.Repeat("x", 32)} {
+	long := strings.Repeat("x", 32)
+	for host, want := range map[string]string{
+		"node-7.cluster.org": "node-7", "a b/ü": "a_b__", "": "", long + "y": long,
+	} {
 		if got := label(host); got != want {
 			t.Errorf("%q: label %q, expected %q", host, got, want)
 		}

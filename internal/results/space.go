@@ -47,8 +47,9 @@ func (file File) reserve(path string) error {
 	return errors.Join(err, w.Close())
 }
 
-// Reserve makes the files in their full length and takes their space on the disk, so that writing them later cannot fail
-// for want of it. Where the file system has no such call, the free space is looked at. One rank calls it.
+// Reserve makes the files in their full length and takes their space on the disk, so that writing them later
+// cannot fail for want of it. Where the file system has no such call, the free space is looked at. One rank
+// calls it.
 func (f *Folder) Reserve(files ...File) error {
 	needed := 0.0
 	for _, file := range files {
@@ -68,8 +69,8 @@ func (f *Folder) Reserve(files ...File) error {
 
 // full is the error of a disk, or a share of it, that is too small.
 func (f *Folder) full(needed, free float64, err error) error {
-	return fmt.Errorf("the results need %.0f bytes in %s, where %.0f are free: %w; make room, or choose another place",
-		needed, filepath.Dir(f.target), free, err)
+	return fmt.Errorf("the results need %.0f bytes in %s, where %.0f are free: %w; "+
+		"make room, or choose another place", needed, filepath.Dir(f.target), free, err)
 }
 
 // freeBytes returns what a user without privileges may still write to the file system. Some do not tell.

@@ -25,8 +25,8 @@ var resultNames = []string{"S.npy", "U.npy", "V.npy", infoName}
 // infoName is the file by which results of jmpi are known.
 const infoName = "info.json"
 
-// resolve returns the absolute path of dir, without symbolic links where it exists, so that renames are within
-// one file system.
+// resolve returns the absolute path of dir, without symbolic links where it exists, so that renames are
+// within one file system.
 func resolve(dir string) (string, error) {
 	target, err := filepath.Abs(dir)
 	if err != nil {
@@ -38,8 +38,8 @@ func resolve(dir string) (string, error) {
 	return target, nil
 }
 
-// Check tells before a run whether results can be published as Dir later. Dir must be absent, an empty folder, or
-// with Force a folder that can be replaced; and the folder that is to hold it must be there.
+// Check tells before a run whether results can be published as Dir later. Dir must be absent, an empty
+// folder, or with Force a folder that can be replaced; and the folder that is to hold it must be there.
 func (t Target) Check() error {
 	target, err := resolve(t.Dir)
 	if err != nil {
@@ -56,7 +56,8 @@ func (t Target) Check() error {
 	case err != nil:
 		return err
 	case len(entries) > 0 && !t.Force:
-		return fmt.Errorf("%s exists and is not empty; choose another folder, or replace it with --force", t.Dir)
+		const text = "%s exists and is not empty; choose another folder, or replace it with --force"
+		return fmt.Errorf(text, t.Dir)
 	case len(entries) > 0:
 		if err := t.replaceable(); err != nil {
 			return err
@@ -67,24 +68,25 @@ func (t Target) Check() error {
 	}
 	parent := filepath.Dir(target)
 	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("folder %s, which is to hold %s, does not exist; make it first", parent, filepath.Base(target))
+		const text = "folder %s, which is to hold %s, does not exist; make it first"
+		return fmt.Errorf(text, parent, filepath.Base(target))
 	}
 	return nil
 }
 
-// replaceable tells whether the folder Dir may be replaced: it must hold results of jmpi and nothing else, and
-// nothing that the run needs.
+// replaceable tells whether the folder Dir may be replaced: it must hold results of jmpi and nothing else,
+// and nothing that the run needs.
 func (t Target) replaceable() error {
-	const advice = "which --force would delete; choose another folder"
+	const advice = "--force would delete it; choose another folder"
 	for _, path := range append([]string{"."}, t.Reads...) {
 		inside, err := holds(t.Dir, path)
 		if err != nil {
 			return err
 		}
 		if inside && path == "." {
-			return fmt.Errorf("%s holds the working directory, %s", t.Dir, advice)
+			return fmt.Errorf("%s holds the working directory; %s", t.Dir, advice)
 		} else if inside {
-			return fmt.Errorf("%s holds %s, which the run reads and %s", t.Dir, path, advice)
+			return fmt.Errorf("%s holds %s, which the run reads; %s", t.Dir, path, advice)
 		}
 	}
 	foreign, err := foreignIn(t.Dir)
@@ -92,21 +94,23 @@ func (t Target) replaceable() error {
 		return err
 	}
 	if foreign != "" {
-		return fmt.Errorf("%s holds %s, which is no result of jmpi and %s", t.Dir, foreign, advice)
+		return fmt.Errorf("%s holds %s, which is no result of jmpi; %s", t.Dir, foreign, advice)
 	}
 	path := filepath.Join(t.Dir, infoName)
 	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("%s has no %s, so that it may not be from jmpi; delete it, or choose another folder", t.Dir, infoName)
+		const text = "%s has no %s, so that it may not be from jmpi; delete it, or choose another folder"
+		return fmt.Errorf(text, t.Dir, infoName)
 	}
 	if written, err := report.Written(path); err != nil {
 		return err
 	} else if !written {
-		return fmt.Errorf("%s was not written by jmpi, and --force would delete it; choose another folder", path)
+		return fmt.Errorf("%s was not written by jmpi; %s", path, advice)
 	}
 	return nil
 }
 
-// foreignIn returns the first entry of a folder that is no file of results by its name or its kind, "" if there is none.
+// foreignIn returns the first entry of a folder that is no file of results by its name or its kind, "" if
+// there is none.
 func foreignIn(dir string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -125,7 +129,8 @@ func foreignIn(dir string) (string, error) {
 	return "", nil
 }
 
-// removeResults deletes a folder of results. One that holds anything else it leaves as it is, and names what it holds.
+// removeResults deletes a folder of results. One that holds anything else it leaves as it is, and names what
+// it holds.
 func removeResults(dir string) (foreign string, err error) {
 	if foreign, err = foreignIn(dir); foreign != "" || errors.Is(err, fs.ErrNotExist) {
 		return foreign, nil
@@ -153,7 +158,9 @@ func removeResults(dir string) (foreign string, err error) {
 // checkMount tells whether the target can be replaced by a rename: a mount point cannot.
 func checkMount(dir, target string) error {
 	var own, above syscall.Stat_t
-	if syscall.Stat(target, &own) != nil || syscall.Stat(filepath.Dir(target), &above) != nil || own.Dev == above.Dev {
+	if syscall.Stat(target, &own) != nil || syscall.Stat(filepath.Dir(target), &above) != nil {
+		return nil
+	} else if own.Dev == above.Dev {
 		return nil
 	}
 	return fmt.Errorf("%s is a mount point and cannot be replaced; choose a folder in it", dir)
