@@ -170,6 +170,9 @@ func TestKeepHidden(t *testing.T) {
 	if err != nil || len(r.Left) != 1 || !strings.Contains(r.Left[0], keptName) {
 		t.Errorf("%v, error %v", r, err)
 	}
+	if err := f.Discard(); err != nil {
+		t.Error(err)
+	}
 	if got := tree(t, hidden); got != "KEPT S.npy info.json" {
 		t.Errorf("%q is left", got)
 	}
