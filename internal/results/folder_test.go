@@ -12,6 +12,9 @@ import (
 	"jmpi/internal/report"
 )
 
+// written is what a run writes into info.json.
+var written = report.Info{Convention: report.Convention, Versions: map[string]string{"jmpi": "1"}}
+
 // fill makes the files of a tree; a name that ends in / is a folder. info.json is that of a run.
 func fill(t *testing.T, dir string, names ...string) {
 	t.Helper()
@@ -23,8 +26,7 @@ func fill(t *testing.T, dir string, names ...string) {
 		case strings.HasSuffix(name, "/"):
 			err = os.MkdirAll(path, 0o777)
 		case filepath.Base(name) == infoName:
-			info := report.Info{Convention: report.Convention, Versions: map[string]string{"jmpi": "1"}}
-			err = info.Write(path)
+			err = written.Write(path)
 		default:
 			err = os.WriteFile(path, []byte(name), 0o666)
 		}

@@ -8,14 +8,26 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"jmpi/internal/matio"
 )
 
 // The variables hold, in a process that is to be killed, the step at which that happens, and where it
 // publishes.
 const (
-	killVariable   = "JMPI_TEST_KILL"
-	targetVariable = "JMPI_TEST_TARGET"
+	killVariable    = "JMPI_TEST_KILL"
+	targetVariable  = "JMPI_TEST_TARGET"
+	renamesVariable = "JMPI_TEST_RENAMES" // not empty: names cannot be exchanged
 )
+
+func TestMain(m *testing.M) {
+	dir := os.Getenv(targetVariable)
+	if dir == "" {
+		os.Exit(m.Run())
+	}
+	fmt.Fprintln(os.Stderr, publishUntilKilled(dir, os.Getenv(killVariable)))
+	os.Exit(1)
+}
 
 // TestKilled kills a run before each step of a publication that replaces results. Beside the last step of two
 // renames, whose file system has no exchange, the target is there and whole; and the next run clears up.
@@ -40,10 +52,10 @@ func TestKilled(t *testing.T) {
 		t.Run(fmt.Sprintf("%s, exchange %v", c.step, c.swap), func(t *testing.T) {
 			root := t.TempDir()
 			fill(t, root, "out/S.npy", "out/U.npy", "out/info.json")
-			run := exec.Command(os.Args[0], "-test.run=^TestKilledProcess$")
+			run := exec.Command(os.Args[0])
 			run.Env = append(os.Environ(), killVariable+"="+c.step, targetVariable+"="+root+"/out")
 			if !c.swap {
-				run.Env = append(run.Env, "JMPI_TEST_RENAMES=1")
+				run.Env = append(run.Env, renamesVariable+"=1")
 			}
 			out, err := run.CombinedOutput()
 			if status, ok := run.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() {
@@ -74,23 +86,29 @@ func TestKilled(t *testing.T) {
 	}
 }
 
-// TestKilledProcess is the process that TestKilled kills.
-func TestKilledProcess(t *testing.T) {
-	step, dir := os.Getenv(killVariable), os.Getenv(targetVariable)
-	if dir == "" {
-		t.Skip("it is started by TestKilled")
+// publishUntilKilled is the process that TestKilled kills.
+func publishUntilKilled(dir, step string) error {
+	f, err := NewFolder(Target{Dir: dir, Force: true}, Tag())
+	if err != nil {
+		return err
 	}
-	f := finished(t, dir, true)
-	if os.Getenv("JMPI_TEST_RENAMES") != "" {
+	if os.Getenv(renamesVariable) != "" {
 		f.exchange = noExchange
 	}
 	f.Step = func(name string) {
 		if name == step {
-			if err := syscall.Kill(os.Getpid(), syscall.SIGKILL); err != nil {
-				t.Error(err)
-			}
+			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
 			select {}
 		}
 	}
-	t.Errorf("published without the step %q: %v", step, f.Publish())
+	if err := f.Create(); err != nil {
+		return err
+	}
+	if err := matio.WriteVector(f.Path("S.npy"), []float64{1}); err != nil {
+		return err
+	}
+	if err := written.Write(f.Path(infoName)); err != nil {
+		return err
+	}
+	return fmt.Errorf("published without the step %q: %w", step, f.Publish())
 }
