@@ -149,12 +149,66 @@ done
 short() { run 4 60 square.npy && equal a.svd square.svd S.npy; }
 swapped() { rm -f b.svd/V.npy && solve 2 square.npy b.svd --force --vectors u && [[ ! -e b.svd/V.npy ]] || { why="an old file is left"; return 1; }; }
 foreign() { mkdir -p f.svd && touch f.svd/thesis && refused 3 2 svd square.npy -o f.svd --force && [[ -e f.svd/thesis ]]; }
+# reads INPUT FLAG...: what the run reads lies in DIR, as a file of results.
+reads() {
+	refused 3 2 svd "$1" -o i.svd --force "${@:2}" || return 1
+	grep -q 'which the run reads' err || { why="does not say that the run reads it"; return 1; }
+}
+unknown() { # MESSAGE
+	refused 3 2 svd square.npy -o w.svd --force || return 1
+	grep -q "$1" err || { why="does not say '$1'"; return 1; }
+}
 # differ FLAG VALUE: rank 1 gets a flag that rank 0 has not.
 differ() { timeout -k 5 10 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o x.svd : -np 1 "$jmpi" svd square.npy -o x.svd "$@" >out 2>err </dev/null
 	(($? == 2)) && [[ $(grep -c '^jmpi: ' err) == 1 && ! -e x.svd ]] || { why="other options on one rank are not refused"; return 1; }; }
 test_that "mpirun jmpi INPUT" short
 test_that "--force swaps the whole folder" swapped
 test_that "--force spares what is no result" foreign
+test_that "results whose S.npy is read" solve 2 square.npy i.svd
+npy '<f8' '256,' "$(times 256 '\x00\x00\x00\x00\x00\x00\xf0\x3f')" >i.svd/S.npy
+test_that "--force spares the signature" reads square.npy --signature i.svd/S.npy
+test_that "--force spares the signature by another path" reads square.npy --signature f.svd/../i.svd/S.npy
+test_that "--force spares the input" reads i.svd/U.npy
+mkdir -p w.svd/S.npy && cp a.svd/info.json w.svd
+test_that "--force spares a folder S.npy" unknown 'holds a folder S.npy'
+rmdir w.svd/S.npy && echo '{"version": 3}' >w.svd/info.json
+test_that "--force spares the info.json of another program" unknown 'w.svd/info.json was not written by jmpi'
+
+# One rank killed with SIGKILL at any time: DIR holds the old results or the new ones, and the next run clears up.
+# ranks_here: the processes of jmpi that run in this folder.
+ranks_here() {
+	local process
+	for process in /proc/[0-9]*; do
+		[[ $(readlink "$process/cwd") == "$work" && $(readlink "$process/exe") == "$jmpi" ]] && echo "${process#/proc/}"
+	done
+}
+killed() { # INPUT SECONDS
+	local ranks
+	"${MPIRUN:-mpirun}" -np 3 "$jmpi" svd "$1" -o k.svd --force >out 2>err </dev/null &
+	sleep "$2"
+	mapfile -t ranks < <(ranks_here)
+	((${#ranks[@]} == 0)) || kill -9 "${ranks[RANDOM % ${#ranks[@]}]}"
+	wait $! 2>/dev/null
+	equal k0.svd k.svd S.npy U.npy V.npy || equal k1.svd k.svd S.npy U.npy V.npy ||
+		{ why="half of the results of two runs"; return 1; }
+}
+cleared() {
+	solve 3 square.npy k.svd --force || return 1
+	[[ -z $(echo .k.svd.*) ]] || { why="left: $(echo .k.svd.*)"; return 1; }
+}
+test_that "results to be replaced" solve 3 square.npy k0.svd
+begin=$EPOCHREALTIME
+test_that "results that replace them" solve 3 decaying.npy k1.svd
+took=$(awk -v a="$begin" -v b="$EPOCHREALTIME" 'BEGIN {print b - a}')
+cp -r k0.svd k.svd
+for i in {1..10}; do
+	moment=$(awk -v t="$took" -v i="$i" -v seed="$RANDOM" 'BEGIN {srand(seed); print t*(i - rand())/10}')
+	((i % 2)) && input=decaying.npy || input=square.npy
+	test_that "killed after $moment s of $took" killed $input "$moment"
+done
+shopt -s nullglob
+test_that "the next run clears up" cleared
+shopt -u nullglob
 test_that "another --strategy on rank 1" differ --strategy roundrobin
 test_that "another --max-sweeps on rank 1" differ --max-sweeps 3
 test_that "other --vectors on rank 1" differ --vectors none

@@ -258,7 +258,8 @@ func (s *session) slowest(seconds float64) (float64, error) {
 
 // report writes the result for the check, and prints the row.
 func (b *bench) report(what string, p problem, solution *dist.Decomposition, f methodFlags, seconds float64) error {
-	folder, err := b.target(b.input(), svdFlags{output: filepath.Join(b.folder, what)})
+	dir := filepath.Join(b.folder, what)
+	folder, err := b.target(b.input(), p, svdFlags{output: dir})
 	if err != nil {
 		return err
 	}
@@ -271,7 +272,7 @@ func (b *bench) report(what string, p problem, solution *dist.Decomposition, f m
 	if b.ours == 0 {
 		b.ours = seconds
 	}
-	return b.row(what, b.comm.Size(), len(solution.Devices), seconds, fmt.Sprint(len(solution.Sweeps)), folder.Target)
+	return b.row(what, b.comm.Size(), len(solution.Devices), seconds, fmt.Sprint(len(solution.Sweeps)), dir)
 }
 
 // row checks the result in a folder and prints its row, on rank 0.

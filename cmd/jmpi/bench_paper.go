@@ -15,8 +15,8 @@ import (
 
 	"jmpi/dist"
 	"jmpi/internal/gen"
-	"jmpi/internal/matio"
 	"jmpi/internal/paper"
+	"jmpi/internal/results"
 	"jmpi/strategy"
 )
 
@@ -291,7 +291,7 @@ func (b *paperBench) makeFolder() error {
 	if b.f.output == "" || b.comm.Rank() != 0 {
 		return nil
 	}
-	if err := matio.CheckTarget(b.f.output, false); err != nil {
+	if err := (results.Target{Dir: b.f.output}).Check(); err != nil {
 		return err
 	}
 	return os.MkdirAll(b.f.output, 0o777)

@@ -34,7 +34,8 @@ func TestReportsMemory(t *testing.T) {
 		if err := w.Close(); err != nil {
 			t.Fatal(err)
 		}
-		o := svdRuns{Memory: 1 << 30, Runs: []svdRun{{path, path + ".svd", "both"}}}.on(t, ranks)[0]
+		// Without vectors: U and V may be too large for the disk, which is found before.
+		o := svdRuns{Memory: 1 << 30, Runs: []svdRun{{path, path + ".svd", "none"}}}.on(t, ranks)[0]
 		o.refused(t, exitFailure, fmt.Sprintf("a %d×%d matrix needs ", rows, cols))
 		var needs, has float64
 		text := o.stderr[max(0, strings.Index(o.stderr, "matrix needs ")):]

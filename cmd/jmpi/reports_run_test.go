@@ -45,6 +45,8 @@ func TestMain(m *testing.M) {
 type svdRuns struct {
 	Memory uint64   // bytes of address space that a rank may take when its devices are open, 0 for any number
 	Flags  []string // of the session and the method
+	Force  bool     // --force
+	Fate   fate     // what happens to a rank
 	Runs   []svdRun
 }
 
@@ -71,6 +73,9 @@ func executeRuns(path string) error {
 		err = limitMemory(all.Memory)
 	}
 	if err != nil {
+		return err
+	}
+	if err := all.Fate.arrange(s); err != nil {
 		return err
 	}
 	for _, r := range all.Runs {
@@ -104,7 +109,7 @@ func (a svdRuns) flags(r svdRun) (f svdFlags, err error) {
 	flags := pflag.NewFlagSet("svd", pflag.ContinueOnError)
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
-	f.vectors, f.output = r.Vectors, r.Dir
+	f.vectors, f.output, f.force = r.Vectors, r.Dir, a.Force
 	if beside := gen.Sidecar(r.Input, "signature"); fileExists(beside) {
 		f.signature = beside
 	}
@@ -142,8 +147,24 @@ func runOn(t *testing.T, ranks int, runs []svdRun, flags ...string) []outcome {
 	return svdRuns{Flags: flags, Runs: runs}.on(t, ranks)
 }
 
-// on starts mpirun. What takes longer than a minute is ended.
+// on makes the runs, which must end by themselves.
 func (a svdRuns) on(t *testing.T, ranks int) []outcome {
+	t.Helper()
+	if all, err := a.start(t, ranks); err != nil {
+		t.Fatalf("%d ranks: %v\n%s", ranks, err, all[:min(len(all), 2000)])
+	}
+	outcomes := make([]outcome, len(a.Runs))
+	for i, r := range a.Runs {
+		outcomes[i] = readOutcome(t, r)
+	}
+	return outcomes
+}
+
+// alone stands for one rank without mpirun, which starts and dies faster.
+const alone = 0
+
+// start starts mpirun, and returns what the ranks print and how it ended. What takes longer than a minute is ended.
+func (a svdRuns) start(t *testing.T, ranks int) ([]byte, error) {
 	t.Helper()
 	mpirun, err := exec.LookPath("mpirun")
 	if err != nil {
@@ -160,18 +181,26 @@ func (a svdRuns) on(t *testing.T, ranks int) []outcome {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	command := exec.CommandContext(ctx, mpirun, "-np", strconv.Itoa(ranks), os.Args[0])
+	if ranks == alone {
+		command = exec.CommandContext(ctx, os.Args[0])
+	}
 	command.Env = append(os.Environ(), runsVariable+"="+path, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 		"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) } // mpirun ends its ranks
 	command.WaitDelay = 5 * time.Second
-	if all, err := command.CombinedOutput(); err != nil {
-		t.Fatalf("%d ranks: %v\n%s", ranks, err, all[:min(len(all), 2000)])
+	// A file, not a pipe: a helper that MPI has started may outlive the ranks and would keep a pipe open.
+	out, err := os.Create(path + ".out")
+	if err != nil {
+		t.Fatal(err)
 	}
-	outcomes := make([]outcome, len(a.Runs))
-	for i, r := range a.Runs {
-		outcomes[i] = readOutcome(t, r)
+	defer out.Close()
+	command.Stdout, command.Stderr = out, out
+	ended := command.Run()
+	all, err := os.ReadFile(out.Name())
+	if err != nil {
+		t.Fatal(err)
 	}
-	return outcomes
+	return all, ended
 }
 
 // outcome is what a run has left behind: factors without a file have no columns.

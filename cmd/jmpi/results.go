@@ -2,11 +2,16 @@ package main
 
 import (
 	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"os"
 	"runtime"
 
 	"jmpi/dist"
 	"jmpi/internal/matio"
 	"jmpi/internal/report"
+	"jmpi/internal/results"
 	"jmpi/kernels/cpu"
 )
 
@@ -64,114 +69,89 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 	return t
 }
 
-// files are the results that are written column by column.
-type files struct{ u, v *matio.Writer }
-
-func (w *files) close() (err error) {
-	for _, f := range []*matio.Writer{w.u, w.v} {
-		if f != nil {
-			if e := f.Close(); err == nil {
-				err = e
-			}
-		}
-	}
-	return err
-}
-
-// create makes the empty files on rank 0, and opens them on the others, or on all where create is false.
-func (p problem) openFiles(folder matio.Folder, create bool) (w files, err error) {
-	open := func(name string, rows int64) (*matio.Writer, error) {
-		path := folder.Path(name)
-		if create {
-			return matio.CreateNpy(path, rows, p.k())
-		}
-		return matio.OpenNpy(path)
-	}
+// files lists the results, with their shapes.
+func (p problem) files() []results.File {
+	files := []results.File{{Name: "S.npy", Rows: p.k(), Vector: true}}
 	if p.wantsU() {
-		if w.u, err = open("U.npy", p.file.Rows); err != nil {
-			return w, err
-		}
+		files = append(files, results.File{Name: "U.npy", Rows: p.file.Rows, Cols: p.k()})
 	}
 	if p.wantsV() {
-		w.v, err = open("V.npy", p.file.Cols)
+		files = append(files, results.File{Name: "V.npy", Rows: p.file.Cols, Cols: p.k()})
 	}
-	return w, err
+	return files
 }
 
 // write writes all results into the folder and publishes it. Each rank writes the parts that it holds.
-func (s *session) write(p problem, d *dist.Decomposition, folder matio.Folder, f svdFlags) error {
-	var w files
+func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder, f svdFlags) error {
 	var err error
 	if s.comm.Rank() == 0 {
-		w, err = p.openFiles(folder, true)
+		err = matio.WriteVector(folder.Path("S.npy"), d.Sigma)
 	}
 	if err := s.agree(dist.BadResource, err); err != nil {
 		return err
 	}
-	if s.comm.Rank() != 0 {
-		w, err = p.openFiles(folder, false)
-	}
-	if err := s.agree(dist.BadResource, err); err != nil {
-		return err
-	}
-	left, right := part(w.u), part(w.v)
-	if p.wide {
-		left, right = right, left
-	}
-	if err := d.Vectors(left, right); err != nil {
+	written, failure, err := s.writeVectors(p, d, folder)
+	if err != nil {
 		return s.failed(err)
 	}
-	if err := s.agree(dist.BadResource, w.close()); err != nil {
-		return err
-	}
+	// From here on nothing is thrown away.
+	s.abandon = nil
 	info, err := s.info(p, d, f)
 	if err != nil {
 		return s.failed(err)
 	}
-	return s.agree(dist.BadResource, s.publish(d.Sigma, info, folder, f.force))
+	maps.Copy(info.Phases, written)
+	if failure != nil {
+		if s.comm.Rank() == 0 {
+			err = keepValues(failure, info, folder)
+		}
+		return s.verdict(exitFailure, err)
+	}
+	if s.comm.Rank() == 0 {
+		err = finish(info, folder)
+	}
+	return s.agree(dist.BadResource, err)
 }
 
-// part returns what writes a part of a matrix to a file, nil for no file.
-func part(w *matio.Writer) func(dist.Part) error {
-	if w == nil {
-		return nil
-	}
-	return func(p dist.Part) error {
-		return w.WritePart(int64(p.Row), int64(p.Column), int64(p.M), int64(p.N), p.Data, max(1, p.M))
-	}
-}
-
-// publish writes, on rank 0, what is not written by all, and gives the folder its name.
-func (s *session) publish(sigma []float64, info report.Info, folder matio.Folder, force bool) error {
-	if s.comm.Rank() != 0 {
-		return nil
-	}
-	if err := matio.WriteVector(folder.Path("S.npy"), sigma); err != nil {
-		return err
-	}
+// finish writes info.json, the last of the files, and gives the folder its name.
+func finish(info report.Info, folder *results.Folder) error {
 	if err := info.Write(folder.Path("info.json")); err != nil {
-		return err
+		return fmt.Errorf("%w; the other results are complete, in %s", err, folder.Keep())
 	}
-	return folder.Publish(force)
+	return folder.Publish()
 }
 
-// writeEmpty writes, on rank 0, the decomposition of a matrix without rows or without columns.
-func (s *session) writeEmpty(p problem, folder matio.Folder, f svdFlags) error {
+// keepValues keeps what is complete where the vectors could not be written: S.npy, and info.json if there is room.
+func keepValues(failure error, info report.Info, folder *results.Folder) error {
+	err := errors.Join(os.RemoveAll(folder.Path("U.npy")), os.RemoveAll(folder.Path("V.npy")),
+		info.Write(folder.Path("info.json")))
+	kept := folder.Keep()
+	if err != nil {
+		return fmt.Errorf("%w; %s keeps S.npy alone (%w)", failure, kept, err)
+	}
+	return fmt.Errorf("%w; %s keeps S.npy and info.json", failure, kept)
+}
+
+// writeEmpty writes, on rank 0, the decomposition of a matrix without rows or without columns: the files are there.
+func (s *session) writeEmpty(p problem, folder *results.Folder, f svdFlags) error {
 	if s.comm.Rank() != 0 {
 		return nil
 	}
-	w, err := p.openFiles(folder, true)
-	if err != nil {
+	if err := matio.WriteVector(folder.Path("S.npy"), nil); err != nil {
 		return err
 	}
-	if err := w.close(); err != nil {
-		return err
+	var w vectorFiles
+	w.open(p, folder)
+	w.each((*matio.Writer).Sync)
+	w.each((*matio.Writer).Close)
+	if w.err != nil {
+		return w.err
 	}
 	info := s.describe(p, f)
 	info.Converged = true
 	info.Sweep = []dist.SweepInfo{}
 	info.PeakBytes = []int64{report.PeakBytes()}
-	return s.publish(nil, info, folder, f.force)
+	return finish(info, folder)
 }
 
 // describe fills in what is known of a run before it.

@@ -24,6 +24,7 @@ type session struct {
 	log    zerolog.Logger // writes on rank 0 alone
 	// abandon removes what an unfinished run has made, before this rank ends all others; nil if there is nothing.
 	abandon func() error
+	step    func(name string) // called before each step of publishing; set by tests alone
 }
 
 // errElsewhere stands for an error that another rank prints.

@@ -10,13 +10,13 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"jmpi/dist"
 	"jmpi/internal/matio"
 	"jmpi/internal/residual"
+	"jmpi/internal/results"
 )
 
 // svdFlags are the flags of svd.
@@ -111,12 +111,13 @@ func (s *session) svd(input string, f svdFlags) error {
 		return err
 	}
 	f.resolve(s.devices[0].Limits(), mixed(f.signs))
-	folder, err := s.target(input, f)
+	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors, signs: f.signs}
+	folder, err := s.target(input, p, f)
 	if err != nil {
 		return err
 	}
 	s.abandon = folder.Discard
-	code, err := s.decompose(file, folder, f)
+	code, err := s.decompose(p, folder, f)
 	if err != nil {
 		if s.comm.Rank() == 0 {
 			err = errors.Join(err, folder.Discard())
@@ -146,49 +147,13 @@ func (s *session) sameOptions(f svdFlags) error {
 	return s.same(dist.BadUse, "the options are", options, "give all ranks the same ones; mpirun -x NAME hands an environment variable to other nodes")
 }
 
-// target makes, on rank 0, the folder in which the results are written before they take DIR's place.
-func (s *session) target(input string, f svdFlags) (matio.Folder, error) {
-	var err error
-	if s.comm.Rank() == 0 {
-		if err = matio.CheckTarget(f.output, f.force); err == nil {
-			var inside bool
-			if inside, err = matio.Holds(f.output, input); inside {
-				err = fmt.Errorf("%s holds the input %s, which would be deleted with it; choose another folder", f.output, input)
-			}
-		}
-	}
-	if err := s.agree(dist.BadInput, err); err != nil {
-		return matio.Folder{}, err
-	}
-	tags, err := s.comm.Allgather(fmt.Appendf(nil, "%d-%x", os.Getpid(), time.Now().UnixNano()))
-	if err != nil {
-		return matio.Folder{}, s.failed(err)
-	}
-	folder, err := matio.NewFolder(f.output, string(tags[0]))
-	if err == nil && s.comm.Rank() == 0 {
-		err = folder.Create()
-	}
-	if err := s.agree(dist.BadInput, err); err != nil {
-		return folder, err
-	}
-	if _, err = os.Stat(folder.Temp); err != nil {
-		err = fmt.Errorf("the folder for the results, made by rank 0, is not there: %w; it must be on a file system that all nodes share", err)
-	}
-	err = s.agree(dist.BadInput, err)
-	if err != nil && s.comm.Rank() == 0 {
-		err = errors.Join(err, folder.Discard())
-	}
-	return folder, err
-}
-
 // largeV is the mean square of the norms of the columns of V (1 for the SVD) beyond which the user of a hyperbolic SVD is warned.
 const largeV = 100
 
 // decompose solves and writes the results into the folder, and publishes it. It returns the exit code.
-func (s *session) decompose(file *matio.File, folder matio.Folder, f svdFlags) (int, error) {
+func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int, error) {
 	ctx, stop := interruptible()
 	defer stop()
-	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors, signs: f.signs}
 	if p.empty() {
 		return exitDone, s.agree(dist.BadResource, s.writeEmpty(p, folder, f))
 	}

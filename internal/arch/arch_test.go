@@ -55,6 +55,7 @@ var rules = map[string]rule{
 	"internal/reference":  {pure: true, only: []string{"internal/dd"}, tests: []string{"internal/gen"}},
 	"internal/report":     leaf,
 	"internal/residual":   {never: []string{"cmd", "dist", "node", "kernels", "strategy", "topology"}}, // shares no code with the solver
+	"internal/results":    leaf,
 	"internal/rivals":     leaf,
 	"internal/selftest":   leaf,
 }

@@ -50,6 +50,5 @@
 // # Files that are written
 //
 // Matrices are .npy version 1.0, float64, little endian, Fortran order; vectors have one dimension. A file has its
-// full length from the start, and any number of processes may write disjoint parts of it. The files
-// of a run are made in a Folder, which appears under its final name when all are complete.
+// full length from the start, and any number of processes may write disjoint parts of it.
 package matio

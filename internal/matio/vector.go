@@ -3,22 +3,39 @@ package matio
 import (
 	"errors"
 	"fmt"
+	"math"
 	"os"
 )
 
+// CreateVector creates the .npy file path of one dimension with n numbers, at its full length. A file that is there
+// keeps its disk space.
+func CreateVector(path string, n int64) (*Writer, error) {
+	if n < 0 || n > (math.MaxInt64-maxNpyHeader)/8 {
+		return nil, fmt.Errorf("create %s: a vector of %d numbers is not possible", path, n)
+	}
+	file, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o666)
+	if err != nil {
+		return nil, err
+	}
+	header := formatNpyHeader(false, fmt.Sprintf("(%d,)", n))
+	w := &Writer{Rows: n, Cols: 1, file: file, base: int64(len(header))}
+	_, err = file.Write(header)
+	if err == nil {
+		err = file.Truncate(w.Size())
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return w, nil
+}
+
 // WriteVector writes x as the .npy file path of one dimension, and waits until it is on the disk.
 func WriteVector(path string, x []float64) error {
-	file, err := os.Create(path)
+	w, err := CreateVector(path, int64(len(x)))
 	if err != nil {
 		return err
 	}
-	header := formatNpyHeader(false, fmt.Sprintf("(%d,)", len(x)))
-	_, err = file.Write(header)
-	n := int64(len(x))
-	w := &Writer{Rows: n, Cols: 1, file: file, base: int64(len(header))}
-	if err == nil {
-		err = w.WriteColumns(0, x, len(x), 1)
-	}
+	err = w.WriteColumns(0, x, len(x), 1)
 	if err == nil {
 		err = w.Sync()
 	}

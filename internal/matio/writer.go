@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+
+	"golang.org/x/sys/unix"
 )
 
 // writeBuffer is the size of one write, in bytes.
@@ -37,7 +39,7 @@ func CreateNpy(path string, rows, cols int64) (*Writer, error) {
 	w := &Writer{Rows: rows, Cols: cols, file: file, base: int64(len(header))}
 	_, err = file.Write(header)
 	if err == nil {
-		err = file.Truncate(w.base + 8*rows*cols)
+		err = file.Truncate(w.Size())
 	}
 	if err != nil {
 		return nil, errors.Join(err, file.Close())
@@ -134,6 +136,23 @@ func (w *Writer) flush() error {
 	w.at += int64(n)
 	w.buffer = w.buffer[:0]
 	return err
+}
+
+// Size is the length of the file in bytes.
+func (w *Writer) Size() int64 { return w.base + 8*w.Rows*w.Cols }
+
+// Reserve takes the disk space of the whole file, so that no later write fails for want of it. The error is
+// errors.ErrUnsupported where the file system has no such call.
+func (w *Writer) Reserve() error {
+	for {
+		err := unix.Fallocate(int(w.file.Fd()), 0, 0, w.Size())
+		if errors.Is(err, unix.EINTR) {
+			continue
+		} else if err != nil {
+			return fmt.Errorf("reserve %d bytes for %s: %w", w.Size(), w.file.Name(), err)
+		}
+		return nil
+	}
 }
 
 // Sync waits until what was written is on the disk; only then all write errors are known.

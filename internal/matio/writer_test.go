@@ -156,6 +156,53 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
+// TestReserve: the disk space of a file is its from the start, and a vector that is written into it keeps it.
+func TestReserve(t *testing.T) {
+	const n = 100_000
+	dir := t.TempDir()
+	vector, err := CreateVector(filepath.Join(dir, "s.npy"), n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	matrix, err := CreateNpy(filepath.Join(dir, "a.npy"), n, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, w := range []*Writer{vector, matrix} {
+		path := w.file.Name()
+		if s := stat(t, path); 512*s.Blocks >= s.Size {
+			t.Errorf("%s: %d blocks before the reservation", path, s.Blocks)
+		}
+		if err := errors.Join(w.Reserve(), w.Close()); err != nil {
+			t.Fatal(err)
+		}
+		if s := stat(t, path); s.Size != w.Size() || 512*s.Blocks < s.Size {
+			t.Errorf("%s: %d bytes, %d blocks, expected %d bytes", path, s.Size, s.Blocks, w.Size())
+		}
+	}
+	before := stat(t, vector.file.Name())
+	if err := WriteVector(vector.file.Name(), make([]float64, n)); err != nil {
+		t.Fatal(err)
+	}
+	if after := stat(t, vector.file.Name()); after.Ino != before.Ino || after.Blocks != before.Blocks {
+		t.Errorf("%+v after the writing, %+v before", after, before)
+	}
+	if err := WriteVector(vector.file.Name(), []float64{1, 2}); err != nil {
+		t.Fatal(err)
+	}
+	if x, err := ReadVector(vector.file.Name()); err != nil || !slices.Equal(x, []float64{1, 2}) {
+		t.Errorf("%v is read from a file that was longer, error %v", x, err)
+	}
+}
+
+func stat(t *testing.T, path string) (s syscall.Stat_t) {
+	t.Helper()
+	if err := syscall.Stat(path, &s); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 func TestVectors(t *testing.T) {
 	dir := t.TempDir()
 	long := make([]float64, 200_000) // more than a write buffer

@@ -4,6 +4,7 @@ package report
 import (
 	"bufio"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -47,16 +48,38 @@ const (
 		"S is non-increasing over its first P entries and non-decreasing over the rest"
 )
 
-// Write writes info.json.
+// Write writes info.json, and waits until it is on the disk.
 func (i Info) Write(path string) error {
 	b, err := json.MarshalIndent(i, "", "  ")
 	if err != nil {
 		return fmt.Errorf("report: %s: %w", path, err)
 	}
-	if err := os.WriteFile(path, append(b, '\n'), 0o644); err != nil {
+	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
+	if err != nil {
+		return fmt.Errorf("report: %w", err)
+	}
+	_, err = file.Write(append(b, '\n'))
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
+}
+
+// Written tells whether the file at path is an info.json that jmpi has written: it names the version of jmpi.
+func Written(path string) (bool, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return false, fmt.Errorf("report: %w", err)
+	}
+	var info struct {
+		Convention string
+		Versions   map[string]string
+	}
+	err = json.Unmarshal(b, &info)
+	return err == nil && info.Convention != "" && info.Versions["jmpi"] != "", nil
 }
 
 // PeakBytes returns the largest resident size that this process has had (VmHWM), 0 if the system does not tell.

@@ -1,0 +1,79 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"jmpi/dist"
+	"jmpi/internal/matio"
+	"jmpi/internal/results"
+)
+
+// vectorFiles are the files of singular vectors, open on every rank; nil for what is not wanted.
+type vectorFiles struct {
+	u, v *matio.Writer
+	err  error // the first error of this rank
+}
+
+// open opens the files, which rank 0 has made.
+func (w *vectorFiles) open(p problem, folder *results.Folder) {
+	if p.wantsU() {
+		w.u, w.err = matio.OpenNpy(folder.Path("U.npy"))
+	}
+	if p.wantsV() && w.err == nil {
+		w.v, w.err = matio.OpenNpy(folder.Path("V.npy"))
+	}
+}
+
+// each does something with the files that are open, and keeps the first error.
+func (w *vectorFiles) each(do func(*matio.Writer) error) {
+	for _, f := range []*matio.Writer{w.u, w.v} {
+		if f == nil {
+			continue
+		}
+		if err := do(f); w.err == nil {
+			w.err = err
+		}
+	}
+}
+
+// part returns what writes a part of a matrix to a file, nil for no file. After an error it drops the rest,
+// so that the ranks stay together until they agree.
+func (w *vectorFiles) part(f *matio.Writer) func(dist.Part) error {
+	if f == nil {
+		return nil
+	}
+	return func(p dist.Part) error {
+		if w.err == nil {
+			w.err = f.WritePart(int64(p.Row), int64(p.Column), int64(p.M), int64(p.N), p.Data, max(1, p.M))
+		}
+		return nil
+	}
+}
+
+// writeVectors writes the vectors of this rank and waits until they are on the disk. It returns the seconds
+// of both, and as failure, known to all ranks, why the files are not complete. It is collective.
+func (s *session) writeVectors(p problem, d *dist.Decomposition, folder *results.Folder) (
+	seconds map[string]float64, failure, err error) {
+	begin := time.Now()
+	var w vectorFiles
+	w.open(p, folder)
+	if failure = dist.Agree(s.comm, dist.BadResource, w.err); failure == nil {
+		left, right := w.part(w.u), w.part(w.v)
+		if p.wide {
+			left, right = right, left
+		}
+		failure = d.Vectors(left, right)
+	}
+	written := time.Now()
+	w.each((*matio.Writer).Sync)
+	seconds = map[string]float64{"write": written.Sub(begin).Seconds(), "sync": time.Since(written).Seconds()}
+	w.each((*matio.Writer).Close)
+	if failure == nil {
+		failure = dist.Agree(s.comm, dist.BadResource, w.err)
+	}
+	if known := (*dist.Failure)(nil); failure != nil && !errors.As(failure, &known) {
+		return seconds, nil, failure
+	}
+	return seconds, failure, nil
+}
