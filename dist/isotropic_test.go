@@ -13,7 +13,10 @@ import (
 	"jmpi/internal/gen"
 )
 
-var hyperbolicCases = flag.Int("hyperbolic", 150, "how many random matrices TestHyperbolicPairs decomposes")
+var (
+	hyperbolicCases = flag.Int("hyperbolic", 150, "how many random matrices TestHyperbolicPairs decomposes")
+	hyperbolicSeed  = flag.Uint64("hyperbolicseed", 6, "of these matrices")
+)
 
 // isotropic is the matrix of a row of ones above μ·I: its columns nearly agree, and those of different signs are nearly J-isotropic.
 func isotropic(n int, mu float64) []float64 {
@@ -129,7 +132,7 @@ func TestHyperbolicIsotropic(t *testing.T) { testIsotropic(t, onCPUs, []int{4, 9
 
 // testHyperbolicPairs decomposes [B B+δR] with both signs, and matrices with rows graded over 20 and 60 binary digits.
 func testHyperbolicPairs(t *testing.T, run runTask, count int) {
-	r := rand.New(rand.NewPCG(6, 6))
+	r := rand.New(rand.NewPCG(*hyperbolicSeed, 6))
 	again := 0
 	for c := range count {
 		n := 2 * (1 + r.IntN(24))
