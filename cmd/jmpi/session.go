@@ -57,6 +57,9 @@ func newSession(f sessionFlags) (*session, error) {
 	if err := dist.CheckLaunch(comm.Size(), os.Environ()); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
+	if err := s.watch(f.silence); err != nil {
+		return nil, s.end(err)
+	}
 	if s.opened, err = newOpener().open(comm, f.backend, f.devicesPerRank, choice.Threads); err != nil {
 		return nil, s.end(s.failed(err))
 	}
@@ -173,6 +176,9 @@ func gather[T any](comm dist.Comm, mine T) ([]T, error) {
 	}
 	return all, nil
 }
+
+// giveAllTheSame is what to do about options that differ between ranks.
+const giveAllTheSame = "give all ranks the same ones; mpirun -x NAME hands an environment variable to other nodes"
 
 // same makes sure that all ranks were given the same: otherwise they would wait for each other for ever, or
 // compute with parts of different matrices.
