@@ -10,6 +10,7 @@ type Watcher interface {
 	// Watch makes every rank send a beat to the next one, until Close. A rank that has not heard the one before it for
 	// so long calls lost, once, from another goroutine, with a *SilentError or what MPI says. After that it sends no beat
 	// itself: lost must end the job. It is collective, and silence must be the same on all ranks; 0 means no watch.
+	// Where another library calls MPI from a thread of its own, there must be none: beats are sent at any time.
 	Watch(silence time.Duration, lost func(error)) error
 }
 

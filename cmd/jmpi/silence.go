@@ -19,7 +19,7 @@ func (s *session) watch(seconds int) error {
 	if !ok {
 		return nil
 	}
-	if err := s.same(dist.BadUse, "--silence is", strconv.Itoa(seconds), giveAllTheSame); err != nil {
+	if err := s.same("--silence is", strconv.Itoa(seconds)); err != nil {
 		return err
 	}
 	return s.failed(watcher.Watch(time.Duration(seconds)*time.Second, s.lost))
