@@ -15,7 +15,7 @@ var errClosed = errors.New("the communicator is closed")
 
 // CommError says which call of a Comm failed, and why. Peer and Tag are −1 in collective calls.
 type CommError struct {
-	Op   string // "send", "receive", "allreduce", "allgather", "start", "close", "do"
+	Op   string // "send", "receive", "allreduce", "allgather", "start", "close", "do", "watch"
 	Rank int    // the rank that reports
 	Peer int    // the other rank of a message
 	Tag  int
@@ -44,6 +44,7 @@ const (
 	opAllgather = "allgather"
 	opClose     = "close"
 	opDo        = "do"
+	opWatch     = "watch"
 )
 
 // collectiveError is the CommError of a call without a peer; nil stays nil.

@@ -7,6 +7,7 @@ import (
 
 	mpi "github.com/sbromberger/gompi"
 
+	"jmpi/internal/stall"
 	"jmpi/kernels"
 )
 
@@ -27,6 +28,7 @@ func StartMPI() (Comm, error) {
 	if mpi.IsOn() {
 		return nil, collectiveError(opStart, 0, errors.New("MPI runs already, or has ended; it starts once in a process"))
 	}
+	stall.Prevent() // MPI's thread waits in C
 	c := &mpiComm{ended: make(chan struct{})}
 	started := make(chan error)
 	go c.run(started)
@@ -42,6 +44,7 @@ type mpiComm struct {
 	node, library string
 	claim         bool // of the library, that it takes device memory
 	queue         mpiQueue
+	watch         *mpiWatch     // nil without one
 	ended         chan struct{} // closed after MPI_Finalize
 }
 
@@ -116,10 +119,18 @@ func (c *mpiComm) Close() error {
 	if err := c.collective(opClose, rawIbarrier); err != nil {
 		return err
 	}
+	if c.watch != nil {
+		c.watch.end() // not before: a rank that stands still must not keep the others in the barrier
+	}
 	o := newOperation(CommError{Op: opClose, Rank: c.rank, Peer: -1, Tag: -1})
 	o.post = func(t *mpiThread, _ int64) (int, error) {
 		if n := len(t.running); n > 0 {
 			return 0, fmt.Errorf("%d messages of this rank are under way", n)
+		}
+		if c.watch != nil {
+			if err := c.watch.rawStop(); err != nil {
+				return 0, err
+			}
 		}
 		if err := rawFinish(); err != nil {
 			return 0, err

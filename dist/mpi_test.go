@@ -84,10 +84,10 @@ func TestMPIRankWrongLength(t *testing.T) {
 }
 
 // fails runs the test `name` on n ranks, which must end within seconds with an exit code that is not 0.
-func fails(t *testing.T, n int, name string) (code int, output string) {
+func fails(t *testing.T, n int, name string, variables ...string) (code int, output string) {
 	t.Helper()
 	start := time.Now()
-	code, output = dist.MPIRun(t, n, "-test.run=^"+name+"$")
+	code, output = dist.MPIRun(t, n, "-test.run=^"+name+"$", variables...)
 	if code == 0 {
 		t.Errorf("%s: exit code 0\n%s", name, output)
 	}

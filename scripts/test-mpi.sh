@@ -212,11 +212,42 @@ shopt -u nullglob
 test_that "another --strategy on rank 1" differ --strategy roundrobin
 test_that "another --max-sweeps on rank 1" differ --max-sweeps 3
 test_that "other --vectors on rank 1" differ --vectors none
+test_that "another --silence on rank 1" differ --silence 0
 for strategy in mmstep brentluk roundrobin br; do
 	test_that "square.npy by $strategy on 1 rank" solve 1 square.npy b.svd --force --strategy "$strategy"
 done
 run 1 60 gen gauss -o other.npy --shape 256x256 --seed 4
 test_that "check fails for another matrix" verdict 5 FAILED other.npy a.svd
+
+# A rank that is stopped ends the job after the set time. One line names it, and nothing is left running.
+ranks_of() { # INPUT: "RANK PID" of each rank that works on it
+	local pid
+	for pid in $(pgrep -f "svd $1"); do
+		tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -nE "s/^(OMPI_COMM_WORLD_RANK|PMI_RANK)=(.*)/\2 $pid/p"
+	done
+}
+stopped() { # RANK SECONDS-AFTER-START
+	local input=$work/halted.npy job before code
+	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 4 "$jmpi" svd "$input" -o h.svd --silence 5 >out 2>err </dev/null &
+	job=$!
+	until grep -q ' start ' err || ! kill -0 "$job"; do sleep 0.1; done
+	sleep "$2"
+	kill -STOP "$(ranks_of "$input" | sed -n "s/^$1 //p")" || { why="no rank $1"; return 1; }
+	before=$SECONDS
+	wait "$job"
+	code=$?
+	((code == 6)) || { why="exits $code instead of 6"; return 1; }
+	((SECONDS - before <= 15)) || { why="takes $((SECONDS - before)) s to end"; return 1; }
+	[[ $(grep -c "^jmpi: .* rank $1 on host .* has been silent for 5 s" err) == 1 ]] || { why="no line names rank $1"; return 1; }
+	sleep 0.5
+	[[ -z $(ranks_of "$input") ]] || { why="left running: $(ranks_of "$input")"; return 1; }
+	[[ ! -e h.svd ]] || { why="there are results"; return 1; }
+}
+test_that "gen 2000x2000" run 1 60 gen gauss -o halted.npy --shape 2000x2000 --seed 5
+for after in 0 1 4; do
+	for victim in 0 3; do test_that "rank $victim is stopped after $after s" stopped "$victim" "$after"; done
+done
+rm -rf halted.npy .h.svd.* # what a killed run leaves
 
 # Bad input. The folder that is there already stays as it is; below a file nothing can be made, even by root.
 one='\x00\x00\x00\x00\x00\x00\xf0\x3f' nan='\x00\x00\x00\x00\x00\x00\xf8\x7f' inf='\x00\x00\x00\x00\x00\x00\xf0\x7f'

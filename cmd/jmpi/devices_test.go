@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"sync"
@@ -141,6 +142,8 @@ func TestDeviceFlags(t *testing.T) {
 	for _, spoil := range []func(f *sessionFlags){
 		func(f *sessionFlags) { f.backend = "gpu" },
 		func(f *sessionFlags) { f.devicesPerRank = -1 },
+		func(f *sessionFlags) { f.silence = -1 },
+		func(f *sessionFlags) { f.silence = math.MaxInt32 + 1 },
 		func(f *sessionFlags) { f.gpuDirect = "yes" },
 	} {
 		f := good

@@ -2,6 +2,7 @@ package main
 
 import (
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -22,6 +23,7 @@ type sessionFlags struct {
 	devicesPerRank int
 	gpuDirect      string
 	threads        int
+	silence        int // seconds
 	quiet          bool
 	log            string
 }
@@ -31,6 +33,7 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.devicesPerRank, "devices-per-rank", 0, "devices of each rank; 0: its share of the node's GPUs, or one CPU device")
 	flags.StringVar(&f.gpuDirect, "gpu-direct", "auto", "MPI messages from GPU memory: auto (if a test at the start proves it), on, or off (through host memory)")
 	flags.IntVar(&f.threads, "threads", 0, "CPU threads of each rank in all; 0: its share of the node's cores")
+	flags.IntVar(&f.silence, "silence", 60, "seconds after which a rank that gives no sign of life ends the job; 0: never, for debuggers")
 	flags.BoolVar(&f.quiet, "quiet", false, "log nothing but warnings")
 	flags.StringVar(&f.log, "log", "console", "form of the log on stderr: console or json")
 }
@@ -43,6 +46,8 @@ func (f *sessionFlags) check() error {
 		return usagef("--devices-per-rank %d: must be at least 1, or 0 for the rank's share", f.devicesPerRank)
 	case f.threads < 0:
 		return usagef("--threads %d: must be at least 1, or 0 to use the rank's share of the cores", f.threads)
+	case f.silence < 0 || f.silence > math.MaxInt32:
+		return usagef("--silence %d: must be between 1 and 2147483647 s, or 0 to wait for ever", f.silence)
 	case f.log != "console" && f.log != "json":
 		return usagef("--log %s: choose console or json", f.log)
 	}

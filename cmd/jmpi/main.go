@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"jmpi/internal/stall"
 )
 
 // collectPercent is how much the heap may grow between two garbage collections, if GOGC is not set: it holds few, large pieces of matrices, whose
@@ -21,6 +23,7 @@ func main() {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectPercent)
 	}
+	stall.Prevent()
 	os.Exit(run(os.Args[1:]))
 }
 

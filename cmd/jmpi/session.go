@@ -57,6 +57,9 @@ func newSession(f sessionFlags) (*session, error) {
 	if err := dist.CheckLaunch(comm.Size(), os.Environ()); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
+	if err := s.watch(f.silence); err != nil {
+		return nil, s.end(err)
+	}
 	if s.opened, err = newOpener().open(comm, f.backend, f.devicesPerRank, choice.Threads); err != nil {
 		return nil, s.end(s.failed(err))
 	}
@@ -174,17 +177,17 @@ func gather[T any](comm dist.Comm, mine T) ([]T, error) {
 	return all, nil
 }
 
-// same makes sure that all ranks were given the same: otherwise they would wait for each other for ever, or
-// compute with parts of different matrices.
-func (s *session) same(kind dist.Kind, what, value, hint string) error {
+// same makes sure that all ranks were given the same options: otherwise they would wait for each other for ever.
+func (s *session) same(what, value string) error {
 	all, err := s.comm.Allgather([]byte(value))
 	if err != nil {
 		return s.failed(err)
 	}
 	if string(all[0]) != value {
-		err = fmt.Errorf("%s %s here, but %s on rank 0: %s", what, value, all[0], hint)
+		err = fmt.Errorf("%s %s here, but %s on rank 0: give all ranks the same options; mpirun -x NAME hands an "+
+			"environment variable to other nodes", what, value, all[0])
 	}
-	return s.agree(kind, err)
+	return s.agree(dist.BadUse, err)
 }
 
 // verdict marks an error that all ranks know with its exit code. Rank 0 prints it at once: when one rank has exited with

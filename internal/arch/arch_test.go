@@ -58,6 +58,7 @@ var rules = map[string]rule{
 	"internal/results":    leaf,
 	"internal/rivals":     leaf,
 	"internal/selftest":   leaf,
+	"internal/stall":      {pure: true},
 }
 
 // owners says in which folders or files an import that comes from outside may stand.

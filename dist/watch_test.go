@@ -1,0 +1,88 @@
+package dist
+
+import (
+	"errors"
+	"testing"
+	"time"
+)
+
+// TestSilence plays an hour of a watcher that counts once a second.
+func TestSilence(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		tick  func(i int) time.Duration // how long after the last count this one comes
+		heard func(i int) bool
+		want  time.Duration // the largest silence
+	}{
+		{"a beat a second", even, always, 0},
+		{"a beat every 20 s", even, func(i int) bool { return i%20 == 0 }, 19 * time.Second},
+		{"no beat", even, never, time.Hour},
+		{"no beat in a minute", even, func(i int) bool { return i < 1000 || i >= 1060 }, time.Minute},
+		{"the watcher is suspended for a day, its neighbour as well", stopped(24 * time.Hour), func(i int) bool { return i != 1000 }, 2 * time.Second},
+		{"the watcher is slow", func(int) time.Duration { return 1500 * time.Millisecond }, never, 90 * time.Minute},
+		{"the watcher is very slow", func(int) time.Duration { return time.Minute }, never, 2 * time.Hour},
+	} {
+		now := time.Now()
+		s := silence{pause: time.Second, last: now}
+		var longest time.Duration
+		for i := range 3600 {
+			now = now.Add(test.tick(i))
+			longest = max(longest, s.count(now, test.heard(i)))
+		}
+		if longest != test.want {
+			t.Errorf("%s: silent for %v, want %v", test.name, longest, test.want)
+		}
+	}
+}
+
+func even(int) time.Duration { return time.Second }
+func always(int) bool        { return true }
+func never(int) bool         { return false }
+
+// stopped is the time between counts of a process that is stopped once, for so long.
+func stopped(d time.Duration) func(i int) time.Duration {
+	return func(i int) time.Duration {
+		if i == 1000 {
+			return d
+		}
+		return time.Second
+	}
+}
+
+func TestBeatPause(t *testing.T) {
+	for silence, want := range map[time.Duration]time.Duration{
+		100 * time.Millisecond: 50 * time.Millisecond,
+		time.Second:            50 * time.Millisecond,
+		5 * time.Second:        250 * time.Millisecond,
+		time.Minute:            time.Second,
+		time.Hour:              time.Second,
+	} {
+		if got := beatPause(silence); got != want {
+			t.Errorf("beats for a silence of %v come every %v, want %v", silence, got, want)
+		}
+	}
+}
+
+func TestMPIRankThatDoesNotEndIsAnError(t *testing.T) { passes(t, 3, "TestMPIRankEndsLate") }
+
+// Rank 1 ends the beats later than the others allow. Only rank 2 waits for it.
+func TestMPIRankEndsLate(t *testing.T) {
+	if world == nil {
+		t.Skip("what a rank does; TestMPI… starts it under mpirun")
+	}
+	c := world.(*mpiComm)
+	if err := c.Watch(time.Second, func(err error) { t.Error(err) }); err != nil {
+		t.Fatal(err)
+	}
+	w := c.watch
+	w.end()
+	c.watch = nil // Close must not end it again
+	if c.rank == 1 {
+		time.Sleep(3 * time.Second)
+	}
+	err := c.Do(w.rawStop)
+	var silent *SilentError
+	if late := errors.As(err, &silent); late != (c.rank == 2) || late && silent.Rank != 1 || !late && err != nil {
+		t.Errorf("rank %d ends with the error %v", c.rank, err)
+	}
+}
