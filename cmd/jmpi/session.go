@@ -30,7 +30,7 @@ var errElsewhere = errors.New("")
 
 // newSession widens the affinity where that is due, starts MPI and opens this rank's devices. It is collective.
 func newSession(f sessionFlags) (*session, error) {
-	if err := dist.CheckStart(os.Environ()); err != nil {
+	if err := cores.CheckStart(os.Getenv); err != nil {
 		return nil, usagef("%w", err)
 	}
 	choice, err := cores.Plan(cores.Available(), f.threads)
@@ -52,7 +52,7 @@ func newSession(f sessionFlags) (*session, error) {
 	if s.direct, err = dist.ParseGPUDirect(f.gpuDirect); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
-	if err := dist.CheckLaunch(comm.Size(), os.Environ()); err != nil {
+	if err := cores.CheckWorld(comm.Size(), os.Getenv); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
 	if s.opened, err = newOpener().open(comm, f.backend, f.devicesPerRank, choice.Threads); err != nil {
