@@ -5,9 +5,9 @@ import (
 	"runtime"
 
 	"jmpi/dist"
+	"jmpi/internal/limits"
 	"jmpi/internal/matio"
 	"jmpi/internal/report"
-	"jmpi/kernels/cpu"
 )
 
 // problem is the matrix in a file as the solver sees it: transposed where it is wide, so that it has at least
@@ -49,7 +49,7 @@ func (p problem) loadRows(i0, i1 int, dst []float64) error {
 // task tells the solver what to do.
 func (s *session) task(p problem, f methodFlags) dist.Task {
 	t := dist.Task{
-		Config: f.config(), Left: p.wantsU(), Right: p.wantsV(), Precondition: f.precondition, V: f.v, Threads: s.choice.Threads, Memory: cpu.Available,
+		Config: f.config(), Left: p.wantsU(), Right: p.wantsV(), Precondition: f.precondition, V: f.v, Threads: s.choice.Threads, Memory: limits.Memory,
 		Rows: p.loadRows, Signs: p.signs,
 	}
 	if p.wide { // the user's U is the solver's V
