@@ -100,7 +100,7 @@ func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, 
 	c.M, c.N, c.Positive, c.MaxSweeps = plus.m, count, count, signSweeps
 	c.Progress, c.Swept, c.Trace, c.Log = nil, nil, nil, zerolog.Nop()
 	sub := &Decomposition{comm: d.comm, devices: d.devices, a: plus, orthonormal: true, Host: map[string]float64{}}
-	sub.task = Task{Config: c, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory}
+	sub.task = Task{Config: c, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory, Room: d.task.Room}
 	sub.wants.right = true
 	defer sub.Free()
 	if err := sub.scaled(); err != nil {
