@@ -37,6 +37,9 @@ func newSession(f sessionFlags) (*session, error) {
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
+	if err := checkRoom(choice.Threads, f.threads > 0); err != nil {
+		return nil, err
+	}
 	if err := choice.Apply(); err != nil {
 		return nil, exit(exitFailure, err)
 	}
@@ -149,7 +152,7 @@ func (s *session) abort(err error) {
 			err = fmt.Errorf("%w (and %w)", err, e)
 		}
 	}
-	fmt.Fprintf(os.Stderr, "jmpi: rank %d: %v\n", s.comm.Rank(), err)
+	complain(fmt.Sprintf("rank %d: ", s.comm.Rank()), err)
 	s.comm.Abort(exitFailure)
 }
 
@@ -170,7 +173,7 @@ func (s *session) same(kind dist.Kind, what, value, hint string) error {
 // an error, mpirun may kill the others before they have printed theirs.
 func (s *session) verdict(code int, err error) error {
 	if s.comm.Rank() == 0 {
-		fmt.Fprintf(os.Stderr, "jmpi: %v\n", err)
+		complain("", err)
 	}
 	return exit(code, errElsewhere)
 }
