@@ -22,6 +22,8 @@ type Task struct {
 	V       string       // how V of the Jacobi method is found: auto, accumulate or solve
 	Threads int          // of this rank, for what the host computes
 	Memory  func() int64 // bytes that the host of this rank can still give, 0 if that is not known; may be nil
+	// Room returns the bytes that this process can still take by a resource limit, and the limit's name, "" if there is none; may be nil.
+	Room func() (bytes int64, limit string)
 
 	// Rows writes rows i0 ≤ i < i1 of A to dst, row-major with leading dimension N; nil: A is read by columns alone.
 	Rows func(i0, i1 int, dst []float64) error
@@ -55,10 +57,10 @@ type Decomposition struct {
 	again       *vectorPair // of a hyperbolic SVD from the second way, nil otherwise
 	trusted     bool        // the rank is taken to be full until the decomposition is known
 	pre         preconditioner
-	order       []int                      // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
-	wants       struct{ left, right bool } // vectors of A that are needed, be it for the signs of others
-	u, v        *sheet                     // nil where they are not needed, or still on the devices
-	direct      bool                       // the vectors are read from the devices
+	order       []int // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
+	wants       sides
+	u, v        *sheet // nil where they are not needed, or still on the devices
+	direct      bool   // the vectors are read from the devices
 }
 
 // Decompose computes the singular value decomposition of a matrix: it is read and scaled, made triangular and graded where that serves
@@ -66,8 +68,7 @@ type Decomposition struct {
 // applied to the vectors. It is collective, and its errors are as those of Solve.
 func Decompose(ctx context.Context, comm Comm, devices []kernels.Backend, t Task) (*Decomposition, error) {
 	d := &Decomposition{comm: comm, devices: devices, task: t, Host: map[string]float64{}}
-	d.wants.left = t.Left || t.Right && !t.RightLeads
-	d.wants.right = t.Right || t.Left && t.RightLeads
+	d.wants = t.needs()
 	d.partition()
 	if err := d.fitsUnread(); err != nil {
 		return d, err

@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"jmpi/kernels"
-	"jmpi/node"
 )
 
 // fits refuses a matrix for which one of this rank's devices, or this host for all the devices that take its memory, has no
@@ -39,42 +38,29 @@ func (c Config) fits(all, beside, first int, devices []kernels.Backend) error {
 	return nil
 }
 
-// fitsUnread refuses a matrix for which a host or a device has no room whatever will be done to it, before it is read. It is collective.
+// fitsUnread refuses a matrix for which a host, a rank or a device has no room whatever will be done to it, before it is read. It is collective.
 func (d *Decomposition) fitsUnread() error {
-	copies := 1
-	if d.tall() {
-		copies = 2 // the slabs, and those of U
-	}
-	return d.fits(copies, false)
+	w := ways{slabs: d.tall(), vectors: d.wants.left || d.wants.right, precondition: "none", v: "none"}
+	return d.fits(w, false)
 }
 
-// fitsChosen does the same when the matrix is in the memory of the hosts and it is known what comes next. The numbers of copies are what was
-// measured, beside the matrix itself. It is collective.
-func (d *Decomposition) fitsChosen() error {
-	copies := 0
-	switch vectors := d.wants.left || d.wants.right; {
-	case d.deflated != nil:
-		copies = 7 // the same, the null space, and the decompositions that tell its signs
-	case d.pre.used != "none":
-		copies = 5 // rows sorted, reflectors, triangular factors, vectors before and after the reflectors
-	case d.hyperbolic():
-		copies = 2 // rows sorted, reflectors
-	case d.V.Used == "solve":
-		copies = 3 // U, Aᵀ·U or its reflectors, V
-	case d.slabs != nil && vectors:
-		copies = 2
-	}
-	return d.fits(copies, d.V.Used == "accumulate")
+// fitsChosen does the same when the matrix is in the memory of the hosts and it is known what comes next. It is collective.
+func (d *Decomposition) fitsChosen() error { return d.fits(d.ways(), true) }
+
+// ways returns what was chosen.
+func (d *Decomposition) ways() ways {
+	return ways{slabs: d.slabs != nil, vectors: d.wants.left || d.wants.right, precondition: d.pre.used, v: d.V.Used,
+		hyperbolic: d.hyperbolic(), deflated: d.deflated != nil, bySVD: d.pre.svd || d.again != nil}
 }
 
-// fits refuses a matrix if a host has not got so many copies of it, shared out to all ranks, and what its devices need, or if a device has no room.
-// It is collective.
-func (d *Decomposition) fits(copies int, vectors bool) error {
+// fits refuses a matrix if a host or a rank has not got the memory for what is done to it and for the devices, or if a device has no room.
+// Once the matrix is there, it is not counted again. It is collective.
+func (d *Decomposition) fits(w ways, there bool) error {
 	all, err := Census(d.comm, d.devices)
 	if err != nil {
 		return err
 	}
-	return Agree(d.comm, BadResource, d.fitsOn(hostOf(d.comm.Rank(), all), d.comm.Size(), copies, vectors))
+	return Agree(d.comm, BadResource, d.fitsOn(hostOf(d.comm.Rank(), all), d.comm.Size(), w, there))
 }
 
 // host is what runs beside a rank, itself included: ranks and devices; its own devices have the numbers from first on, of all devices.
@@ -98,36 +84,47 @@ func hostOf(rank int, all []DeviceInfo) host {
 }
 
 // fitsOn is fits for this rank, one of so many.
-func (d *Decomposition) fitsOn(h host, ranks, copies int, vectors bool) error {
+func (d *Decomposition) fitsOn(h host, ranks int, w ways, there bool) error {
 	const gib = 1 << 30
-	t, c, limits := d.task, d.task.Config, d.devices[0].Limits()
-	c.Vectors = vectors
-	m, n := t.M, t.N
-	if d.tall() || d.slabs != nil {
-		c.M = n
+	t, limits := d.task, d.devices[0].Limits()
+	f := t.footprint(h.devices, limits, w)
+	matrix := fmt.Sprintf("a %d×%d matrix needs", t.M, t.N)
+	if there {
+		f.Matrix = 0
+		matrix += " another"
 	}
-	if d.slabs != nil {
-		m = n
+	if !limits.HostMemory {
+		c := t.Config
+		c.Vectors = w.v == "accumulate"
+		if w.slabs {
+			c.M = c.N
+		}
+		if err := c.fits(h.devices, h.beside, h.first, d.devices); err != nil {
+			return err
+		}
 	}
-	need := int64(copies*kernels.WordBytes) * int64(m) * int64(n) / int64(ranks) * int64(h.ranks)
-	if limits.HostMemory {
-		need += int64(h.beside) * c.demand(h.devices, limits)
-	} else if err := c.fits(h.devices, h.beside, h.first, d.devices); err != nil {
-		return err
+	if t.Memory != nil {
+		need := f.Host(h.ranks, ranks, h.ranks, h.beside, limits.HostMemory)
+		if free := t.Memory(); free > 0 && need > free {
+			return fmt.Errorf("%s %.3g GiB on this host for %d of %d ranks, which has %.3g GiB available: take more hosts",
+				matrix, float64(need)/gib, h.ranks, ranks, float64(free)/gib)
+		}
 	}
-	if t.Memory == nil {
-		return nil
-	}
-	if free := t.Memory(); free > 0 && need > free {
-		return fmt.Errorf("a %d×%d matrix needs %.3g GiB on this host for %d of %d ranks, which has %.3g GiB available: take more hosts",
-			t.M, n, float64(need)/gib, h.ranks, ranks, float64(free)/gib)
+	if t.Room != nil {
+		need := f.Host(1, ranks, 1, len(d.devices), limits.HostMemory)
+		if room, limit := t.Room(); limit != "" && need > room {
+			return fmt.Errorf("%s %.3g GiB in this process, which has %.3g GiB by %s: raise that limit, or take more ranks",
+				matrix, float64(need)/gib, float64(max(0, room))/gib, limit)
+		}
 	}
 	return nil
 }
 
-// demand returns the bytes that each of so many devices allocates.
-func (c Config) demand(devices int, limits kernels.Limits) int64 {
-	return node.Demand(c.node(devices, limits), limits)
+// EstimatedBytes returns what this rank was expected to take of the memory of its host, by what was chosen.
+func (d *Decomposition) EstimatedBytes() int64 {
+	limits := d.devices[0].Limits()
+	f := d.task.footprint(len(d.Solution.Devices), limits, d.ways())
+	return f.Host(1, d.comm.Size(), 1, len(d.devices), limits.HostMemory)
 }
 
 // enough returns the least number of devices above `devices` that need no more than free bytes each, 0 for none.

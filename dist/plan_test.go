@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"jmpi/kernels"
-	"jmpi/node"
 	"jmpi/strategy"
 	"jmpi/topology"
 
@@ -135,33 +134,4 @@ func TestTagsAreDistinctInARun(t *testing.T) {
 			})
 		}
 	}
-}
-
-// What jmpi plan prints is what a device allocates, but for alignment and the small factors of inner levels.
-func TestMemoryOfThePlanIsTheDemand(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		devices := rapid.IntRange(1, 8).Draw(t, "devices")
-		n := rapid.IntRange(2*devices, 3000).Draw(t, "n")
-		c := Config{
-			M: n + rapid.IntRange(0, 3000).Draw(t, "m-n"), N: n, Vectors: rapid.Bool().Draw(t, "vectors"),
-			Nested: rapid.Bool().Draw(t, "nested"), Block: rapid.IntRange(8, 300).Draw(t, "block"),
-		}
-		limits := kernels.Limits{PointwiseOrder: 1 << 20, Align: 1}
-		nc := c.node(devices, limits)
-		inner := int64(0)
-		if len(nc.Widths) > 0 { // of the nested scheme
-			outer := nc
-			outer.Widths = nil
-			inner = node.Demand(nc, limits) - node.Demand(outer, limits)
-		}
-		plan := topology.MemoryPerDevice(int64(c.M), int64(n), devices, c.Vectors, nc.Layout.PerMacro)
-		// Of six block-columns, R and T; and a row more in each column of a block-column whose rows would be powers of two.
-		alignments := int64(8*256) + 6*kernels.WordBytes*int64(nc.Layout.MacroWidth())
-		if rest := node.Demand(nc, limits) - inner - plan; rest < 0 || rest >= alignments {
-			t.Fatalf("%d bytes more than the plan's %d", rest, plan)
-		}
-		if k := 2 * int64(nc.Layout.Width()); inner > 4*k*k*kernels.WordBytes+alignments {
-			t.Fatalf("the inner factors take %d bytes, the outer ones %d", inner, 2*k*k*kernels.WordBytes)
-		}
-	})
 }

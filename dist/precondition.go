@@ -120,7 +120,7 @@ func (d *Decomposition) choosePreconditioner(g grading, parallelism float64) {
 	if svd {
 		c.Used = "qr"
 	}
-	d.pre = preconditioner{used: c.Used, svd: svd, graded: graded, transposed: !d.hyperbolic() && (c.Used == "qr" || c.Used == "qrcp")}
+	d.pre = preconditioner{used: c.Used, svd: svd, graded: graded, transposed: transposes(c.Used, d.hyperbolic())}
 }
 
 // back turns the vectors of X, of which v or u may be nil where it is not needed, into those of A.

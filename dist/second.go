@@ -29,7 +29,9 @@ func (d *Decomposition) bySVD(ctx context.Context, why string) error {
 		d.task.Log.Info().Str("why", why).Msg("computing the hyperbolic SVD again, by way of the SVD")
 		d.Solution.Free()
 	}
-	if err := d.fits(secondCopies, true); err != nil {
+	w := d.ways()
+	w.bySVD = true
+	if err := d.fits(w, true); err != nil {
 		return err
 	}
 	begin := time.Now()
@@ -115,9 +117,6 @@ func (d *Decomposition) fidelityOf(p *vectorPair) (f Fidelity, err error) {
 	return f, err
 }
 
-// secondCopies is how many copies of the matrix, beside itself, the second way needs in the memory of the hosts.
-const secondCopies = 8
-
 // joined returns U₁·U₂ and J·Y·z·V₂, and frees the devices.
 func (d *Decomposition) joined(svd *Decomposition, z *sheet, positive int) (*vectorPair, error) {
 	u2, v2, err := d.Solution.collect(d.task.Threads)
@@ -169,7 +168,7 @@ func (d *Decomposition) inner(ctx context.Context, a *sheet, orthonormal, left b
 	c.M, c.N, c.Positive, c.MaxSweeps = a.m, a.n, a.n, innerSweeps
 	c.Progress, c.Swept, c.Trace, c.Log = nil, nil, nil, zerolog.Nop()
 	sub := &Decomposition{comm: d.comm, devices: d.devices, a: a, orthonormal: orthonormal, Host: map[string]float64{}}
-	sub.task = Task{Config: c, Left: left, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory}
+	sub.task = Task{Config: c, Left: left, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory, Room: d.task.Room}
 	sub.wants.left, sub.wants.right = left, true
 	defer sub.Free()
 	if err := sub.scaled(); err != nil {

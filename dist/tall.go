@@ -287,7 +287,7 @@ func hostAddress(b []byte) kernels.Address {
 
 // tall says whether the matrix is reduced to a triangular factor by slabs of its rows.
 func (d *Decomposition) tall() bool {
-	return d.task.Rows != nil && d.task.M >= TallRatio*d.task.N && d.task.Precondition != "none"
+	return d.task.Rows != nil && d.task.reducible()
 }
 
 // readTall reads a tall matrix and reduces it. It returns true, and has done nothing, if the rows are of so different size that the

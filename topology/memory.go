@@ -2,20 +2,6 @@ package topology
 
 const wordBytes = 8 // of a float64
 
-// MemoryPerDevice returns the bytes that one of g devices needs for an m×n matrix, m ≥ n, cut into 2·g macro
-// block-columns of c ≥ 1 narrow ones each (c = 1: the nested scheme): its two macro block-columns of G, one that
-// is landing if g > 1, the same of V (n rows) if vectors are carried, and for the c pivot problems of a
-// batch the factor R and the transformation T, of order twice the width of a narrow block-column.
-// Alignment and the small factors of inner levels are not counted.
-func MemoryPerDevice(m, n int64, g int, vectors bool, c int) int64 {
-	held := int64(3)
-	if g == 1 {
-		held = 2
-	}
-	order := 2 * ceil(n, 2*int64(g)*int64(c))
-	return held*ColumnBytes(m, n, g, vectors) + 2*int64(c)*order*order*wordBytes
-}
-
 // ColumnBytes returns the size of one macro block-column of G, and of V if it is carried: what a
 // device sends in a phase.
 func ColumnBytes(m, n int64, g int, vectors bool) int64 {

@@ -5,27 +5,11 @@ import (
 	"testing"
 )
 
-func TestMemoryPerDevice(t *testing.T) {
-	for _, c := range []struct {
-		m, n    int64
-		g       int
-		vectors bool
-		c       int
-		want    int64
-	}{
-		// 3·m·(n/2g) words of G, the same of V, and 2·c factors of order n/(g·c).
-		{4096, 4096, 4, true, 1, 8 * (2*3*4096*512 + 2*1024*1024)},
-		{4096, 4096, 4, false, 16, 8 * (3*4096*512 + 2*16*64*64)},
-		{1000, 10, 2, true, 1, 8 * (3*(1000+10)*3 + 2*6*6)}, // widths are rounded up
-		{100, 100, 1, true, 2, 8 * (2*200*50 + 2*2*50*50)},  // nothing lands on a lonely device
-		{5, 0, 3, true, 1, 0},
-		{1 << 24, 1 << 20, 64, true, 1, 8 * (3*(1<<24+1<<20)*(1<<13) + 2*(1<<28))}, // beyond 32 bits
-	} {
-		if got := MemoryPerDevice(c.m, c.n, c.g, c.vectors, c.c); got != c.want {
-			t.Errorf("%+v: %d", c, got)
-		}
-	}
+func TestColumnBytes(t *testing.T) {
 	if got := ColumnBytes(4096, 4096, 4, true); got != 8*8192*512 {
+		t.Errorf("a macro block-column has %d bytes", got)
+	}
+	if got := ColumnBytes(1000, 10, 2, false); got != 8*1000*3 { // widths are rounded up
 		t.Errorf("a macro block-column has %d bytes", got)
 	}
 }

@@ -93,6 +93,16 @@ func (n *Network) Devices() int { return len(n.group[0]) }
 // Groups returns the number of innermost groups.
 func (n *Network) Groups() int { return slices.Max(n.group[0]) + 1 }
 
+// Largest returns the number of devices in the innermost group that has most.
+func (n *Network) Largest() (most int) {
+	count := make([]int, n.Groups())
+	for _, g := range n.group[0] {
+		count[g]++
+		most = max(most, count[g])
+	}
+	return most
+}
+
 // Levels returns the levels, fastest first.
 func (n *Network) Levels() []Level { return slices.Clone(n.levels) }
 

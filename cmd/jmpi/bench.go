@@ -171,7 +171,7 @@ func (b *bench) run() (err error) {
 
 // circumstances writes the lines that say what runs where on which matrix.
 func (s *session) circumstances(w io.Writer, matrix string) {
-	fmt.Fprintf(w, "%% %s\n%% command: jmpi %s\n", version(), strings.Join(os.Args[1:], " "))
+	fmt.Fprintf(w, "%% %s\n%% command: jmpi %s\n", version(), printable(strings.Join(os.Args[1:], " ")))
 	fmt.Fprintf(w, "%% %s; %d ranks, %d devices each; cores used: %d of each rank; threads: %d of each rank\n",
 		matrix, s.comm.Size(), len(s.devices), s.choice.Cores, s.threads())
 	d := s.devices[0].Describe()

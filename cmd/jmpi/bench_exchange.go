@@ -84,7 +84,7 @@ func (s *session) benchExchange(sizes []int64) error {
 	if s.comm.Rank() != 0 {
 		return nil
 	}
-	fmt.Printf("%% %s\n%% command: jmpi %s\n%% %s\n", version(), strings.Join(os.Args[1:], " "), s.comm.Library())
+	fmt.Printf("%% %s\n%% command: jmpi %s\n%% %s\n", version(), printable(strings.Join(os.Args[1:], " ")), s.comm.Library())
 	for i, d := range s.placed {
 		fmt.Printf("%% device %d: rank %d on %s, %s %s\n", i, d.Rank, d.Host, d.Name, d.UUID)
 	}

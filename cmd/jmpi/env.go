@@ -78,7 +78,11 @@ func launcherText(l cores.Launcher, library string) string {
 	if l.Name == "" {
 		return "none: one rank"
 	}
-	text := fmt.Sprintf("%s: rank %d of %d, rank %d of %d on this host", l.Name, l.Rank, l.Size, l.LocalRank, l.LocalSize)
+	least := ""
+	if l.AtLeast {
+		least = "at least "
+	}
+	text := fmt.Sprintf("%s: rank %d of %s%d, rank %d of %d on this host", l.Name, l.Rank, least, l.Size, l.LocalRank, l.LocalSize)
 	if open := strings.HasPrefix(library, "Open MPI"); l.Name == "Open MPI" && !open || l.Name == "Hydra" && open {
 		text += "\nWARNING: jmpi is linked with another MPI library; start it by that library's mpirun"
 	}

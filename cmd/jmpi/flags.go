@@ -48,6 +48,10 @@ func (f *sessionFlags) check() error {
 		return usagef("--threads %d: must be at least 1, or 0 to use the rank's share of the cores", f.threads)
 	case f.silence < 0 || f.silence > math.MaxInt32:
 		return usagef("--silence %d: must be between 1 and 2147483647 s, or 0 to wait for ever", f.silence)
+	case f.threads > maxThreads:
+		return usagef("--threads %d: must be at most %d", f.threads, maxThreads)
+	case f.devicesPerRank > strategy.MaxOrder/2:
+		return usagef("--devices-per-rank %d: must be at most %d", f.devicesPerRank, strategy.MaxOrder/2)
 	case f.log != "console" && f.log != "json":
 		return usagef("--log %s: choose console or json", f.log)
 	}
@@ -96,6 +100,9 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.v, "v", "auto", "right singular vectors: accumulate the rotations, solve (from the left ones, at the end), or auto")
 }
 
+// preconditions are the values of --precondition.
+var preconditions = []string{"auto", "none", "qr", "qrcp", "qrcp-lq"}
+
 func (f *methodFlags) check() error {
 	known := false
 	for _, name := range strategy.Names() {
@@ -108,7 +115,7 @@ func (f *methodFlags) check() error {
 		return usagef("--scheme %s: choose flat or nested", f.scheme)
 	case f.variant != "auto" && f.variant != "block" && f.variant != "full":
 		return usagef("--variant %s: choose auto, block or full", f.variant)
-	case !slices.Contains([]string{"auto", "none", "qr", "qrcp", "qrcp-lq"}, f.precondition):
+	case !slices.Contains(preconditions, f.precondition):
 		return usagef("--precondition %s: choose auto, none, qr, qrcp or qrcp-lq", f.precondition)
 	case f.v != "auto" && f.v != "accumulate" && f.v != "solve":
 		return usagef("--v %s: choose auto, accumulate or solve", f.v)

@@ -2,6 +2,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,16 +13,14 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"jmpi/dist"
+	"jmpi/internal/cores"
 	"jmpi/internal/stall"
 )
 
-// collectPercent is how much the heap may grow between two garbage collections, if GOGC is not set: it holds few, large pieces of matrices, whose
-// collection costs next to nothing.
-const collectPercent = 15
-
 func main() {
 	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(collectPercent)
+		debug.SetGCPercent(dist.CollectPercent)
 	}
 	stall.Prevent()
 	os.Exit(run(os.Args[1:]))
@@ -41,15 +40,29 @@ func run(args []string) (code int) {
 	root := newRootCommand()
 	root.SetArgs(withCommand(root, args))
 	err := root.Execute()
-	// What goes wrong before MPI is started goes wrong on every rank. The launcher ends all when one has ended: rank 0 comes first.
 	if err != nil && err.Error() != "" {
-		if onRankZero() {
-			fmt.Fprintf(os.Stderr, "jmpi: %v\n", err)
-		} else {
-			time.Sleep(rankZeroFirst)
-		}
+		announce(err)
 	}
 	return exitCode(err)
+}
+
+// announce prints an error that has ended this process. What goes wrong before MPI is started goes wrong on every rank, and the launcher
+// ends all when one has ended: so rank 0 comes first. A rank that is still there then, and may be the only one with that error, prints it.
+func announce(err error) {
+	var marked *exitError
+	if !errors.As(err, &marked) { // of cobra, which quotes what was typed, and suggests commands on lines of their own
+		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
+	}
+	var own *ownError
+	switch launcher := cores.FindLauncher(); {
+	case launcher.Rank == 0:
+		complain("", err)
+	default:
+		time.Sleep(rankZeroFirst)
+		if errors.As(err, &own) {
+			complain(fmt.Sprintf("rank %d on %s: ", launcher.Rank, host()), err)
+		}
+	}
 }
 
 // withCommand puts "svd" before a first argument that is a file and not a command: jmpi INPUT is short for jmpi svd INPUT.
@@ -87,17 +100,19 @@ func newRootCommand() *cobra.Command {
 }
 
 // fromEnvironment gives every flag that was not set on the command line the value of its
-// environment variable JMPI_NAME, if there is one ("--max-sweeps": JMPI_MAX_SWEEPS).
+// environment variable JMPI_NAME, if there is one ("--max-sweeps": JMPI_MAX_SWEEPS). A text that was given must not be empty.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var err error
 	flags.VisitAll(func(f *pflag.Flag) {
 		name := "JMPI_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 		value, ok := os.LookupEnv(name)
-		if !ok || f.Changed || err != nil {
-			return
+		if ok && !f.Changed && err == nil {
+			if e := flags.Set(f.Name, value); e != nil {
+				err = usagef("%s=%q: %w", name, value, e)
+			}
 		}
-		if e := flags.Set(f.Name, value); e != nil {
-			err = usagef("%s=%q: %w", name, value, e)
+		if f.Changed && f.Value.String() == "" && f.Value.Type() == "string" && err == nil {
+			err = usagef("--%s is empty: give it a value, or leave it out", f.Name)
 		}
 	})
 	return err

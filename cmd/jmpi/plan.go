@@ -4,13 +4,11 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"jmpi/dist"
-	"jmpi/kernels/cpu"
-	"jmpi/node"
 	"jmpi/strategy"
 	"jmpi/topology"
 )
@@ -20,6 +18,8 @@ type planFlags struct {
 	shape     string
 	vectors   string
 	v         string
+	precond   string
+	backend   string
 	devices   int
 	group     int
 	hostfile  string
@@ -41,8 +41,10 @@ func newPlanCommand() *cobra.Command {
 		Use:   "plan",
 		Short: "memory and exchange plan of a run; needs no MPI",
 		Long: `Plan which device works on which pair of macro block-columns, and what is exchanged in between: per sweep the
-phases (exchanges), how many of them are slow, and the block-columns that cross a group. With --shape also the memory of a device
-and the bytes that it sends.
+phases (exchanges), how many of them are slow, and the block-columns that cross a group. With --shape also the bytes that a device
+sends, and the memory of a device and of a host (the innermost group with most devices, one rank a device): by the same estimate a run
+that does not fit is refused. Where rows or columns differ much in size, or the singular values decay, the matrix is preconditioned,
+which may take more.
 
 The network is one of
   --devices G              one node
@@ -70,6 +72,8 @@ A move is slow if it leaves the innermost group. With --devices, the first G dev
 	flags.StringVar(&f.shape, "shape", "", "rows and columns of the matrix, as 4096x4096: gives memory and bytes")
 	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
 	flags.StringVar(&f.v, "v", "auto", "right singular vectors: accumulate, solve (nothing of them on the devices), or auto: the most that it may need")
+	flags.StringVar(&f.precond, "precondition", "auto", "before the Jacobi method: none, qr, qrcp, qrcp-lq, or auto: what the matrix needs; for memory")
+	flags.StringVar(&f.backend, "backend", "cpu", "devices: cpu, whose memory is that of the host, or cuda")
 	flags.IntVar(&f.devices, "devices", 0, "number of devices, 0: all that the hostfile or network file has")
 	flags.IntVar(&f.group, "group", 0, "devices in a node, 0: all in one")
 	flags.StringVar(&f.hostfile, "hostfile", "", "hosts and slots, as for mpirun")
@@ -95,13 +99,6 @@ type planned struct {
 	figures *figures // nil without --shape
 }
 
-// figures follow from the shape of the matrix.
-type figures struct {
-	bytes   int64   // sent by the busiest device, a sweep
-	memory  int64   // of a device
-	seconds float64 // of a sweep's arithmetic, 0 if no rate is given
-}
-
 func (f planFlags) plan() (*planned, error) {
 	objective, err := f.check()
 	if err != nil {
@@ -121,7 +118,7 @@ func (f planFlags) plan() (*planned, error) {
 	}
 	p := &planned{flags: f, plan: plan, network: network, traffic: plan.Traffic()}
 	if f.shape != "" {
-		if p.figures, err = f.figures(network.Devices(), p.traffic); err != nil {
+		if p.figures, err = f.figures(network, p.traffic); err != nil {
 			return nil, err
 		}
 	}
@@ -152,6 +149,10 @@ func (f planFlags) check() (topology.Objective, error) {
 		return 0, usagef("--v %s: choose auto, accumulate or solve", f.v)
 	case f.vectors != "both" && f.vectors != "u" && f.vectors != "v" && f.vectors != "none":
 		return 0, usagef("--vectors %s: choose both, u, v or none", f.vectors)
+	case !slices.Contains(preconditions, f.precond):
+		return 0, usagef("--precondition %s: choose auto, none, qr, qrcp or qrcp-lq", f.precond)
+	case f.backend != "cpu" && f.backend != "cuda":
+		return 0, usagef("--backend %s: choose cpu or cuda", f.backend)
 	case f.block < 0:
 		return 0, usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.sweeps < 1:
@@ -197,49 +198,6 @@ func (f planFlags) readNetwork() (*topology.Network, error) {
 	return network, exit(exitUsage, err)
 }
 
-// figures needs a shape.
-func (f planFlags) figures(devices int, traffic topology.Traffic) (*figures, error) {
-	rows, cols, err := parseShape(f.shape)
-	if err != nil {
-		return nil, err
-	}
-	if float64(rows)*float64(cols) > 1<<56 {
-		return nil, usagef("--shape %s: no machine can hold it", f.shape)
-	}
-	m, n := max(rows, cols), min(rows, cols) // a wide matrix is solved transposed
-	if m >= dist.TallRatio*n {
-		m = n // the devices get the triangular factor
-	}
-	vectors := f.v != "solve" && (f.vectors == "both" || f.vectors == "v" || f.vectors == "u" && rows < cols) // of a wide matrix U is the solver's V
-	c := 1
-	if f.scheme == "flat" {
-		width := f.block
-		if width == 0 {
-			if width, err = preferredWidth(); err != nil {
-				return nil, err
-			}
-		}
-		c = node.NewLayout(int(n), devices, width).PerMacro
-	}
-	r := &figures{
-		bytes:  int64(float64(traffic.Busiest)/float64(traffic.Sweeps)*float64(topology.ColumnBytes(m, n, devices, vectors)) + 0.5),
-		memory: topology.MemoryPerDevice(m, n, devices, vectors, c),
-	}
-	if f.gflops > 0 {
-		r.seconds = topology.SweepFlops(m, n, devices, vectors, f.scheme == "nested") / (f.gflops * 1e9 * float64(devices))
-	}
-	return r, nil
-}
-
-// preferredWidth asks the CPU back end for the width of its narrow block-columns.
-func preferredWidth() (int, error) {
-	be, err := cpu.Open(1)
-	if err != nil {
-		return 0, exit(exitFailure, err)
-	}
-	return be.Limits().Width, exit(exitFailure, be.Close())
-}
-
 func (p *planned) write(w io.Writer) error {
 	if p.flags.json {
 		return p.writeJSON(w)
@@ -256,7 +214,11 @@ func (p *planned) write(w io.Writer) error {
 	fmt.Fprintf(b, "block-columns a sweep  %.2f, of these slow %.2f\n", float64(p.traffic.Columns)/sweeps, float64(p.traffic.SlowColumns)/sweeps)
 	if g := p.figures; g != nil {
 		fmt.Fprintf(b, "sent a device, sweep   %s\n", byteText(g.bytes))
-		fmt.Fprintf(b, "memory of a device     %s\n", byteText(g.memory))
+		fmt.Fprintf(b, "memory of a device     %s\n", byteText(g.device))
+		fmt.Fprintf(b, "memory of a host       %s\n", byteText(g.host))
+		if g.gradedDevice > g.device || g.gradedHost > g.host {
+			fmt.Fprintf(b, "  if it is graded      %s, of a device %s\n", byteText(g.gradedHost), byteText(g.gradedDevice))
+		}
 		if g.seconds > 0 {
 			fmt.Fprintf(b, "arithmetic of a sweep  %.3g s at %g GFLOP/s a device\n", g.seconds, p.flags.gflops)
 		}
@@ -268,8 +230,4 @@ func (p *planned) write(w io.Writer) error {
 		return p.plan.WriteText(w)
 	}
 	return nil
-}
-
-func byteText(n int64) string {
-	return fmt.Sprintf("%d bytes (%.4g MiB)", n, float64(n)/(1<<20))
 }

@@ -10,8 +10,11 @@ type planJSON struct {
 	PhasesPerSweep      float64    `json:"phases_per_sweep"`
 	SlowPhasesPerSweep  float64    `json:"slow_phases_per_sweep"`
 	SlowColumnsPerSweep float64    `json:"slow_columns_per_sweep"`
-	BytesPerDevice      *int64     `json:"bytes_per_device,omitempty"` // sent in a sweep; these three need --shape
+	BytesPerDevice      *int64     `json:"bytes_per_device,omitempty"` // sent in a sweep; these need --shape
 	MemoryPerDevice     *int64     `json:"memory_per_device,omitempty"`
+	MemoryPerHost       *int64     `json:"memory_per_host,omitempty"`
+	GradedPerDevice     *int64     `json:"memory_per_device_graded,omitempty"` // whatever the matrix is
+	GradedPerHost       *int64     `json:"memory_per_host_graded,omitempty"`
 	SecondsPerSweep     *float64   `json:"seconds_per_sweep,omitempty"` // of arithmetic; needs --gflops
 	Steps               []stepJSON `json:"steps"`
 }
@@ -38,7 +41,8 @@ func (p *planned) writeJSON(w io.Writer) error {
 		SlowColumnsPerSweep: float64(p.traffic.SlowColumns) / sweeps,
 	}
 	if g := p.figures; g != nil {
-		out.BytesPerDevice, out.MemoryPerDevice = &g.bytes, &g.memory
+		out.BytesPerDevice, out.MemoryPerDevice, out.MemoryPerHost = &g.bytes, &g.device, &g.host
+		out.GradedPerDevice, out.GradedPerHost = &g.gradedDevice, &g.gradedHost
 		if g.seconds > 0 {
 			out.SecondsPerSweep = &g.seconds
 		}

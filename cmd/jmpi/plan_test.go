@@ -114,16 +114,29 @@ func TestPlanFigures(t *testing.T) {
 		t.Errorf("%d bytes sent, want %d", *p.BytesPerDevice, want)
 	}
 	c := int64(node.NewLayout(4096, 4, 32).PerMacro)
-	if want := 3*(4096+4096)*512*word + 2*c*64*64*word; *p.MemoryPerDevice != want {
-		t.Errorf("memory %d, want %d", *p.MemoryPerDevice, want)
-	}
+	checkPart(t, "memory of a device", *p.MemoryPerDevice, 3*(4096+4096)*512*word+2*c*64*64*word)
+	// The matrix and three copies (--v solve), four ranks, and the devices.
+	matrix := int64(4096 * 4096 * word)
+	checkPart(t, "memory of a host", *p.MemoryPerHost, 115*4*matrix/100+4*(64<<20)+4**p.MemoryPerDevice)
+	checkPart(t, "graded, of a host", *p.GradedPerHost, 115*6*matrix/100+4*(64<<20)+4**p.MemoryPerDevice)
 	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--scheme", "nested", "--vectors", "none")...)
-	if want := int64(3*4096*512*word + 2*1024*1024*word); *p.MemoryPerDevice != want {
-		t.Errorf("nested: memory %d, want %d", *p.MemoryPerDevice, want)
+	checkPart(t, "nested: memory of a device", *p.MemoryPerDevice, 3*4096*512*word+2*1024*1024*word)
+	checkPart(t, "nested: memory of a host", *p.MemoryPerHost, 115*matrix/100+4*(64<<20)+4**p.MemoryPerDevice)
+	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--group", "2", "--backend", "cuda")...)
+	checkPart(t, "GPUs: memory of a host of two", *p.MemoryPerHost, 115*matrix/2/100+2*(64<<20))
+	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--precondition", "qrcp-lq")...)
+	if *p.MemoryPerHost != *p.GradedPerHost {
+		t.Errorf("preconditioned: %d, graded %d", *p.MemoryPerHost, *p.GradedPerHost)
+	}
+	// A tall matrix: what the hosts hold decides, which the devices do not see.
+	p = executePlanJSON(t, append(args, "--shape", "7230000x306")...)
+	checkPart(t, "tall: memory of a host", *p.MemoryPerHost, 115*2*7230000*306*word/100+4*(64<<20))
+	if *p.MemoryPerDevice > 4<<20 || *p.GradedPerDevice < 7230000*306*word/4 {
+		t.Errorf("tall: memory of a device %d, graded %d", *p.MemoryPerDevice, *p.GradedPerDevice)
 	}
 	tall := executePlanJSON(t, append(args, "--shape", "5000x300", "--vectors", "both")...)
 	wide := executePlanJSON(t, append(args, "--shape", "300x5000", "--vectors", "both")...)
-	if *tall.MemoryPerDevice != *wide.MemoryPerDevice || *tall.BytesPerDevice != *wide.BytesPerDevice {
+	if *tall.MemoryPerDevice != *wide.MemoryPerDevice || *tall.MemoryPerHost != *wide.MemoryPerHost || *tall.BytesPerDevice != *wide.BytesPerDevice {
 		t.Errorf("5000×300 takes %d, 300×5000 %d bytes", *tall.MemoryPerDevice, *wide.MemoryPerDevice)
 	}
 	if p := executePlanJSON(t, args...); p.BytesPerDevice != nil || p.MemoryPerDevice != nil || p.SecondsPerSweep != nil {
@@ -139,6 +152,14 @@ func TestPlanFigures(t *testing.T) {
 	}
 }
 
+// checkPart compares bytes with what was counted by hand: alignment and small factors add up to two percent.
+func checkPart(t *testing.T, what string, bytes, counted int64) {
+	t.Helper()
+	if x := float64(bytes) / float64(counted); x < 1 || x > 1.02 {
+		t.Errorf("%s: %d bytes, counted %d", what, bytes, counted)
+	}
+}
+
 func TestPlanText(t *testing.T) {
 	out, code, err := executePlan("--devices", "2", "--group", "1", "--sweeps", "2", "--shape", "64x64", "--vectors", "none", "--block", "16", "--gflops", "1", "--steps")
 	want := `rev-rowcyc of order 4, devices 2, groups 2, sweeps 2, objective phases
@@ -146,6 +167,8 @@ phases a sweep         3.00, of these slow 3.00
 block-columns a sweep  6.00, of these slow 6.00
 sent a device, sweep   24576 bytes (0.02344 MiB)
 memory of a device     40960 bytes (0.03906 MiB)
+memory of a host       67168665 bytes (64.06 MiB)
+  if it is graded      67262873 bytes (64.15 MiB), of a device 40960 bytes (0.03906 MiB)
 arithmetic of a sweep  0.000786 s at 1 GFLOP/s a device
 sweep 1 step 1  2-3@0 1-4@1
         moves   3:0>1! 4:1>0!
@@ -200,6 +223,9 @@ func TestPlanRefuses(t *testing.T) {
 		{"--devices 2 --shape 4", exitUsage, "--shape"},
 		{"--devices 2 --shape 2000000000x500000000", exitUsage, "no machine"},
 		{"--devices 2 --v qr", exitUsage, "--v"},
+		{"--devices 2 --precondition lq", exitUsage, "--precondition"},
+		{"--devices 2 --backend auto", exitUsage, "--backend"},
+		{"--devices 2 --shape= ", exitUsage, "--shape is empty"},
 		{"--devices 2 more", exitUsage, "more"},
 		{"--hostfile /nowhere/hosts", exitInput, "/nowhere/hosts"},
 		{"--network " + hosts, exitInput, "line 1"},

@@ -9,10 +9,10 @@ import (
 	"runtime"
 
 	"jmpi/dist"
+	"jmpi/internal/limits"
 	"jmpi/internal/matio"
 	"jmpi/internal/report"
 	"jmpi/internal/results"
-	"jmpi/kernels/cpu"
 )
 
 // problem is the matrix in a file as the solver sees it: transposed where it is wide, so that it has at least
@@ -54,7 +54,7 @@ func (p problem) loadRows(i0, i1 int, dst []float64) error {
 // task tells the solver what to do.
 func (s *session) task(p problem, f methodFlags) dist.Task {
 	t := dist.Task{
-		Config: f.config(), Left: p.wantsU(), Right: p.wantsV(), Precondition: f.precondition, V: f.v, Threads: s.choice.Threads, Memory: cpu.Available,
+		Config: f.config(), Left: p.wantsU(), Right: p.wantsV(), Precondition: f.precondition, V: f.v, Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads),
 		Rows: p.loadRows, Signs: p.signs,
 	}
 	if p.wide { // the user's U is the solver's V
@@ -150,7 +150,9 @@ func (s *session) writeEmpty(p problem, folder *results.Folder, f svdFlags) erro
 	info := s.describe(p, f)
 	info.Converged = true
 	info.Sweep = []dist.SweepInfo{}
+	info.Rank = dist.Rank{Of: "a matrix without elements"}
 	info.PeakBytes = []int64{report.PeakBytes()}
+	info.EstimatedBytes = []int64{0}
 	return finish(info, folder)
 }
 
@@ -188,13 +190,15 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i.Devices = solution.Devices
 	i.Transport = solution.Transport
 	i.Phases = d.PhaseSeconds()
-	peak := binary.LittleEndian.AppendUint64(nil, uint64(report.PeakBytes()))
-	all, err := s.comm.Allgather(peak)
+	mine := binary.LittleEndian.AppendUint64(nil, uint64(report.PeakBytes()))
+	mine = binary.LittleEndian.AppendUint64(mine, uint64(d.EstimatedBytes()))
+	all, err := s.comm.Allgather(mine)
 	if err != nil {
 		return i, err
 	}
 	for _, b := range all {
 		i.PeakBytes = append(i.PeakBytes, int64(binary.LittleEndian.Uint64(b)))
+		i.EstimatedBytes = append(i.EstimatedBytes, int64(binary.LittleEndian.Uint64(b[8:])))
 	}
 	return i, nil
 }

@@ -32,12 +32,15 @@ var errElsewhere = errors.New("")
 
 // newSession widens the affinity where that is due, starts MPI and opens this rank's devices. It is collective.
 func newSession(f sessionFlags) (*session, error) {
-	if err := dist.CheckStart(os.Environ()); err != nil {
+	if err := cores.CheckStart(os.Getenv); err != nil {
 		return nil, usagef("%w", err)
 	}
 	choice, err := cores.Plan(cores.Available(), f.threads)
 	if err != nil {
 		return nil, usagef("%w", err)
+	}
+	if err := checkRoom(choice.Threads, f.threads > 0); err != nil {
+		return nil, err
 	}
 	if err := choice.Apply(); err != nil {
 		return nil, exit(exitFailure, err)
@@ -54,7 +57,7 @@ func newSession(f sessionFlags) (*session, error) {
 	if s.direct, err = dist.ParseGPUDirect(f.gpuDirect); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
-	if err := dist.CheckLaunch(comm.Size(), os.Environ()); err != nil {
+	if err := cores.CheckWorld(comm.Size(), os.Getenv); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
 	if err := s.watch(f.silence); err != nil {
@@ -154,7 +157,7 @@ func (s *session) abort(err error) {
 			err = fmt.Errorf("%w (and %w)", err, e)
 		}
 	}
-	fmt.Fprintf(os.Stderr, "jmpi: rank %d: %v\n", s.comm.Rank(), err)
+	complain(fmt.Sprintf("rank %d: ", s.comm.Rank()), err)
 	s.comm.Abort(exitFailure)
 }
 
@@ -194,7 +197,7 @@ func (s *session) same(what, value string) error {
 // an error, mpirun may kill the others before they have printed theirs.
 func (s *session) verdict(code int, err error) error {
 	if s.comm.Rank() == 0 {
-		fmt.Fprintf(os.Stderr, "jmpi: %v\n", err)
+		complain("", err)
 	}
 	return exit(code, errElsewhere)
 }

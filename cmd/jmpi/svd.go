@@ -51,9 +51,6 @@ Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ra
 			if err := f.validate(); err != nil {
 				return err
 			}
-			if cmd.Flags().Changed("signature") && f.signature == "" {
-				return usagef("--signature is empty: give P or the name of a file; without it the SVD is computed")
-			}
 			if f.output == "" {
 				f.output = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svd"
 			}
@@ -168,8 +165,8 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 	s.log.Info().Int("sweeps", len(solution.Sweeps)).Bool("converged", solution.Converged).
 		Float64("sigma_max", slices.Max(solution.Sigma)).Float64("sigma_min", slices.Min(solution.Sigma)).Str("results", f.output).Msg("done")
 	if square := solution.VNorm * solution.VNorm; square > largeV*float64(p.k()) {
-		s.log.Warn().Float64("norm_of_V", solution.VNorm).Float64("error", 0x1p-52*square).
-			Msg("columns of different signs are nearly equal; relative errors may be as large as that: use --check")
+		s.log.Warn().Float64("norm_of_V", solution.VNorm).
+			Msgf("use --check: columns of different signs are nearly equal, and relative errors may be as large as %.1g", 0x1p-52*square)
 	}
 	if !solution.Converged {
 		return exitNotConverged, nil

@@ -50,6 +50,7 @@ var rules = map[string]rule{
 	"internal/dd":         {pure: true},
 	"internal/dense":      leaf,
 	"internal/gen":        leaf,
+	"internal/limits":     leaf,
 	"internal/matio":      leaf,
 	"internal/paper":      leaf,
 	"internal/reference":  {pure: true, only: []string{"internal/dd"}, tests: []string{"internal/gen"}},

@@ -1,4 +1,5 @@
-// Package cores decides how many threads this process may run, and on which cores.
+// Package cores decides how many threads this process may run, and on which cores. It also knows what launchers
+// say of their processes, and tells a rank that MPI does not know from a process started alone.
 //
 // A core is a physical core; its hardware threads ("CPUs" in the kernel's words) are counted once,
 // because two threads of dense linear algebra on one core gain nothing.

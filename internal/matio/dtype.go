@@ -35,7 +35,7 @@ var dtypes = map[string]dtype{
 	"b1": {name: "bool", size: 1, widen: widenBool},
 }
 
-// parseDtype reads numpy's description of a type, as "<f8": a byte order, one of < > | =, and a type code.
+// parseDtype reads numpy's description of a type, as "<f8": a byte order, one of < > | = or none, and a type code.
 func parseDtype(descr string) (dtype, error) {
 	code := strings.TrimLeft(descr, "<>|=")
 	d, ok := dtypes[code]
@@ -47,10 +47,11 @@ func parseDtype(descr string) (dtype, error) {
 		return d, fmt.Errorf("objects of Python (dtype %.30q); save a.astype('float64')", descr)
 	case !ok || len(order) > 1:
 		return d, fmt.Errorf("dtype %.30q is not supported; save a.astype('float64')", descr)
-	case d.size > 1 && order != "<" && order != ">":
-		return d, fmt.Errorf("dtype %.30q has no byte order; it must begin with < or >", descr)
+	case d.size > 1 && order == "|":
+		return d, fmt.Errorf("dtype %.30q has no byte order; it must begin with <, > or =", descr)
 	}
-	d.swapped = d.size > 1 && (order == "<") != littleEndian
+	// Without an order, and with =, it is this machine's, as in numpy.
+	d.swapped = d.size > 1 && (order == "<" && !littleEndian || order == ">" && littleEndian)
 	return d, nil
 }
 

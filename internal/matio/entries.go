@@ -1,9 +1,9 @@
 package matio
 
 import (
+	"errors"
 	"io"
 	"math"
-	"strconv"
 	"strings"
 )
 
@@ -51,7 +51,7 @@ func (m *market) readArray(p part, lines *lineReader) (bool, error) {
 			if !m.wanted(p, i, j) {
 				continue
 			}
-			x, err := m.value(lines, fields[0])
+			x, err := m.value(lines, fields[0], i, j)
 			if err != nil {
 				return false, err
 			}
@@ -73,12 +73,12 @@ func (m *market) readCoordinate(p part, lines *lineReader) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		i, okRow := parseIndex(fields[0])
-		j, okCol := parseIndex(fields[1])
+		i, errRow := parseCount(fields[0])
+		j, errCol := parseCount(fields[1])
 		switch {
-		case !okRow || i < 1 || i > m.rows:
+		case errRow != nil || i < 1 || i > m.rows:
 			return false, m.errorf(lines, "row %.30q is not one of 1 to %d", fields[0], m.rows)
-		case !okCol || j < 1 || j > m.cols:
+		case errCol != nil || j < 1 || j > m.cols:
 			return false, m.errorf(lines, "column %.30q is not one of 1 to %d", fields[1], m.cols)
 		case m.symmetry == "symmetric" && i < j:
 			return false, m.errorf(lines, "entry (%d,%d) is above the diagonal of a symmetric matrix; only the lower triangle is stored", i, j)
@@ -89,7 +89,7 @@ func (m *market) readCoordinate(p part, lines *lineReader) (bool, error) {
 		}
 		x := 1.0
 		if len(names) == 3 {
-			if x, err = m.value(lines, fields[2]); err != nil {
+			if x, err = m.value(lines, fields[2], i-1, j-1); err != nil {
 				return false, err
 			}
 		}
@@ -112,15 +112,19 @@ func (m *market) entry(lines *lineReader, done int64, names ...string) (fields [
 	return fields, nil
 }
 
-// value converts the value of an entry.
-func (m *market) value(lines *lineReader, field []byte) (float64, error) {
-	x, err := strconv.ParseFloat(string(field), 64)
-	if math.IsInf(x, 0) && err != nil {
+// value converts the value of entry (i,j), 0-based.
+func (m *market) value(lines *lineReader, field []byte, i, j int64) (float64, error) {
+	x, err := parseReal(field)
+	switch {
+	case errors.Is(err, errTooLarge):
 		return 0, m.errorf(lines, "value %.30q does not fit in a float64", field)
-	} else if err != nil {
-		return 0, m.errorf(lines, "value %.30q is not a number", field)
-	}
-	if m.field == "integer" && x != math.Trunc(x) {
+	case errors.Is(err, errNotFinite):
+		return 0, m.errorf(lines, "value %.30q at row %d, column %d is not finite", field, i+1, j+1)
+	case err != nil:
+		return 0, m.errorf(lines, "value %.30q is not a decimal number", field)
+	case m.field == "unsigned-integer" && (x < 0 || x != math.Trunc(x)):
+		return 0, m.errorf(lines, "value %.30q in a file of unsigned integers", field)
+	case m.field == "integer" && x != math.Trunc(x):
 		return 0, m.errorf(lines, "value %.30q in a file of integers", field)
 	}
 	return x, nil
@@ -171,33 +175,4 @@ func (p *part) add(i, j int64, x float64) bool {
 	sum := &p.dst[int(i-p.i0)*p.rs+int(j-p.j0)*p.cs]
 	*sum += x
 	return *sum-*sum == 0
-}
-
-// splitFields puts the fields of line, between white space, into fields and returns their number; fields
-// beyond the last place are not looked for.
-func splitFields(line []byte, fields [][]byte) int {
-	n := 0
-	for k := 0; k < len(line) && n < len(fields); n++ {
-		start := k
-		for k < len(line) && line[k] > ' ' {
-			k++
-		}
-		fields[n] = line[start:k]
-		for k < len(line) && line[k] <= ' ' {
-			k++
-		}
-	}
-	return n
-}
-
-// parseIndex converts decimal digits.
-func parseIndex(digits []byte) (int64, bool) {
-	var n int64
-	for _, d := range digits {
-		if d < '0' || d > '9' || n > (math.MaxInt64-9)/10 {
-			return 0, false
-		}
-		n = 10*n + int64(d-'0')
-	}
-	return n, len(digits) > 0
 }

@@ -17,6 +17,7 @@ func FuzzNpy(f *testing.F) {
 	f.Add(npyImage(1, "<f8", false, "(184)", nil))
 	f.Add(npyImage(1, "<c16", false, "(9223372036854775807, 9223372036854775807)", nil))
 	f.Add(npyImage(1, "<f2", true, "(0, 9223372036854775807)", nil))
+	f.Add(npyImage(1, "=i2", false, "(2, 12)", numbers(6)))
 	f.Add(npyText(1, "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", nil))
 	f.Add([]byte(npyMagic + "\x02\x00\xff\xff\xff\xff{"))
 	f.Fuzz(func(t *testing.T, image []byte) { fuzzReaders(t, "a.npy", image) })
@@ -33,6 +34,9 @@ func FuzzMtx(f *testing.F) {
 		"%%MatrixMarket matrix coordinate real general\n99999 9999999999 9223372036854775807\n1 1 1\n",
 		"%%MatrixMarket matrix array real general\n0 9223372036854775807\n",
 		"%%MatrixMarket matrix array complex hermitian\n1 1\n1 0\n",
+		"\ufeff%%MatrixMarket matrix array unsigned-integer general\r+1 2\r3\r\n-4\n",
+		"%%MatrixMarket matrix coordinate real hermitian\n2 2 3\n1 1 0.3D+01\n2 1 1.5-300\n2 2 1_0\n",
+		"\xff\xfe%\x00",
 	} {
 		f.Add([]byte(text))
 	}

@@ -1,16 +1,13 @@
 package matio
 
 import (
-	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"strings"
 )
-
-// maxLine is the longest line of a text file, in bytes. Matrix Market allows 1024.
-const maxLine = 1 << 16
 
 // market is a Matrix Market file.
 type market struct {
@@ -18,7 +15,7 @@ type market struct {
 	path       string
 	size       int64
 	coordinate bool
-	field      string // "real", "integer" or "pattern"
+	field      string // "real", "integer", "unsigned-integer" or "pattern"
 	symmetry   string // "general", "symmetric" or "skew-symmetric"
 	rows, cols int64
 	entries    int64 // that the file must have
@@ -54,6 +51,13 @@ func (m *market) readBanner(lines *lineReader) error {
 	if err != nil && err != io.EOF {
 		return err
 	}
+	if bytes.HasPrefix(line, []byte("\xff\xfe")) || bytes.HasPrefix(line, []byte("\xfe\xff")) {
+		return m.errorf(lines, "the text is UTF-16; save the file as ASCII or UTF-8")
+	}
+	if err := lines.checkText(line); err != nil {
+		return err
+	}
+	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // the byte-order mark of UTF-8
 	words := strings.Fields(strings.ToLower(string(line)))
 	if len(words) == 0 || words[0] != "%%matrixmarket" {
 		return m.errorf(lines, "a Matrix Market file begins with %%%%MatrixMarket")
@@ -62,19 +66,22 @@ func (m *market) readBanner(lines *lineReader) error {
 		return m.errorf(lines, "expected %%%%MatrixMarket matrix FORMAT FIELD SYMMETRY")
 	}
 	m.coordinate, m.field, m.symmetry = words[2] == "coordinate", words[3], words[4]
+	if m.symmetry == "hermitian" && m.field != "complex" {
+		m.symmetry = "symmetric" // which it is in real numbers
+	}
 	switch {
 	case !m.coordinate && words[2] != "array":
 		return m.errorf(lines, "format %.20q is neither array nor coordinate", words[2])
-	case m.field == "complex" || m.symmetry == "hermitian":
+	case m.field == "complex":
 		return m.errorf(lines, "complex numbers; only real matrices are decomposed")
-	case m.field != "real" && m.field != "integer" && m.field != "pattern":
-		return m.errorf(lines, "field %.20q is not real, integer or pattern", m.field)
+	case m.field != "real" && m.field != "integer" && m.field != "unsigned-integer" && m.field != "pattern":
+		return m.errorf(lines, "field %.20q is not real, integer, unsigned-integer or pattern", m.field)
 	case m.symmetry != "general" && m.symmetry != "symmetric" && m.symmetry != "skew-symmetric":
-		return m.errorf(lines, "symmetry %.20q is not general, symmetric or skew-symmetric", m.symmetry)
+		return m.errorf(lines, "symmetry %.20q is not general, symmetric, skew-symmetric or hermitian", m.symmetry)
 	case m.field == "pattern" && !m.coordinate:
 		return m.errorf(lines, "an array has no pattern; use coordinate")
-	case m.field == "pattern" && m.symmetry == "skew-symmetric":
-		return m.errorf(lines, "a pattern cannot be skew-symmetric: its entries have no sign")
+	case m.symmetry == "skew-symmetric" && (m.field == "pattern" || m.field == "unsigned-integer"):
+		return m.errorf(lines, "a matrix of field %s cannot be skew-symmetric: its entries have no sign", m.field)
 	}
 	return nil
 }
@@ -98,8 +105,10 @@ func (m *market) readSizes(f *File, lines *lineReader) error {
 	}
 	var sizes [3]int64
 	for k := range n {
-		var ok bool
-		if sizes[k], ok = parseIndex(words[k]); !ok {
+		sizes[k], err = parseCount(words[k])
+		if errors.Is(err, errTooLarge) {
+			return m.errorf(lines, "number of %s is %.30q, which is too large: at most %d", names[k], words[k], math.MaxInt64)
+		} else if err != nil {
 			return m.errorf(lines, "number of %s is %.30q, expected an integer ≥ 0", names[k], words[k])
 		}
 	}
@@ -129,42 +138,5 @@ func (m *market) errorf(lines *lineReader, format string, args ...any) error {
 
 // lines returns a reader of the file from byte offset on, which comes after the given number of lines.
 func (m *market) lines(offset, number int64) *lineReader {
-	text := io.NewSectionReader(m.r, offset, m.size-offset)
-	return &lineReader{r: bufio.NewReaderSize(text, maxLine), path: m.path, number: number}
-}
-
-// lineReader reads a text line by line, and counts.
-type lineReader struct {
-	r             *bufio.Reader
-	path          string
-	number, bytes int64 // lines and bytes that were read
-}
-
-// next returns the next line that is neither blank nor a comment, without white space around it. It is
-// valid until the next call. io.EOF: there is none.
-func (l *lineReader) next() ([]byte, error) {
-	for {
-		line, err := l.read()
-		if len(line) > 0 && line[0] != '%' {
-			return line, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-	}
-}
-
-// read returns the next line without white space around it; with io.EOF if no line end follows.
-func (l *lineReader) read() ([]byte, error) {
-	line, err := l.r.ReadSlice('\n')
-	if len(line) > 0 {
-		l.number++
-		l.bytes += int64(len(line))
-	}
-	if errors.Is(err, bufio.ErrBufferFull) {
-		return nil, &Error{Path: l.path, Line: l.number, What: fmt.Sprintf("longer than %d bytes; this is no Matrix Market file", maxLine)}
-	} else if err != nil && err != io.EOF {
-		return nil, fmt.Errorf("read %s: %w", l.path, err)
-	}
-	return bytes.TrimSpace(line), err
+	return newLineReader(io.NewSectionReader(m.r, offset, m.size-offset), m.path, number)
 }

@@ -65,6 +65,22 @@ func TestNpyHeaders(t *testing.T) {
 	}
 }
 
+// TestNpyNativeOrder: numbers whose byte order is that of the machine, as numpy reads them.
+func TestNpyNativeOrder(t *testing.T) {
+	native := "<"
+	if !littleEndian {
+		native = ">"
+	}
+	for _, code := range []string{"f8", "f4", "i2", "u4"} {
+		data := encode(encode(nil, native+code, 3), native+code, 5)
+		for _, order := range []string{"=", ""} {
+			if x := readAll(t, "a.npy", npyImage(1, order+code, false, "(1, 2)", data)); !slices.Equal(x, []float64{3, 5}) {
+				t.Errorf("%s%s: %v, want 3 and 5", order, code, x)
+			}
+		}
+	}
+}
+
 func TestNpyErrors(t *testing.T) {
 	good := npyImage(1, "<f8", false, "(3, 4)", numbers(12))
 	header := len(good) - 96
@@ -105,7 +121,7 @@ func TestNpyErrors(t *testing.T) {
 		{"object", descr("|O"), "objects of Python (dtype \"|O\"); save a.astype('float64')"},
 		{"text", descr("<U8"), "dtype \"<U8\" is not supported"},
 		{"long double", descr("<f16"), "dtype \"<f16\" is not supported"},
-		{"no byte order", descr("f8"), "has no byte order"},
+		{"no byte order", descr("|f8"), "has no byte order"},
 		{"structure", npyText(1, "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", numbers(1)), "a structure (dtype \"[('a', '<f8')]"},
 		{"no dictionary", field("[]"), "it does not begin with {"},
 		{"missing key", field("{'descr': '<f8', 'shape': (1, 1), }"), `key "fortran_order" is missing`},

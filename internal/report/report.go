@@ -38,7 +38,8 @@ type Info struct {
 	Transport        any                `json:"transport"`
 	Versions         map[string]string  `json:"versions"`
 	Phases           map[string]float64 `json:"phases"`
-	PeakBytes        []int64            `json:"peak_bytes"`
+	PeakBytes        []int64            `json:"peak_bytes"`      // of each rank
+	EstimatedBytes   []int64            `json:"estimated_bytes"` // what was expected
 }
 
 // What the files of a decomposition mean: of the SVD, and of the hyperbolic SVD with a Signature.

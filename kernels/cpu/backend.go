@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"jmpi/internal/limits"
 	"jmpi/kernels"
 )
 
@@ -61,7 +62,7 @@ func (d *device) Describe() kernels.Description {
 		Name:    processor(),
 		Threads: d.threads,
 		Memory:  bytes,
-		Free:    Available(),
+		Free:    limits.Memory(),
 		Library: C.GoString(C.openblas_get_config()) + ", own kernels: " + C.GoString(d.kernels.name),
 	}
 }

@@ -233,8 +233,13 @@ func (d *device) order() int {
 }
 
 // Limits prefers pivots of the largest order that Jacobi takes.
-func (d *device) Limits() kernels.Limits {
-	return kernels.Limits{PointwiseOrder: d.order(), Width: d.order() / 2, Align: alignment}
+func (d *device) Limits() kernels.Limits { return limits(d.order()) }
+
+// Limits are those of a GPU whose blocks of threads have the shared memory for the largest factors, as in data centres.
+func Limits() kernels.Limits { return limits(pointwiseOrder) }
+
+func limits(order int) kernels.Limits {
+	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment}
 }
 
 // Close waits for the device and gives everything back, its memory included.

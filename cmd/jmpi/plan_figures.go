@@ -1,0 +1,79 @@
+package main
+
+import (
+	"fmt"
+
+	"jmpi/dist"
+	"jmpi/kernels"
+	"jmpi/kernels/cpu"
+	"jmpi/kernels/cuda"
+	"jmpi/topology"
+)
+
+// figures follow from the shape of the matrix.
+type figures struct {
+	bytes                    int64 // sent by the busiest device, a sweep
+	device, host             int64 // bytes of memory of a device, and of the host with most devices
+	gradedDevice, gradedHost int64 // the same whatever the matrix is
+	seconds                  float64
+}
+
+// figures needs a shape. seconds is that of a sweep's arithmetic, 0 if no rate is given.
+func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) (*figures, error) {
+	rows, cols, err := parseShape(f.shape)
+	if err != nil {
+		return nil, err
+	}
+	if float64(rows)*float64(cols) > 1<<56 {
+		return nil, usagef("--shape %s: no machine can hold it", f.shape)
+	}
+	limits, err := f.limits()
+	if err != nil {
+		return nil, err
+	}
+	m, n := max(rows, cols), min(rows, cols) // a wide matrix is solved transposed
+	t := dist.Task{
+		Config: dist.Config{M: int(m), N: int(n), Strategy: f.strategy, Nested: f.scheme == "nested", Block: f.block},
+		Left:   f.vectors == "both" || f.vectors == "u", Right: f.vectors == "both" || f.vectors == "v",
+		Precondition: f.precond, V: f.v,
+	}
+	if rows < cols {
+		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
+	}
+	devices := network.Devices()
+	usual, most := t.Estimate(devices, limits)
+	beside := network.Largest()
+	r := &figures{
+		device: usual.Device, host: usual.Host(beside, devices, beside, beside, limits.HostMemory),
+		gradedDevice: most.Device, gradedHost: most.Host(beside, devices, beside, beside, limits.HostMemory),
+	}
+	if m >= dist.TallRatio*n {
+		m = n // the devices get the triangular factor
+	}
+	carried := f.v != "solve" && (t.Right || t.Left && t.RightLeads)
+	r.bytes = int64(float64(traffic.Busiest)/float64(traffic.Sweeps)*float64(topology.ColumnBytes(m, n, devices, carried)) + 0.5)
+	if f.gflops > 0 {
+		r.seconds = topology.SweepFlops(m, n, devices, carried, f.scheme == "nested") / (f.gflops * 1e9 * float64(devices))
+	}
+	return r, nil
+}
+
+// limits are those of the devices, by which widths are chosen.
+func (f planFlags) limits() (kernels.Limits, error) {
+	if f.backend == "cuda" {
+		return cuda.Limits(), nil
+	}
+	be, err := cpu.Open(1)
+	if err != nil {
+		return kernels.Limits{}, exit(exitFailure, err)
+	}
+	return be.Limits(), exit(exitFailure, be.Close())
+}
+
+// byteText writes a number of bytes, also in MiB or GiB.
+func byteText(n int64) string {
+	if n >= 1<<30 {
+		return fmt.Sprintf("%d bytes (%.4g GiB)", n, float64(n)/(1<<30))
+	}
+	return fmt.Sprintf("%d bytes (%.4g MiB)", n, float64(n)/(1<<20))
+}

@@ -1,0 +1,52 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// complain prints the line on stderr that says why this process ends.
+func complain(who string, err error) {
+	fmt.Fprintf(os.Stderr, "jmpi: %s\n", printable(who+oneLine(err)))
+}
+
+// oneLine returns the text of an error; joined ones are separated by semicolons instead of ends of lines.
+func oneLine(err error) string {
+	var marked *exitError
+	if errors.As(err, &marked) {
+		err = marked.err
+	}
+	joined, ok := err.(interface{ Unwrap() []error })
+	if !ok {
+		return err.Error()
+	}
+	var texts []string
+	for _, e := range joined.Unwrap() {
+		texts = append(texts, e.Error())
+	}
+	if strings.Join(texts, "\n") != err.Error() { // an error of fmt.Errorf
+		return err.Error()
+	}
+	return strings.Join(texts, "; ")
+}
+
+// printable returns text as one line that does nothing to a terminal: what cannot be printed, in the name of a file say, is written
+// as Go writes it in strings, as \n or \x1b.
+func printable(text string) string {
+	var b strings.Builder
+	for k := 0; k < len(text); {
+		r, size := utf8.DecodeRuneInString(text[k:])
+		if part := text[k : k+size]; strconv.IsPrint(r) && (r != utf8.RuneError || size > 1) {
+			b.WriteString(part)
+		} else {
+			quoted := strconv.Quote(part)
+			b.WriteString(quoted[1 : len(quoted)-1])
+		}
+		k += size
+	}
+	return b.String()
+}
