@@ -22,8 +22,9 @@ type Task struct {
 	V       string       // how V of the Jacobi method is found: auto, accumulate or solve
 	Threads int          // of this rank, for what the host computes
 	Memory  func() int64 // bytes that the host of this rank can still give, 0 if that is not known; may be nil
-	// Room returns the bytes that this process can still take by a resource limit, and the limit's name, "" if there is none; may be nil.
-	Room func() (bytes int64, limit string)
+	// Room returns the bytes that this process can still take for matrices by a resource limit, and the limit's name, "" if there is none.
+	// computing says that the threads which compute have started. It may be nil.
+	Room func(computing bool) (bytes int64, limit string)
 
 	// Rows writes rows i0 ≤ i < i1 of A to dst, row-major with leading dimension N; nil: A is read by columns alone.
 	Rows func(i0, i1 int, dst []float64) error

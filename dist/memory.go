@@ -111,10 +111,10 @@ func (d *Decomposition) fitsOn(h host, ranks int, w ways, there bool) error {
 		}
 	}
 	if t.Room != nil {
-		need := f.Host(1, ranks, 1, len(d.devices), limits.HostMemory)
-		if room, limit := t.Room(); limit != "" && need > room {
-			return fmt.Errorf("%s %.3g GiB in this process, which has %.3g GiB by %s: raise that limit, or take more ranks",
-				matrix, float64(need)/gib, float64(max(0, room))/gib, limit)
+		need := f.Host(1, ranks, 0, len(d.devices), limits.HostMemory)
+		if room, limit := t.Room(there); limit != "" && need > room {
+			return fmt.Errorf("%s %.3g GiB in this process, but %s leaves %.3g GiB: raise that limit, or take more ranks",
+				matrix, float64(need)/gib, limit, float64(max(0, room))/gib)
 		}
 	}
 	return nil

@@ -20,7 +20,7 @@ func checkRoom(threads int, given bool) error {
 	if err := checkThreads(threads, given, left, by); err != nil {
 		return err
 	}
-	space, ok := limits.Room(threads)
+	space, ok := limits.Room(threads, limits.BeforeMPI)
 	return checkSpace(space, ok)
 }
 
@@ -46,9 +46,13 @@ func checkSpace(space limits.Space, ok bool) error {
 }
 
 // room returns what the limits of this process leave for its data, as dist.Task.Room has it.
-func room(threads int) func() (int64, string) {
-	return func() (int64, string) {
-		space, ok := limits.Room(threads)
+func room(threads int) func(computing bool) (int64, string) {
+	return func(computing bool) (int64, string) {
+		at := limits.AfterMPI
+		if computing {
+			at = limits.Computing
+		}
+		space, ok := limits.Room(threads, at)
 		if !ok {
 			return 0, ""
 		}

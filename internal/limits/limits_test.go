@@ -38,6 +38,7 @@ func TestOwnSpace(t *testing.T) {
 
 func TestRoom(t *testing.T) {
 	const gib = 1 << 30
+	o := overhead{gib / 4, gib / 16, gib / 4, gib / 32}
 	address, data := Space{"-v", 4 * gib, 3 * gib}, Space{"-d", 2 * gib, gib}
 	for _, test := range []struct {
 		name          string
@@ -47,13 +48,13 @@ func TestRoom(t *testing.T) {
 		ok            bool
 	}{
 		{"no limit", Space{}, Space{}, 2, Space{}, false},
-		{"of the address space", address, Space{}, 4, Space{"-v", 4 * gib, 2 * gib}, true},
-		{"of private memory", Space{}, data, 16, Space{"-d", 2 * gib, gib / 2}, true},
-		{"of both, the less", address, data, 16, Space{"-d", 2 * gib, gib / 2}, true},
-		{"too many threads", address, Space{}, 100, Space{"-v", 4 * gib, 3*gib - 768<<20 - 100*64<<20}, true},
-		{"too little for any", Space{"-v", gib, 1}, Space{}, 1, Space{"-v", gib, 1 - 768<<20 - 64<<20}, true},
+		{"of the address space", address, Space{}, 4, Space{"-v", 4 * gib, 5 * gib / 2}, true},
+		{"of private memory", Space{}, data, 16, Space{"-d", 2 * gib, gib / 4}, true},
+		{"of both, the less", address, data, 16, Space{"-d", 2 * gib, gib / 4}, true},
+		{"too many threads", address, Space{}, 100, Space{"-v", 4 * gib, 3*gib - gib/4 - 100*gib/16}, true},
+		{"too little for any", Space{"-v", gib, 1}, Space{}, 1, Space{"-v", gib, 1 - gib/4 - gib/16}, true},
 	} {
-		got, ok := room(test.address, test.data, test.threads)
+		got, ok := o.room(test.address, test.data, test.threads)
 		if ok != test.ok || ok && got != test.want {
 			t.Errorf("%s: %+v, %v, want %+v", test.name, got, ok, test.want)
 		}

@@ -42,21 +42,37 @@ func space(name string, limit int64, root fs.FS, used string) Space {
 	return Space{name, limit, max(1, limit-field(root, "proc/self/status", used)<<10)}
 }
 
-// What a process with MPI needs of its address space and of private memory besides its data: buffers of the libraries, and for each
-// computing thread its stack and the C library's heap. Measured with Open MPI 4.1 and OpenBLAS 0.3, from the start of main:
-// 600 MB and 40 MB a thread of the one, 200 MB and 10 MB a thread of the other.
+// A process with MPI takes, besides its data, so much of its address space and of private memory: buffers of the libraries, and for
+// each computing thread its stack and the C library's heap.
+type overhead struct{ space, spaceThread, data, dataThread int64 }
+
+// Stage is how far a process has come.
+type Stage int
+
+// The stages.
 const (
-	spaceBase, spaceThread = 768 << 20, 64 << 20
-	dataBase, dataThread   = 256 << 20, 16 << 20
+	BeforeMPI Stage = iota // at the start of main
+	AfterMPI               // MPI and the devices are open
+	Computing              // most threads have started
 )
 
-// Room returns the limit of memory of this process that leaves least for its data, with what it leaves, if so many threads will
-// compute; what is left is negative if the process cannot even start. ok is false if there is no limit.
-func Room(threads int) (least Space, ok bool) { return room(AddressSpace(), Data(), int64(threads)) }
+// overheads are what is still to come at a stage. Measured with Open MPI 4.1 and OpenBLAS 0.3: of the address space 600 MB and 40 MB a
+// thread before MPI, 400 MB and 25 MB after it; of private memory 200 MB and 5 MB, then 160 MB and 5 MB.
+var overheads = map[Stage]overhead{
+	BeforeMPI: {640 << 20, 40 << 20, 192 << 20, 16 << 20},
+	AfterMPI:  {448 << 20, 32 << 20, 160 << 20, 8 << 20},
+	Computing: {320 << 20, 16 << 20, 80 << 20, 4 << 20},
+}
 
-func room(address, data Space, threads int64) (least Space, ok bool) {
-	address.Left -= spaceBase + threads*spaceThread
-	data.Left -= dataBase + threads*dataThread
+// Room returns the limit of memory of this process that leaves least for its data, with what it leaves, if so many threads
+// compute. What is left is negative if the threads and libraries have no room. ok is false if there is no limit.
+func Room(threads int, at Stage) (least Space, ok bool) {
+	return overheads[at].room(AddressSpace(), Data(), int64(threads))
+}
+
+func (o overhead) room(address, data Space, threads int64) (least Space, ok bool) {
+	address.Left -= o.space + threads*o.spaceThread
+	data.Left -= o.data + threads*o.dataThread
 	if address.Name == "" || data.Name != "" && data.Left < address.Left {
 		address = data
 	}
