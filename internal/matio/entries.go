@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io"
 	"math"
+	"strconv"
 	"strings"
 )
 
@@ -119,7 +120,8 @@ func (m *market) value(lines *lineReader, field []byte, i, j int64) (float64, er
 	case errors.Is(err, errTooLarge):
 		return 0, m.errorf(lines, "value %.30q does not fit in a float64", field)
 	case errors.Is(err, errNotFinite):
-		return 0, m.errorf(lines, "value %.30q at row %d, column %d is not finite", field, i+1, j+1)
+		x, _ = strconv.ParseFloat(string(field), 64) // which takes such words
+		return 0, m.errorf(lines, "%v", &NotFiniteError{Row: i + 1, Col: j + 1, Value: x})
 	case err != nil:
 		return 0, m.errorf(lines, "value %.30q is not a decimal number", field)
 	case m.field == "unsigned-integer" && (x < 0 || x != math.Trunc(x)):
