@@ -18,21 +18,22 @@ import (
 const collectPercent = 15
 
 func main() {
+	process.watch()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(collectPercent)
 	}
-	os.Exit(run(os.Args[1:]))
+	process.exit(run(os.Args[1:]))
 }
 
 // rankZeroFirst is how long the other ranks leave rank 0 to print what all have met.
 const rankZeroFirst = 2 * time.Second
 
-// run executes the command line and returns the exit code; an error becomes one line on stderr.
-func run(args []string) (code int) {
+// run executes the command line and returns the exit code; an error becomes one line on stderr. A panic ends all
+// ranks.
+func run(args []string) int {
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(os.Stderr, "jmpi: internal error: %v\n%s", p, debug.Stack())
-			code = exitFailure
+			process.fail(fmt.Errorf("internal error: %v\n%s", p, debug.Stack()))
 		}
 	}()
 	root := newRootCommand()
@@ -41,7 +42,7 @@ func run(args []string) (code int) {
 	// What goes wrong before MPI is started goes wrong on every rank. The launcher ends all when one has ended: rank 0 comes first.
 	if err != nil && err.Error() != "" {
 		if onRankZero() {
-			fmt.Fprintf(os.Stderr, "jmpi: %v\n", err)
+			process.print(exitCode(err), err)
 		} else {
 			time.Sleep(rankZeroFirst)
 		}
