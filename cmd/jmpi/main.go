@@ -19,22 +19,23 @@ import (
 )
 
 func main() {
+	process.watch()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(dist.CollectPercent)
 	}
 	stall.Prevent()
-	os.Exit(run(os.Args[1:]))
+	process.exit(run(os.Args[1:]))
 }
 
 // rankZeroFirst is how long the other ranks leave rank 0 to print what all have met.
 const rankZeroFirst = 2 * time.Second
 
-// run executes the command line and returns the exit code; an error becomes one line on stderr.
-func run(args []string) (code int) {
+// run executes the command line and returns the exit code; an error becomes one line on stderr. A panic ends all
+// ranks.
+func run(args []string) int {
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(os.Stderr, "jmpi: internal error: %v\n%s", p, debug.Stack())
-			code = exitFailure
+			process.fail(fmt.Errorf("internal error: %v\n%s", p, debug.Stack()))
 		}
 	}()
 	root := newRootCommand()
@@ -49,6 +50,7 @@ func run(args []string) (code int) {
 // announce prints an error that has ended this process. What goes wrong before MPI is started goes wrong on every rank, and the launcher
 // ends all when one has ended: so rank 0 comes first. A rank that is still there then, and may be the only one with that error, prints it.
 func announce(err error) {
+	code := exitCode(err)
 	var marked *exitError
 	if !errors.As(err, &marked) { // of cobra, which quotes what was typed, and suggests commands on lines of their own
 		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
@@ -56,11 +58,11 @@ func announce(err error) {
 	var own *ownError
 	switch launcher := cores.FindLauncher(); {
 	case launcher.Rank == 0:
-		complain("", err)
+		process.print(code, "", err)
 	default:
 		time.Sleep(rankZeroFirst)
 		if errors.As(err, &own) {
-			complain(fmt.Sprintf("rank %d on %s: ", launcher.Rank, host()), err)
+			process.print(code, fmt.Sprintf("rank %d on %s: ", launcher.Rank, host()), err)
 		}
 	}
 }
