@@ -17,7 +17,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
 
-.PHONY: run build test test-mpi test-gpu bench golden vet lint setup install clean help
+.PHONY: run build test test-mpi test-signals test-gpu bench golden vet lint setup install clean help
 
 run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
 	mkdir -p .build/run && bin/jmpi gen gauss -o .build/run/gauss.npy --shape 1024x1024 --seed 1
@@ -32,6 +32,9 @@ test: setup vet ## vet, then all Go tests, those under mpirun included
 
 test-mpi: build ## end-to-end tests of the program on 1 to 5 MPI ranks
 	scripts/test-mpi.sh
+
+test-signals: setup ## every signal in every phase of every command, 15 minutes; `make test` sends some
+	JMPI_TEST_SIGNALS=all $(GO) test ./cmd/jmpi -run '^TestSignals$$' -v -count=1 -timeout 60m
 
 test-gpu: ## tests on GPUs; scripts/test-gpu.sh runs them on a node without Go
 	scripts/test-gpu.sh build
@@ -64,4 +67,4 @@ clean: ## remove what was built
 	rm -rf bin .build
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "%-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -14,9 +14,6 @@ import (
 	"jmpi/topology"
 )
 
-// ErrInterrupted is the cause of a context that ends a run early.
-var ErrInterrupted = errors.New("stopped")
-
 // Config says what to solve and how. It must be the same on every rank, except Load's data and the callbacks.
 type Config struct {
 	M, N        int    // shape of the matrix, M ≥ N (the transpose of the user's where that is wide)

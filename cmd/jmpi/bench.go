@@ -158,9 +158,7 @@ func (b *bench) run() (err error) {
 	}
 	defer func() {
 		b.file.Close()
-		if b.comm.Rank() == 0 {
-			err = errors.Join(err, os.RemoveAll(b.folder))
-		}
+		err = errors.Join(err, b.discard())
 	}()
 	b.circumstances(b.out, fmt.Sprintf("%s %dx%d, seed %d", b.f.kind, b.m, b.n, b.f.seed))
 	if err := b.jmpi("jmpi", b.f.methodFlags); err != nil {
@@ -182,7 +180,8 @@ func (s *session) circumstances(w io.Writer, matrix string) {
 func (b *bench) prepare() error {
 	var err error
 	if b.comm.Rank() == 0 {
-		if b.folder, err = os.MkdirTemp(b.f.folder, ".jmpi-bench-*"); err == nil {
+		b.folder, err = process.make(func() (string, error) { return os.MkdirTemp(b.f.folder, ".jmpi-bench-*") })
+		if err == nil {
 			var a *gen.Matrix
 			a, err = gen.New(b.f.kind, gen.Options{Rows: int64(b.m), Cols: int64(b.n), Seed: b.f.seed, Cond: b.f.cond})
 			if err == nil {
@@ -195,16 +194,28 @@ func (b *bench) prepare() error {
 		kind = dist.BadUse
 	}
 	if e := b.agree(kind, err); e != nil {
-		os.RemoveAll(b.folder) // what is left of a folder that could not be filled
-		return e
+		return errors.Join(e, b.discard())
 	}
 	all, err := b.comm.Allgather([]byte(b.folder))
 	if err != nil {
 		return b.failed(err)
 	}
-	b.folder = string(all[0])
+	if b.comm.Rank() != 0 {
+		b.folder, _ = process.make(func() (string, error) { return string(all[0]), nil }) // rank 0 has done it
+	}
 	b.file, err = matio.Open(b.input())
-	return b.agree(dist.BadInput, err)
+	if e := b.agree(dist.BadInput, err); e != nil {
+		return errors.Join(e, b.discard())
+	}
+	return nil
+}
+
+// discard deletes the folder, on rank 0.
+func (b *bench) discard() error {
+	if b.comm.Rank() != 0 {
+		return process.discard(b.folder, nothing)
+	}
+	return process.discard(b.folder, func() error { return os.RemoveAll(b.folder) })
 }
 
 func (b *bench) input() string { return filepath.Join(b.folder, "a.npy") }

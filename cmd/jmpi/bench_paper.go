@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -105,7 +104,7 @@ func runPaper(f benchFlags) error {
 }
 
 func (b *paperBench) run() error {
-	if err := b.agree(dist.BadInput, b.makeFolder()); err != nil {
+	if err := b.agree(dist.BadInput, b.checkFolder()); err != nil {
 		return err
 	}
 	b.circumstances(b.out, fmt.Sprintf("[Nov15, §6], seed %d, medians of %d runs", b.f.seed, b.f.repeat))
@@ -286,15 +285,12 @@ func (b *paperBench) broadcast(x []float64) error {
 	return nil
 }
 
-// makeFolder makes the folder for the results, on rank 0.
-func (b *paperBench) makeFolder() error {
+// checkFolder tells, on rank 0, whether the folder for the results can be made.
+func (b *paperBench) checkFolder() error {
 	if b.f.output == "" || b.comm.Rank() != 0 {
 		return nil
 	}
-	if err := (results.Target{Dir: b.f.output}).Check(); err != nil {
-		return err
-	}
-	return os.MkdirAll(b.f.output, 0o777)
+	return results.Target{Dir: b.f.output}.Check()
 }
 
 // summarize writes the tables, and the files, on rank 0.
@@ -305,16 +301,27 @@ func (b *paperBench) summarize() error {
 	if err := paper.WriteTables(b.out, b.rows); err != nil || b.f.output == "" {
 		return err
 	}
-	err := b.create("rows.csv", paper.WriteCSV)
-	for _, figure := range paper.Figures() {
-		err = errors.Join(err, b.create("fig"+figure.Name+".png", figure.WritePNG))
+	folder, err := results.NewFolder(results.Target{Dir: b.f.output}, results.Tag())
+	if err != nil {
+		return err
 	}
-	return err
+	hidden, err := process.make(func() (string, error) { return folder.Path(""), folder.Create() })
+	if err != nil {
+		return err
+	}
+	err = b.create(folder.Path("rows.csv"), paper.WriteCSV)
+	for _, figure := range paper.Figures() {
+		err = errors.Join(err, b.create(folder.Path("fig"+figure.Name+".png"), figure.WritePNG))
+	}
+	if err != nil {
+		return errors.Join(err, process.discard(hidden, folder.Discard))
+	}
+	return process.publish(hidden, fmt.Sprintf("the results in %s are complete", b.f.output), folder.Publish)
 }
 
 // create writes a file of the results.
-func (b *paperBench) create(name string, write func(io.Writer, []paper.Row) error) error {
-	file, err := os.Create(filepath.Join(b.f.output, name))
+func (b *paperBench) create(path string, write func(io.Writer, []paper.Row) error) error {
+	file, err := os.Create(path)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ const (
 	exitFailure      = 6
 )
 
-// exitError carries the exit code of an error up to main, the only place that exits.
+// exitError carries the exit code of an error up to main, which exits in good order.
 type exitError struct {
 	code int
 	err  error

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -40,7 +41,8 @@ func (f fate) arrange(s *session) error {
 					err = os.WriteFile(f.Put, []byte("mine"), 0o666)
 				}
 				if err != nil {
-					s.abort(err)
+					fmt.Fprintln(os.Stderr, err)
+					die()
 				}
 			}
 		}

@@ -113,11 +113,13 @@ func generate(kind string, f genFlags) error {
 	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
 		return exit(exitInput, fmt.Errorf("%s is a folder; choose another name", f.output))
 	}
-	folder, err := os.MkdirTemp(filepath.Dir(f.output), ".jmpi-gen-*")
+	folder, err := process.make(func() (string, error) {
+		return os.MkdirTemp(filepath.Dir(f.output), ".jmpi-gen-*")
+	})
 	if err != nil {
 		return exit(exitInput, fmt.Errorf("cannot write %s: %w", f.output, err))
 	}
-	defer os.RemoveAll(folder)
+	defer process.discard(folder, func() error { return os.RemoveAll(folder) })
 	a, err := gen.New(kind, f.options)
 	if errors.Is(err, gen.ErrOptions) {
 		return usagef("%w", err)
@@ -137,7 +139,9 @@ func generate(kind string, f genFlags) error {
 		}
 	}
 	if err == nil {
-		err = publish(temp, f.output, a)
+		err = process.publish(folder, f.output+" is complete", func() error {
+			return errors.Join(publish(temp, f.output, a), os.RemoveAll(folder))
+		})
 	}
 	return exit(exitFailure, err)
 }

@@ -19,22 +19,24 @@ import (
 )
 
 func main() {
+	process.watch()
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(dist.CollectPercent)
 	}
 	stall.Prevent()
-	os.Exit(run(os.Args[1:]))
+	process.exit(run(os.Args[1:]))
 }
 
 // rankZeroFirst is how long the other ranks leave rank 0 to print what all have met.
 const rankZeroFirst = 2 * time.Second
 
-// run executes the command line and returns the exit code; an error becomes one line on stderr.
-func run(args []string) (code int) {
+// run executes the command line and returns the exit code; an error becomes one line on stderr. A panic ends all
+// ranks.
+func run(args []string) int {
 	defer func() {
 		if p := recover(); p != nil {
-			fmt.Fprintf(os.Stderr, "jmpi: internal error: %v\n%s", p, debug.Stack())
-			code = exitFailure
+			fmt.Fprintf(os.Stderr, "%s", debug.Stack())
+			process.fail(fmt.Errorf("internal error: %v", p))
 		}
 	}()
 	root := newRootCommand()
@@ -56,11 +58,11 @@ func announce(err error) {
 	var own *ownError
 	switch launcher := cores.FindLauncher(); {
 	case launcher.Rank == 0:
-		complain("", err)
+		process.print(exitCode(err), "", err)
 	default:
 		time.Sleep(rankZeroFirst)
 		if errors.As(err, &own) {
-			complain(fmt.Sprintf("rank %d on %s: ", launcher.Rank, host()), err)
+			process.print(exitCode(err), fmt.Sprintf("rank %d on %s: ", launcher.Rank, host()), err)
 		}
 	}
 }

@@ -31,6 +31,12 @@ import (
 const runsVariable = "JMPI_TEST_RUNS"
 
 func TestMain(m *testing.M) {
+	switch {
+	case os.Getenv(failureVariable) != "":
+		failAlone()
+	case os.Getenv(programVariable) != "":
+		main()
+	}
 	path := os.Getenv(runsVariable)
 	if path == "" {
 		os.Exit(m.Run())
@@ -85,7 +91,7 @@ func executeRuns(path string) error {
 			err = s.execute(r, f)
 		}
 		if err != nil {
-			s.abort(err)
+			process.fail(err)
 		}
 	}
 	return s.end(nil)
@@ -160,6 +166,10 @@ func (a svdRuns) on(t *testing.T, ranks int) []outcome {
 	return outcomes
 }
 
+// mpirunSettings let Open MPI start many ranks here.
+var mpirunSettings = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
+	"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe"}
+
 // alone stands for one rank without mpirun, which starts and dies faster.
 const alone = 0
 
@@ -184,8 +194,7 @@ func (a svdRuns) start(t *testing.T, ranks int) ([]byte, error) {
 	if ranks == alone {
 		command = exec.CommandContext(ctx, os.Args[0])
 	}
-	command.Env = append(os.Environ(), runsVariable+"="+path, "OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
-		"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe")
+	command.Env = append(append(os.Environ(), mpirunSettings...), runsVariable+"="+path)
 	command.Cancel = func() error { return command.Process.Signal(syscall.SIGTERM) } // mpirun ends its ranks
 	command.WaitDelay = 5 * time.Second
 	// A file, not a pipe: a helper that MPI has started may outlive the ranks and would keep a pipe open.

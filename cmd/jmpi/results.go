@@ -94,31 +94,35 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 	if err != nil {
 		return s.failed(err)
 	}
-	// From here on nothing is thrown away.
-	s.abandon = nil
 	info, err := s.info(p, d, f)
 	if err != nil {
 		return s.failed(err)
 	}
 	maps.Copy(info.Phases, written)
+	// From here on nothing is thrown away, and rank 0 alone knows of the folder.
 	if failure != nil {
 		if s.comm.Rank() == 0 {
-			err = keepValues(failure, info, folder)
+			err = process.publish(folder.Path(""), "", func() error { return keepValues(failure, info, folder) })
 		}
 		return s.verdict(exitFailure, err)
 	}
-	if s.comm.Rank() == 0 {
+	if s.comm.Rank() != 0 {
+		err = process.discard(folder.Path(""), nothing)
+	} else {
 		err = finish(info, folder)
 	}
 	return s.agree(dist.BadResource, err)
 }
 
-// finish writes info.json, the last of the files, and gives the folder its name.
+// finish writes info.json, the last of the files, and gives the folder its name. A signal does not interrupt it.
 func finish(info report.Info, folder *results.Folder) error {
-	if err := info.Write(folder.Path("info.json")); err != nil {
-		return fmt.Errorf("%w; the other results are complete, in %s", err, folder.Keep())
-	}
-	return folder.Publish()
+	fate := fmt.Sprintf("the results in %s are complete", folder.Dir)
+	return process.publish(folder.Path(""), fate, func() error {
+		if err := info.Write(folder.Path("info.json")); err != nil {
+			return fmt.Errorf("%w; the other results are complete, in %s", err, folder.Keep())
+		}
+		return folder.Publish()
+	})
 }
 
 // keepValues keeps what is complete where the vectors could not be written: S.npy, and info.json if there is room.

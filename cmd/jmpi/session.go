@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"runtime"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -21,10 +20,8 @@ type session struct {
 	opened
 	placed []dist.DeviceInfo // the devices of all ranks
 	direct dist.GPUDirect
-	log    zerolog.Logger // writes on rank 0 alone
-	// abandon removes what an unfinished run has made, before this rank ends all others; nil if there is nothing.
-	abandon func() error
-	step    func(name string) // called before each step of publishing; set by tests alone
+	log    zerolog.Logger    // writes on rank 0 alone
+	step   func(name string) // called before each step of publishing; set by tests alone
 }
 
 // errElsewhere stands for an error that another rank prints.
@@ -53,6 +50,7 @@ func newSession(f sessionFlags) (*session, error) {
 	if err != nil {
 		return nil, exit(exitFailure, err)
 	}
+	process.join(comm)
 	s := &session{comm: comm, choice: choice}
 	if s.direct, err = dist.ParseGPUDirect(f.gpuDirect); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
@@ -139,26 +137,10 @@ func (s *session) failed(err error) error {
 	}
 	var known *dist.Failure
 	if !errors.As(err, &known) {
-		s.abort(err)
-		return exit(exitFailure, errElsewhere)
+		process.fail(err) // does not return
 	}
 	return s.verdict(map[dist.Kind]int{dist.BadUse: exitUsage, dist.BadInput: exitInput, dist.BadResource: exitFailure,
 		dist.NoDecomposition: exitNotConverged}[known.Kind], err)
-}
-
-// abort ends all ranks because of an error that this rank has met alone. A signal usually reaches all ranks, and rank 0
-// speaks for them.
-func (s *session) abort(err error) {
-	if errors.Is(err, dist.ErrInterrupted) && s.comm.Rank() != 0 {
-		time.Sleep(2 * time.Second)
-	}
-	if s.abandon != nil {
-		if e := s.abandon(); e != nil {
-			err = fmt.Errorf("%w (and %w)", err, e)
-		}
-	}
-	complain(fmt.Sprintf("rank %d: ", s.comm.Rank()), err)
-	s.comm.Abort(exitFailure)
 }
 
 // gather returns what every rank tells. It is collective.
@@ -197,7 +179,7 @@ func (s *session) same(what, value string) error {
 // an error, mpirun may kill the others before they have printed theirs.
 func (s *session) verdict(code int, err error) error {
 	if s.comm.Rank() == 0 {
-		complain("", err)
+		process.print(code, "", err)
 	}
 	return exit(code, errElsewhere)
 }

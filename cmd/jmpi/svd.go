@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -113,15 +111,10 @@ func (s *session) svd(input string, f svdFlags) error {
 	if err != nil {
 		return err
 	}
-	s.abandon = folder.Discard
 	code, err := s.decompose(p, folder, f)
 	if err != nil {
-		if s.comm.Rank() == 0 {
-			err = errors.Join(err, folder.Discard())
-		}
-		return err
+		return errors.Join(err, s.discard(folder))
 	}
-	s.abandon = nil
 	passed := true
 	if f.check {
 		if passed, err = s.checkResult(file, input, f.output); err != nil {
@@ -149,12 +142,10 @@ const largeV = 100
 
 // decompose solves and writes the results into the folder, and publishes it. It returns the exit code.
 func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int, error) {
-	ctx, stop := interruptible()
-	defer stop()
 	if p.empty() {
 		return exitDone, s.agree(dist.BadResource, s.writeEmpty(p, folder, f))
 	}
-	solution, err := dist.Decompose(ctx, s.comm, s.devices, s.task(p, f.methodFlags))
+	solution, err := dist.Decompose(context.Background(), s.comm, s.devices, s.task(p, f.methodFlags))
 	if err != nil {
 		return 0, s.failed(err)
 	}
@@ -172,23 +163,6 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 		return exitNotConverged, nil
 	}
 	return exitDone, nil
-}
-
-// interruptible returns a context that SIGTERM, SIGINT, SIGHUP and SIGUSR1 end.
-func interruptible() (context.Context, func()) {
-	ctx, cancel := context.WithCancelCause(context.Background())
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR1)
-	go func() {
-		if s, ok := <-signals; ok {
-			cancel(fmt.Errorf("%w by signal %d (%v); nothing was written", dist.ErrInterrupted, s, s))
-		}
-	}()
-	return ctx, func() {
-		signal.Stop(signals)
-		close(signals)
-		cancel(nil)
-	}
 }
 
 // checkResult runs the check on rank 0 and tells all ranks whether it has passed.

@@ -29,25 +29,37 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 	folder, err := results.NewFolder(target, string(tags[0]))
 	if err == nil && s.comm.Rank() == 0 {
 		folder.Step = s.step
-		if err = folder.Create(); err == nil {
+		_, err = process.make(func() (string, error) { return folder.Path(""), folder.Create() })
+		if err == nil {
 			err = folder.Reserve(p.files()...)
 		}
 	}
 	// The others wait here until the folder is there.
 	err = dist.Agree(s.comm, dist.BadInput, err)
 	if err == nil {
-		if err = folder.Visible(); err != nil {
+		if s.comm.Rank() != 0 {
+			_, err = process.make(func() (string, error) { return folder.Path(""), folder.Visible() })
+		}
+		if err != nil {
 			err = fmt.Errorf("the folder for the results, made by rank 0, is not there: %w; "+
 				"it must be on a file system that all nodes share", err)
 		}
 		err = dist.Agree(s.comm, dist.BadInput, err)
 	}
-	if err != nil && s.comm.Rank() == 0 {
-		if e := folder.Discard(); e != nil {
+	if err != nil {
+		if e := s.discard(folder); e != nil {
 			s.log.Warn().Err(e).Msg("a hidden folder is left")
 		}
 	}
 	return folder, s.failed(err)
+}
+
+// discard deletes, on rank 0, the folder of results that are not published or kept.
+func (s *session) discard(folder *results.Folder) error {
+	if s.comm.Rank() != 0 {
+		return process.discard(folder.Path(""), nothing)
+	}
+	return process.discard(folder.Path(""), folder.Discard)
 }
 
 // ready clears up after runs into the target that were killed, and tells whether results can be published

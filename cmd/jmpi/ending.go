@@ -1,0 +1,247 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"time"
+
+	"jmpi/dist"
+	"jmpi/internal/cores"
+)
+
+// stopSignals ask a process to end. They come from terminals, launchers and schedulers.
+var stopSignals = []os.Signal{
+	syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP, syscall.SIGUSR1, syscall.SIGUSR2, syscall.SIGXCPU,
+}
+
+const (
+	// rankZeroActs is how long another rank leaves a signal to rank 0. Open MPI sends SIGKILL 1 s after SIGTERM.
+	rankZeroActs = 500 * time.Millisecond
+	// endLimit is how long an end may take. The process exits after it, whatever hangs.
+	endLimit = 2 * time.Second
+	// fileLimit is how long the end waits for a file system.
+	fileLimit = 500 * time.Millisecond
+)
+
+// ending is the end of this process, and of all ranks, before its time: by a signal, or by an error that this
+// rank alone has met. It waits neither for other ranks nor for a computation, so it works in every phase.
+//
+// One line is printed in all. A signal usually reaches all ranks: rank 0 acts at once, another rank only if it
+// is still there after rankZeroActs. When one rank has ended, a launcher may send SIGTERM to the others.
+// Therefore the rank that moves the unfinished folder away prints the line. A rank that finds it moved is silent.
+// Where there is no folder, see speaks.
+type ending struct {
+	rank    atomic.Int64 // as the launcher says, before MPI has started
+	mu      sync.Mutex   // the end holds it for ever: from then on nothing else is printed, published or exits
+	comm    dist.Comm    // nil before MPI has started
+	folders []string     // of unfinished files, on a file system that all ranks share; the end deletes them
+	fate    string       // of the results once they are published
+	printed int          // exit code of the line that this rank has printed; 0: none
+}
+
+// process is the end of this process.
+var process ending
+
+// watch lets signals end the process from now on. SIGINT and SIGHUP stay ignored if the process was started so,
+// as nohup does, and a shell in the background.
+func (e *ending) watch() {
+	e.rank.Store(int64(cores.FindLauncher().Rank))
+	signals := make(chan os.Signal, 1)
+	for _, s := range stopSignals {
+		if s != syscall.SIGINT && s != syscall.SIGHUP || !signal.Ignored(s) {
+			signal.Notify(signals, s)
+		}
+	}
+	go func() { e.stop(<-signals) }()
+}
+
+// stop ends all ranks because of a signal.
+func (e *ending) stop(s os.Signal) {
+	other := e.rank.Load() != 0
+	if other {
+		time.Sleep(rankZeroActs)
+	}
+	e.end(other, func() error {
+		fate := "nothing was written"
+		if len(e.folders) == 0 && e.fate != "" {
+			fate = e.fate
+		}
+		return fmt.Errorf("stopped by signal %d (%v); %s", s, s, fate)
+	})
+}
+
+// fail ends all ranks because of an error that this rank alone has met.
+func (e *ending) fail(err error) { e.end(false, func() error { return err }) }
+
+// end prints the line, deletes the unfinished files and ends all ranks. It does not return. modest says that rank 0
+// is better suited to print the line: it has got the signal too, or gets SIGTERM when this rank has ended.
+func (e *ending) end(modest bool, line func() error) {
+	time.AfterFunc(endLimit, func() { os.Exit(exitFailure) })
+	e.mu.Lock()
+	code := exitFailure
+	moved, known := e.moveFolders()
+	switch {
+	case e.printed != 0:
+		code = e.printed
+	case len(moved) > 0 || !known && e.speaks(modest):
+		complain(e.name(), line())
+	case known:
+		select {} // another rank has moved them: it ends all
+	}
+	for _, path := range moved {
+		if err := os.RemoveAll(path); err != nil {
+			complain(e.name(), fmt.Errorf("unfinished results are left: %w", err))
+		}
+	}
+	if e.comm != nil && e.comm.Size() > 1 {
+		e.comm.Abort(code)
+	}
+	os.Exit(code)
+}
+
+// name is what stands before a line of this rank.
+func (e *ending) name() string {
+	if e.comm == nil {
+		return ""
+	}
+	return fmt.Sprintf("rank %d: ", e.comm.Rank())
+}
+
+// moveFolders gives the folders names that no other rank knows, and returns the names of those that it has found.
+// It is not known whether another rank has moved them if there are none, or the file system hangs.
+func (e *ending) moveFolders() (moved []string, known bool) {
+	if len(e.folders) == 0 {
+		return nil, false
+	}
+	done := make(chan []string, 1)
+	go func() {
+		var moved []string
+		for _, path := range e.folders {
+			away := strings.TrimSuffix(path, ".tmp") + "0.tmp" // the next run, which clears up, knows such names
+			switch err := os.Rename(path, away); {
+			case err == nil:
+				moved = append(moved, away)
+			case !errors.Is(err, fs.ErrNotExist):
+				moved = append(moved, path)
+			}
+		}
+		done <- moved
+	}()
+	select {
+	case moved = <-done:
+		return moved, true
+	case <-time.After(fileLimit):
+		return nil, false
+	}
+}
+
+// speaks says whether this rank prints the line where no folder decides it.
+func (e *ending) speaks(modest bool) bool {
+	l := cores.FindLauncher()
+	if modest && (e.comm != nil || l.LocalSize < l.Size) {
+		return false
+	}
+	first, known := claim()
+	return first || !known && !modest
+}
+
+// claim tells whether this is the first rank of its host to claim the line. It makes a file in the folder that a
+// launcher with PMIx, as Open MPI's and Slurm's, makes for the job and deletes with it. Elsewhere nothing is known.
+func claim() (first, known bool) {
+	dir := os.Getenv("PMIX_SERVER_TMPDIR")
+	if dir == "" {
+		return false, false
+	}
+	name := filepath.Join(dir, "jmpi."+os.Getenv("PMIX_NAMESPACE")+".ended")
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = file.Close()
+	}
+	return err == nil, err == nil || errors.Is(err, fs.ErrExist)
+}
+
+// join says which ranks the end ends.
+func (e *ending) join(comm dist.Comm) {
+	e.rank.Store(int64(comm.Rank()))
+	e.mu.Lock()
+	e.comm = comm
+	e.mu.Unlock()
+}
+
+// whole runs f, which the end does not interrupt. f must be short.
+func (e *ending) whole(f func() error) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return f()
+}
+
+// make makes a folder for unfinished files, by a function that returns its path.
+func (e *ending) make(f func() (string, error)) (path string, err error) {
+	err = e.whole(func() error {
+		path, err = f()
+		if err == nil {
+			e.folders = append(e.folders, path)
+		}
+		return err
+	})
+	return path, err
+}
+
+// publish gives the files in a folder their final names, by f, which leaves nothing to delete. fate, or the error
+// of f, says then what has become of the results.
+func (e *ending) publish(path, fate string, f func() error) error {
+	return e.whole(func() error {
+		err := f()
+		e.forget(path)
+		if e.fate = fate; err != nil {
+			e.fate = err.Error()
+		}
+		return err
+	})
+}
+
+// discard deletes a folder by f, if its files have no final names yet.
+func (e *ending) discard(path string, f func() error) error {
+	return e.whole(func() error {
+		if !slices.Contains(e.folders, path) {
+			return nil
+		}
+		e.forget(path)
+		return f()
+	})
+}
+
+// forget takes a folder off the list of unfinished ones.
+func (e *ending) forget(path string) {
+	e.folders = slices.DeleteFunc(e.folders, func(other string) bool { return other == path })
+	e.fate = ""
+}
+
+// nothing is what a rank does where another one does the work.
+func nothing() error { return nil }
+
+// print prints the line with which the process is going to exit in good order. who stands before it.
+func (e *ending) print(code int, who string, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.rank.Load() != 0 {
+		_, _ = claim() // the launcher will send SIGTERM to rank 0
+	}
+	complain(who, err)
+	e.printed = code
+}
+
+// exit exits in good order.
+func (e *ending) exit(code int) {
+	e.mu.Lock()
+	os.Exit(code)
+}
