@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -27,6 +28,8 @@ const (
 	rankZeroActs = 500 * time.Millisecond
 	// endLimit is how long an end may take. The process exits after it, whatever hangs.
 	endLimit = 2 * time.Second
+	// fileLimit is how long the end waits for a file system.
+	fileLimit = 500 * time.Millisecond
 )
 
 // ending is the end of this process, and of all ranks, before its time: by a signal, or by an error that this
@@ -35,6 +38,7 @@ const (
 // One line is printed in all. A signal usually reaches all ranks: rank 0 acts at once, another rank only if it
 // is still there after rankZeroActs. When one rank has ended, a launcher may send SIGTERM to the others.
 // Therefore the rank that moves the unfinished folder away prints the line. A rank that finds it moved is silent.
+// Where there is no folder, see speaks.
 type ending struct {
 	rank    atomic.Int64 // as the launcher says, before MPI has started
 	mu      sync.Mutex   // the end holds it for ever: from then on nothing else is printed, published or exits
@@ -66,33 +70,32 @@ func (e *ending) stop(s os.Signal) {
 	if other {
 		time.Sleep(rankZeroActs)
 	}
-	e.end(other, func() string {
+	e.end(other, func() error {
 		fate := "nothing was written"
 		if len(e.folders) == 0 && e.fate != "" {
 			fate = e.fate
 		}
-		return fmt.Sprintf("stopped by signal %d (%v); %s", s, s, fate)
+		return fmt.Errorf("stopped by signal %d (%v); %s", s, s, fate)
 	})
 }
 
 // fail ends all ranks because of an error that this rank alone has met.
-func (e *ending) fail(err error) { e.end(false, func() string { return oneLine(err) }) }
+func (e *ending) fail(err error) { e.end(false, func() error { return err }) }
 
-// end prints the line, deletes the unfinished files and ends all ranks. It does not return. Where there are no
-// unfinished files, silent leaves the line to rank 0: it has got the signal too, or gets SIGTERM when this rank
-// has ended.
-func (e *ending) end(silent bool, line func() string) {
+// end prints the line, deletes the unfinished files and ends all ranks. It does not return. modest says that rank 0
+// is better suited to print the line: it has got the signal too, or gets SIGTERM when this rank has ended.
+func (e *ending) end(modest bool, line func() error) {
 	time.AfterFunc(endLimit, func() { os.Exit(exitFailure) })
 	e.mu.Lock()
-	moved := e.moveFolders()
-	if len(e.folders) > 0 && len(moved) == 0 {
-		select {} // another rank has moved them: it ends all
-	}
 	code := exitFailure
-	if e.printed != 0 {
+	moved, known := e.moveFolders()
+	switch {
+	case e.printed != 0:
 		code = e.printed
-	} else if len(moved) > 0 || !silent {
-		complain(e.name(), errors.New(line()))
+	case len(moved) > 0 || !known && e.speaks(modest):
+		complain(e.name(), line())
+	case known:
+		select {} // another rank has moved them: it ends all
 	}
 	for _, path := range moved {
 		if err := os.RemoveAll(path); err != nil {
@@ -113,18 +116,57 @@ func (e *ending) name() string {
 	return fmt.Sprintf("rank %d: ", e.comm.Rank())
 }
 
-// moveFolders gives the folders names that no other rank knows. It returns the names of those that it has found.
-func (e *ending) moveFolders() (moved []string) {
-	for _, path := range e.folders {
-		away := strings.TrimSuffix(path, ".tmp") + "0.tmp" // the next run, which clears up, knows such names
-		switch err := os.Rename(path, away); {
-		case err == nil:
-			moved = append(moved, away)
-		case !errors.Is(err, fs.ErrNotExist):
-			moved = append(moved, path)
-		}
+// moveFolders gives the folders names that no other rank knows, and returns the names of those that it has found.
+// It is not known whether another rank has moved them if there are none, or the file system hangs.
+func (e *ending) moveFolders() (moved []string, known bool) {
+	if len(e.folders) == 0 {
+		return nil, false
 	}
-	return moved
+	done := make(chan []string, 1)
+	go func() {
+		var moved []string
+		for _, path := range e.folders {
+			away := strings.TrimSuffix(path, ".tmp") + "0.tmp" // the next run, which clears up, knows such names
+			switch err := os.Rename(path, away); {
+			case err == nil:
+				moved = append(moved, away)
+			case !errors.Is(err, fs.ErrNotExist):
+				moved = append(moved, path)
+			}
+		}
+		done <- moved
+	}()
+	select {
+	case moved = <-done:
+		return moved, true
+	case <-time.After(fileLimit):
+		return nil, false
+	}
+}
+
+// speaks says whether this rank prints the line where no folder decides it.
+func (e *ending) speaks(modest bool) bool {
+	l := cores.FindLauncher()
+	if modest && (e.comm != nil || l.LocalSize < l.Size) {
+		return false
+	}
+	first, known := claim()
+	return first || !known && !modest
+}
+
+// claim tells whether this is the first rank of its host to claim the line. It makes a file in the folder that a
+// launcher with PMIx, as Open MPI's and Slurm's, makes for the job and deletes with it. Elsewhere nothing is known.
+func claim() (first, known bool) {
+	dir := os.Getenv("PMIX_SERVER_TMPDIR")
+	if dir == "" {
+		return false, false
+	}
+	name := filepath.Join(dir, "jmpi."+os.Getenv("PMIX_NAMESPACE")+".ended")
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_EXCL, 0o600)
+	if err == nil {
+		err = file.Close()
+	}
+	return err == nil, err == nil || errors.Is(err, fs.ErrExist)
 }
 
 // join says which ranks the end ends.
@@ -187,10 +229,13 @@ func (e *ending) forget(path string) {
 // nothing is what a rank does where another one does the work.
 func nothing() error { return nil }
 
-// print prints the line with which the process is going to exit in good order.
+// print prints the line with which the process is going to exit in good order. who stands before it.
 func (e *ending) print(code int, who string, err error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.rank.Load() != 0 {
+		_, _ = claim() // the launcher will send SIGTERM to rank 0
+	}
 	complain(who, err)
 	e.printed = code
 }

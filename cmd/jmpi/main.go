@@ -35,7 +35,8 @@ const rankZeroFirst = 2 * time.Second
 func run(args []string) int {
 	defer func() {
 		if p := recover(); p != nil {
-			process.fail(fmt.Errorf("internal error: %v\n%s", p, debug.Stack()))
+			fmt.Fprintf(os.Stderr, "%s", debug.Stack())
+			process.fail(fmt.Errorf("internal error: %v", p))
 		}
 	}()
 	root := newRootCommand()
