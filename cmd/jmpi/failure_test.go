@@ -31,7 +31,7 @@ func failAlone() {
 	if err == nil {
 		_, err = s.comm.Allgather(nil)
 	}
-	process.print(exitDone, err) // no rank comes here
+	process.print(exitDone, "", err) // no rank comes here
 	os.Exit(exitDone)
 }
 
