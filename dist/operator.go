@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/gonum"
 
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -39,7 +40,7 @@ func (s *sheet) times(transposed bool, x []float64, count int) ([]float64, error
 			continue
 		}
 		// The threads share the rows.
-		err := parallel(s.threads, (s.m+rowPiece-1)/rowPiece, func(i int) error {
+		err := parallel.Each(s.threads, (s.m+rowPiece-1)/rowPiece, func(i int) error {
 			i0, i1 := i*rowPiece, min((i+1)*rowPiece, s.m)
 			j0, j1 := s.span(b)
 			for j := j0; j < j1; j++ {

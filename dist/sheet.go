@@ -1,10 +1,6 @@
 package dist
 
-import (
-	"fmt"
-	"sync"
-	"sync/atomic"
-)
+import "jmpi/internal/parallel"
 
 // blockWidth is the width of a sheet's blocks, and so of the products on them: it does not depend on the number of ranks, nor do the bits.
 const blockWidth = 64
@@ -69,36 +65,10 @@ func (s *sheet) columns(f func(j int, x []float64) error) error {
 // each calls f for all blocks of this rank, from several goroutines.
 func (s *sheet) each(f func(b int, x []float64) error) error {
 	rank, size := s.comm.Rank(), s.comm.Size()
-	return parallel(s.threads, (s.blocks()-rank+size-1)/size, func(i int) error {
+	return parallel.Each(s.threads, (s.blocks()-rank+size-1)/size, func(i int) error {
 		b := rank + i*size
 		return f(b, s.own[b])
 	})
-}
-
-// parallel calls f(0) … f(tasks−1) on up to that many threads, and returns the error of one that failed; a panic is an error.
-func parallel(threads, tasks int, f func(i int) error) error {
-	var next atomic.Int64
-	var once sync.Once
-	var first error
-	fail := func(err error) { once.Do(func() { first = err }) }
-	var wg sync.WaitGroup
-	for range min(max(1, threads), tasks) {
-		wg.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					fail(fmt.Errorf("dist: internal error: %v", p))
-				}
-			}()
-			for i := int(next.Add(1)) - 1; i < tasks; i = int(next.Add(1)) - 1 {
-				if err := f(i); err != nil {
-					fail(err)
-					return
-				}
-			}
-		})
-	}
-	wg.Wait()
-	return first
 }
 
 // rows returns the sheet whose row i is row from[i] of s; nil for s itself.

@@ -6,6 +6,7 @@ import (
 	"unsafe"
 
 	"jmpi/internal/dense"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -100,7 +101,7 @@ func (s *slabs) scale(e int) {
 func (s *slabs) reduce() error {
 	mine := s.mine()
 	factors := make([][]float64, len(mine))
-	err := parallel(s.threads, len(mine), func(i int) (err error) {
+	err := parallel.Each(s.threads, len(mine), func(i int) (err error) {
 		factors[i], err = s.own[mine[i]].decompose(s.n)
 		return err
 	})
@@ -203,7 +204,7 @@ func (s *slabs) expand(u *sheet) error {
 		}
 	}
 	mine := s.mine()
-	err := parallel(s.threads, len(mine), func(i int) error {
+	err := parallel.Each(s.threads, len(mine), func(i int) error {
 		f := s.own[mine[i]]
 		x := make([]float64, f.m*n)
 		for j := range n {

@@ -53,7 +53,8 @@ var rules = map[string]rule{
 	"internal/limits":     leaf,
 	"internal/matio":      leaf,
 	"internal/paper":      leaf,
-	"internal/reference":  {pure: true, only: []string{"internal/dd"}, tests: []string{"internal/gen"}},
+	"internal/parallel":   {pure: true},
+	"internal/reference":  {pure: true, only: []string{"internal/dd", "internal/parallel"}, tests: []string{"internal/gen"}},
 	"internal/report":     leaf,
 	"internal/residual":   {never: []string{"cmd", "dist", "node", "kernels", "strategy", "topology"}}, // shares no code with the solver
 	"internal/results":    leaf,

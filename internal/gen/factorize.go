@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"jmpi/internal/dd"
+	"jmpi/internal/parallel"
 )
 
 // pivotThreshold is (1+√17)/8: a 1×1 pivot is taken if it is at least so large against the
@@ -69,7 +70,7 @@ func (f *factorization) search(k int) {
 
 // eachColumn calls update on every column j ≥ k and then finds the column's largest entry.
 func (f *factorization) eachColumn(k int, update func(j int)) {
-	parallel(f.n-k, grain, func(lo, hi int) {
+	parallel.Chunks(f.n-k, grain, func(lo, hi int) {
 		for j := k + lo; j < k+hi; j++ {
 			update(j)
 			best := entry{0, j, j}

@@ -5,6 +5,8 @@ import (
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/blas/gonum"
+
+	"jmpi/internal/parallel"
 )
 
 // maxExactRank bounds the rank of lowrank. The factors' entries are multiples of 2⁻¹² below 2⁴
@@ -16,7 +18,7 @@ const maxExactRank = 1 << 21
 func lowRank(o Options) (*Matrix, error) {
 	m, r := int(o.Rows), int(o.Rank)
 	b := make([]float64, m*r) // column-major, leading dimension m
-	parallel(r, 1, func(lo, hi int) {
+	parallel.Chunks(r, 1, func(lo, hi int) {
 		for l := lo; l < hi; l++ {
 			shortGauss(o.Seed, "lowrank B", l, b[l*m:(l+1)*m])
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
+
+	"jmpi/internal/parallel"
 )
 
 // ErrOptions is wrapped by every error of [New] that the caller can avoid: an unknown kind, or
@@ -136,7 +138,7 @@ func (a *Matrix) Columns(j0, j1 int64, dst []float64, ld int) error {
 	if ld < m || n > 0 && len(dst) < ld*(n-1)+m {
 		return fmt.Errorf("gen: %d columns of %d rows do not fit in %d numbers with leading dimension %d", n, m, len(dst), ld)
 	}
-	parallel(n, 1, func(lo, hi int) {
+	parallel.Chunks(n, 1, func(lo, hi int) {
 		for j := lo; j < hi; j++ {
 			a.column(int(j0)+j, dst[j*ld:j*ld+m])
 		}

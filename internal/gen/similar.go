@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 
 	"jmpi/internal/dd"
+	"jmpi/internal/parallel"
 )
 
 // grain is the number of columns that one core takes at a time from the O(n²) steps below.
@@ -26,14 +27,14 @@ func similar(lambda []float64, seed uint64, purpose string) []dd.Float {
 		v, tau := reflector(stream(seed, purpose, i), n-i)
 		y := y[:n-i]
 		column := func(j int) []dd.Float { return a[i+(i+j)*n : n+(i+j)*n] }
-		parallel(n-i, grain, func(lo, hi int) {
+		parallel.Chunks(n-i, grain, func(lo, hi int) {
 			for j := lo; j < hi; j++ {
 				y[j] = tau.Mul(dd.Dot(column(j), v))
 			}
 		})
 		alpha := tau.Mul(dd.Dot(y, v)).Scale(-0.5)
 		dd.Axpy(alpha, v, y)
-		parallel(n-i, grain, func(lo, hi int) {
+		parallel.Chunks(n-i, grain, func(lo, hi int) {
 			for j := lo; j < hi; j++ {
 				dd.Axpy(y[j].Neg(), v, column(j))
 				dd.Axpy(v[j].Neg(), y, column(j))

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 
 	"jmpi/internal/dd"
+	"jmpi/internal/parallel"
 )
 
 // walk is a random orthogonal matrix of order n: a product of layers of plane rotations, each
@@ -20,7 +21,7 @@ type layer struct {
 // repetition, so that practically no entry of the matrix is zero.
 func newWalk(seed uint64, purpose string, n int) walk {
 	layers := make([]layer, bits.Len(uint(max(n-1, 0)))+4)
-	parallel(len(layers), 1, func(lo, hi int) {
+	parallel.Chunks(len(layers), 1, func(lo, hi int) {
 		for l := lo; l < hi; l++ {
 			r := stream(seed, purpose, l)
 			layers[l] = layer{r.Perm(n), make([]dd.Float, n/2), make([]dd.Float, n/2)}

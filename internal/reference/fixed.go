@@ -3,6 +3,8 @@ package reference
 import (
 	"math"
 	"math/big"
+
+	"jmpi/internal/parallel"
 )
 
 // grain is the number of lines of a matrix that one core takes at a time.
@@ -56,7 +58,7 @@ func (f fixed) reflect(lines [][]*big.Int, from int) {
 	for _, v := range w {
 		v.Quo(v.Lsh(v, f.digits), size)
 	}
-	parallel(len(lines)-1, grain, func(l int) {
+	parallel.All(len(lines)-1, grain, func(l int) {
 		y := lines[1+l][from:]
 		twice, product := new(big.Int), new(big.Int) // 2·wᵀy
 		for i, v := range w {

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+
+	"jmpi/internal/parallel"
 )
 
 const (
@@ -71,7 +73,7 @@ func Sigma(a []float64, m, n, ld int) ([]float64, error) {
 	for digits := min(first, enough); ; digits = min(3*digits, enough) {
 		b := bidiagonalize(at, m, n, fixed{uint(digits), exponent})
 		if digits == enough || b.atLeast(power(margin+accuracy)) == n {
-			parallel(n, 1, func(i int) { sigma[i] = b.value(i, margin) })
+			parallel.All(n, 1, func(i int) { sigma[i] = b.value(i, margin) })
 			return sigma, nil
 		}
 	}

@@ -7,6 +7,8 @@ import "C"
 import (
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/netlib/blas/netlib"
+
+	"jmpi/internal/parallel"
 )
 
 // tile is the order of the tiles of a product that one core computes at a time.
@@ -19,7 +21,7 @@ func useOwnThreads() { C.openblas_set_num_threads(1) }
 // tiles calls f on every tile [i0,i1)×[j0,j1) of a rows×cols matrix, on all cores.
 func tiles(rows, cols int, f func(i0, i1, j0, j1 int)) {
 	down := (rows + tile - 1) / tile
-	parallel(down*((cols+tile-1)/tile), func(t int) {
+	parallel.All(down*((cols+tile-1)/tile), 1, func(t int) {
 		i0, j0 := t%down*tile, t/down*tile
 		f(i0, min(i0+tile, rows), j0, min(j0+tile, cols))
 	})

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"jmpi/internal/matio"
+	"jmpi/internal/parallel"
 )
 
 // chunk is the number of rows over which inner products are summed without compensation.
@@ -103,7 +104,7 @@ func accumulate(hi, lo, x []float64) {
 // holds the signs of the columns of Q.
 func (g gram) squares(signs *signature) float64 {
 	sums := make([]float64, g.cols)
-	parallel(g.cols, func(j int) {
+	parallel.All(g.cols, 1, func(j int) {
 		for i := range min(j+1, g.rows) {
 			x := g.hi[i+j*g.rows] + g.lo[i+j*g.rows]
 			x *= x * signs.row(g.p0+i) * signs.row(g.p0+j)
@@ -124,7 +125,7 @@ func (g gram) squares(signs *signature) float64 {
 // the columns that mirror them.
 func (g gram) departure(signs *signature) float64 {
 	sums := make([]float64, g.cols)
-	parallel(g.cols, func(j int) {
+	parallel.All(g.cols, 1, func(j int) {
 		for i := range min(j+1, g.rows) {
 			x := g.hi[i+j*g.rows]
 			if i == j {

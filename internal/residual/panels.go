@@ -2,12 +2,10 @@ package residual
 
 import (
 	"math"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"jmpi/internal/matio"
+	"jmpi/internal/parallel"
 )
 
 // defaultBudget is the size of a buffer, 128 MiB.
@@ -94,7 +92,7 @@ func (p panel) scaleColumns(factor func(j int) float64) {
 
 // eachColumn calls f on every column, on all cores.
 func (p panel) eachColumn(f func(j int, column []float64)) {
-	parallel(p.cols, func(j int) { f(j, p.data[j*p.rows:(j+1)*p.rows]) })
+	parallel.All(p.cols, 1, func(j int) { f(j, p.data[j*p.rows:(j+1)*p.rows]) })
 }
 
 // columnSquares returns the sum of the squares of each column.
@@ -134,18 +132,4 @@ func largest(x []float64) float64 {
 		size = max(size, math.Abs(v))
 	}
 	return size
-}
-
-// parallel calls f(i) for 0 ≤ i < n, on all cores.
-func parallel(n int, f func(i int)) {
-	var next atomic.Int64
-	var group sync.WaitGroup
-	for range min(n, runtime.GOMAXPROCS(0)) {
-		group.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
-			}
-		})
-	}
-	group.Wait()
 }

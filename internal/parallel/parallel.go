@@ -1,0 +1,108 @@
+// Package parallel is the loop on several threads that all packages share.
+//
+// What goes wrong in an iteration is never lost. An error is returned. A panic, which is a fault of the program, goes on
+// in the goroutine that called the loop, with the stack of the iteration in its text: otherwise it would end the process
+// without a word of ours, or leave a part of the work undone.
+package parallel
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+)
+
+// Panic is what an iteration panicked with. The loop panics with it in turn.
+type Panic struct {
+	Value any
+	Stack []byte // of the iteration
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n%s", p.Value, p.Stack) }
+
+// Unwrap returns the value if it was an error.
+func (p *Panic) Unwrap() error {
+	err, _ := p.Value.(error)
+	return err
+}
+
+// Workers calls f(w, i) for 0 ≤ i < tasks on up to `threads` goroutines, numbered by w, of which the caller's is number 0. When a call
+// fails no more are begun on its goroutine. It returns the error of the first task, by number, that failed.
+func Workers(threads, tasks int, f func(w, i int) error) error {
+	count := min(max(1, threads), tasks)
+	if count <= 0 {
+		return nil
+	}
+	type failure struct {
+		task  int
+		err   error
+		panic *Panic
+	}
+	var next atomic.Int64
+	failures := make([]failure, count)
+	run := func(w int) {
+		i := 0
+		defer func() {
+			if p := recover(); p != nil {
+				known, ok := p.(*Panic) // of a loop inside
+				if !ok {
+					known = &Panic{p, debug.Stack()}
+				}
+				failures[w] = failure{task: i, panic: known}
+			}
+		}()
+		for i = int(next.Add(1)) - 1; i < tasks; i = int(next.Add(1)) - 1 {
+			if err := f(w, i); err != nil {
+				failures[w] = failure{task: i, err: err}
+				return
+			}
+		}
+	}
+	var others sync.WaitGroup
+	for w := 1; w < count; w++ {
+		others.Go(func() { run(w) })
+	}
+	run(0)
+	others.Wait()
+	var first *failure
+	for w := range failures {
+		x := &failures[w]
+		if x.panic != nil {
+			panic(x.panic)
+		}
+		if x.err != nil && (first == nil || x.task < first.task) {
+			first = x
+		}
+	}
+	if first == nil {
+		return nil
+	}
+	return first.err
+}
+
+// Each calls f(i) for 0 ≤ i < tasks on up to `threads` goroutines, see Workers.
+func Each(threads, tasks int, f func(i int) error) error {
+	return Workers(threads, tasks, func(_, i int) error { return f(i) })
+}
+
+// Chunks calls f on ranges lo ≤ i < hi of up to `chunk` numbers that cover 0 ≤ i < n, on all cores. What f does for an i must not
+// depend on the range.
+func Chunks(n, chunk int, f func(lo, hi int)) {
+	err := Workers(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk, func(_, c int) error {
+		f(c*chunk, min((c+1)*chunk, n))
+		return nil
+	})
+	if err != nil {
+		panic(err) // none of the calls returns one
+	}
+}
+
+// All calls f(i) for 0 ≤ i < n on all cores, `chunk` of them at a time.
+func All(n, chunk int, f func(i int)) {
+	Chunks(n, chunk, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			f(i)
+		}
+	})
+}
