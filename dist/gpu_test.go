@@ -202,3 +202,11 @@ func TestGPUHyperbolic(t *testing.T) {
 		}
 	}
 }
+
+func TestGPUDecaying(t *testing.T) {
+	gpus(t)
+	for _, n := range []int{32, 64, 200} {
+		testDecaying(t, findOnGPUs, 1, n)
+		testDecaying(t, findOnGPUs, 3, n)
+	}
+}
