@@ -63,7 +63,8 @@
 //
 // # Numerical rank
 //
-// The pivoted factorization reveals the rank: it ends where nothing but rounding errors is left of any column. What these are follows
+// The pivoted factorization reveals the rank: the rank is reached where nothing but rounding errors is left of any column. The factorization
+// ends there, or some columns later if what is left still has singular values that count (remainder.go). What rounding errors are follows
 // the grading, Decomposition.rankNoise and dense.Noise: an element is known to ε times a size of its row and of its column, and
 // errors go with the elimination. So diag(1, 1e-20) has rank 2, and [1 1; 1 1+ε] has rank 1. Without a pivoted R what counts is
 // σ > n·ε·σ₁, the grading included.

@@ -209,3 +209,11 @@ func TestGPUHyperbolicIsotropic(t *testing.T) {
 	testIsotropic(t, findOnGPUs, []int{9, 64})
 	testHyperbolicPairs(t, findOnGPUs, 30)
 }
+
+func TestGPUDecaying(t *testing.T) {
+	gpus(t)
+	for _, n := range []int{32, 64, 200} {
+		testDecaying(t, findOnGPUs, 1, n)
+		testDecaying(t, findOnGPUs, 3, n)
+	}
+}

@@ -19,19 +19,20 @@ const (
 // place[j] of R. The columns are taken in the given order or, if it is nil, by decreasing norm of what remains of them, up to
 // dense.Threshold (column pivoting). It is collective.
 func (s *sheet) factor(order []int) (q *orthogonal, place []int, err error) {
-	f, err := s.factorize(order, dense.Noise{})
+	f, err := s.factorize(order, dense.Noise{}, false)
 	return f.q, f.place, err
 }
 
-// factorPivoted is factor with column pivoting that ends where nothing but noise is left, which becomes zero: at the rank. Noise is that of s, and is
-// changed. It also returns by how much noise may turn the space of the rows of R, in radians or so.
-func (s *sheet) factorPivoted(noise dense.Noise) (q *orthogonal, place []int, rank int, doubt float64, err error) {
-	f, err := s.factorize(nil, noise)
-	return f.q, f.place, f.done, f.doubt, err
+// factorPivoted is factor with column pivoting that tells the rank: how many columns were more than noise when they were taken. Of columns that
+// are noise, all become zero, or those that do not count in the singular values (remainder.go). Noise is that of s, and is changed. It also returns
+// by how much noise may turn the space of the rows of R, in radians or so.
+func (s *sheet) factorPivoted(noise dense.Noise, all bool) (q *orthogonal, place []int, rank int, doubt float64, err error) {
+	f, err := s.factorize(nil, noise, all)
+	return f.q, f.place, f.rank, f.doubt, err
 }
 
-func (s *sheet) factorize(order []int, noise dense.Noise) (*factorization, error) {
-	f := &factorization{sheet: s, order: order, noise: noise, q: &orthogonal{comm: s.comm, m: s.m}, place: make([]int, s.n), slots: map[int][]int{}, live: map[int]int{}}
+func (s *sheet) factorize(order []int, noise dense.Noise, all bool) (*factorization, error) {
+	f := &factorization{sheet: s, order: order, noise: noise, all: all, least: math.Inf(1), q: &orthogonal{comm: s.comm, m: s.m}, place: make([]int, s.n), slots: map[int][]int{}, live: map[int]int{}}
 	for j := range f.place {
 		f.place[j] = -1
 	}
@@ -78,9 +79,13 @@ type factorization struct {
 	noise  dense.Noise // of what is left
 	errors [][]float64 // for each number of rows of R that are done so far: how long the errors of what is left are, of a column whose noise is 1
 	q      *orthogonal
+	all    bool          // all columns that are noise become zero
+	lost   losses        // of those that do not count, otherwise
+	least  float64       // of the magnitudes on the diagonal of R so far
 	doubt  float64       // largest ratio of noise to what was taken
 	begun  int           // row where the last panel began
 	done   int           // columns, and rows, of R that are done
+	rank   int           // how many of them were more than noise
 	place  []int         // of each column in R, −1 while it is not done
 	slots  map[int][]int // the column in each slot of this rank's blocks
 	live   map[int]int   // the columns of each block that are not done
@@ -100,9 +105,9 @@ func (f *factorization) panel() (bool, error) {
 	var p dense.Panel
 	if f.comm.Rank() == lead {
 		if f.order == nil {
-			p = dense.FactorPivoted(f.m-f.done, len(chosen), a, bound, noise)
-		} else if p, err = dense.Factor(f.m-f.done, len(chosen), a); err != nil {
-			return false, err
+			p = dense.FactorPivoted(f.m-f.done, len(chosen), a, bound, noise, f.dropping())
+		} else {
+			p = dense.Factor(f.m-f.done, len(chosen), a)
 		}
 	}
 	if f.comm.Size() > 1 {
@@ -128,7 +133,11 @@ func (f *factorization) panel() (bool, error) {
 	}
 	f.q.keep(f.done, p.Reflectors)
 	f.begun = f.done
+	for i := range p.Count {
+		f.least = min(f.least, math.Abs(p.R[i+i*p.Count]))
+	}
 	f.done += p.Count
+	f.rank += p.Rank
 	return true, err
 }
 
@@ -151,13 +160,16 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
+	if f.done == 0 {
+		f.lost.longest = slices.Max(all)
+	}
 	for j := range all {
 		if f.place[j] < 0 && all[j] >= dense.Negligible {
 			columns = append(columns, j)
 		}
 	}
 	sort.SliceStable(columns, func(a, b int) bool { return all[columns[a]] > all[columns[b]] })
-	if columns, err = f.denoise(columns); err != nil {
+	if columns, err = f.denoise(columns, all); err != nil {
 		return nil, 0, err
 	}
 	if len(columns) > pivotedWidth {
@@ -165,79 +177,6 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 		columns = columns[:pivotedWidth]
 	}
 	return columns, bound, nil
-}
-
-// drop sets column j, of which the rows that are done are those of R, to zero in the others if what is left there is noise, and tells whether it is. What was noise
-// already in the last panel, which has mixed it with other rows, becomes zero too.
-func (f *factorization) drop(j int, x []float64) bool {
-	length := dense.Length(x[f.done:])
-	samples := f.noise.Column(j)
-	if length > dense.NoiseOf(samples, f.errors[f.done]) {
-		return false
-	}
-	from := f.done
-	for k := f.done - 1; k >= f.begun; k-- {
-		if length = math.Hypot(length, x[k]); length <= dense.NoiseOf(samples, f.errors[k]) {
-			from = k
-		}
-	}
-	clear(x[from:])
-	return true
-}
-
-// denoise drops the longest of the columns, in the order of decreasing length, as long as they are noise, and returns the others. Shorter ones are not judged: while
-// there are longer ones, rows of large errors may be left that have nothing to do with them.
-func (f *factorization) denoise(columns []int) ([]int, error) {
-	if f.noise.None() {
-		return columns, nil
-	}
-	for i, j := range columns {
-		var answer []float64
-		if f.owner(j) == f.comm.Rank() {
-			answer = []float64{0}
-			if f.drop(j, f.current(j)) {
-				answer[0] = 1
-			}
-		}
-		answer, err := fromRank(f.comm, f.owner(j), answer)
-		if err != nil {
-			return nil, err
-		}
-		if answer[0] == 0 {
-			return columns[i:], nil
-		}
-	}
-	return nil, nil
-}
-
-// zero clears column j, if it is this rank's, from a row on.
-func (f *factorization) zero(j, row int) {
-	if f.owner(j) == f.comm.Rank() {
-		clear(f.current(j)[row:])
-	}
-}
-
-// spread keeps the noise up to date with the reflectors of a panel.
-func (f *factorization) spread(p *dense.Panel) {
-	if f.noise.None() {
-		return
-	}
-	width := f.noise.Width()
-	for i := range p.Count {
-		noise := dense.NoiseOf(p.Noise[i*width:(i+1)*width], f.errors[f.done+i])
-		f.doubt = max(f.doubt, noise/math.Abs(p.R[i+i*p.Count]))
-		f.noise.Reflect(f.done+i, p.Y[i*p.M+i:(i+1)*p.M], p.T[i+i*p.Count])
-		if f.done+i+1 < f.m {
-			f.errors[f.done+i+1] = f.noise.From(f.done + i + 1)
-		}
-	}
-	for b, x := range f.own {
-		for slot, j := range f.slots[b][:f.live[b]] {
-			for i := range p.Count {
-				f.noise.Subtract(j, x[slot*f.m+f.done+i]/p.R[i+i*p.Count], p.Noise[i*width:(i+1)*width])
-			}
-		}
-	}
 }
 
 // assemble gives every rank, or the only owner, what remains of the chosen columns, side by side, and their noise.
@@ -344,7 +283,7 @@ func (f *factorization) finish() {
 
 // pack writes a panel's factorization as one sequence of numbers; unpack reads it again, the reflectors having m rows.
 func pack(p dense.Panel) []float64 {
-	message := []float64{float64(p.Count), float64(len(p.Noise)), float64(len(p.Noisy))}
+	message := []float64{float64(p.Count), float64(len(p.Noise)), float64(len(p.Noisy)), float64(p.Rank)}
 	for _, c := range p.Pivots {
 		message = append(message, float64(c))
 	}
@@ -362,7 +301,7 @@ func unpack(m int, message []float64) (p dense.Panel) {
 		x, message = message[:n:n], message[n:]
 		return x
 	}
-	head := next(3)
+	head := next(4)
 	r := int(head[0])
 	for _, c := range next(r) {
 		p.Pivots = append(p.Pivots, int(c))
@@ -372,6 +311,6 @@ func unpack(m int, message []float64) (p dense.Panel) {
 		p.Noisy = append(p.Noisy, [2]int{int(x[0]), int(x[1])})
 	}
 	p.R, p.T, p.Noise, p.Y = next(r*r), next(r*r), next(int(head[1])), next(r*m)
-	p.M, p.Count = m, r
+	p.M, p.Count, p.Rank = m, r, int(head[3])
 	return p
 }

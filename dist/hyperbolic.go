@@ -169,7 +169,7 @@ func (d *Decomposition) reveal(ctx context.Context, g grading) error {
 	if err != nil {
 		return err
 	}
-	q, place, rank, doubt, err := r.factorPivoted(noise)
+	q, place, rank, doubt, err := r.factorPivoted(noise, true)
 	if err != nil {
 		return err
 	}

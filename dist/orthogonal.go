@@ -51,6 +51,25 @@ func (q *orthogonal) apply(c *sheet) error {
 	return q.applyFrom(c, func(int) int { return 0 })
 }
 
+// applyTransposed does c ← Qᵀ·c. It is collective.
+func (q *orthogonal) applyTransposed(c *sheet) error {
+	for i, p := range q.panels {
+		r, err := q.broadcast(i)
+		if err != nil {
+			return err
+		}
+		err = c.each(func(b int, x []float64) error {
+			j0, j1 := c.span(b)
+			r.Apply(true, j1-j0, x[p.row:], c.m)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // form returns so many columns of Q from the given one on. It is collective.
 func (q *orthogonal) form(threads, from, count int) (*sheet, error) {
 	c := unitColumns(q.comm, threads, q.m, from, count)

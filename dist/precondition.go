@@ -79,7 +79,7 @@ func (d *Decomposition) triangular(g grading, rows []int) error {
 		return err
 	}
 	rank := 0
-	d.pre.q, d.pre.place, rank, _, err = d.a.factorPivoted(noise)
+	d.pre.q, d.pre.place, rank, _, err = d.a.factorPivoted(noise, d.orthonormal)
 	d.Rank = pivotedRank(d.a.n, rank)
 	return err
 }

@@ -101,9 +101,9 @@ func (s *slabs) scale(e int) {
 func (s *slabs) reduce() error {
 	mine := s.mine()
 	factors := make([][]float64, len(mine))
-	err := parallel.Each(s.threads, len(mine), func(i int) (err error) {
-		factors[i], err = s.own[mine[i]].decompose(s.n)
-		return err
+	err := parallel.Each(s.threads, len(mine), func(i int) error {
+		factors[i] = s.own[mine[i]].decompose(s.n)
+		return nil
 	})
 	if err := Agree(s.comm, BadResource, err); err != nil {
 		return err
@@ -136,10 +136,10 @@ func (s *slabs) level(distance int, f func(distance, slab int) error) error {
 }
 
 // decompose factors m×n, gives the matrix up, and returns R.
-func (f *qr) decompose(n int) (r []float64, err error) {
-	f.q, r, err = dense.NewQR(f.m, n, f.a)
+func (f *qr) decompose(n int) (r []float64) {
+	f.q, r = dense.NewQR(f.m, n, f.a)
 	f.a = nil
-	return r, err
+	return r
 }
 
 // climb merges the factors at slab and slab+distance.
@@ -158,11 +158,10 @@ func (s *slabs) climb(distance, slab int) error {
 		}
 	}
 	f := &qr{m: 2 * n, a: stack(s.factor[slab], lower, n)}
-	var err error
-	s.factor[slab], err = f.decompose(n)
+	s.factor[slab] = f.decompose(n)
 	delete(s.factor, slab+distance)
 	s.merged[[2]int{distance, slab}] = f
-	return err
+	return nil
 }
 
 // stack returns the n-column matrix [upper; lower] of n rows each.

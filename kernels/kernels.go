@@ -173,7 +173,7 @@ type Backend interface {
 	// sorted by non-increasing norm, those with −1 by non-decreasing norm, as far as proper rotations sort them, so that the eigenvalues of
 	// R·J·Rᵀ are non-increasing. T is then made orthogonal, or J-orthogonal, TᵀJT = J, to working precision (relative to ‖T‖²),
 	// by one Newton–Schulz step that keeps the graded structure it has for graded columns (and leaves out corrections above 2⁻²⁶ where J ≠ I).
-	// A column of R·T whose norm is at most c(ε)·Σᵢ min(|T_ij|, 1)·‖R_i‖ is nothing but rounding errors of columns that are dependent: it is
+	// A column of R·T whose norm is at most c(ε)·√Σᵢ(min(|T_ij|, 1)·‖R_i‖)² is nothing but rounding errors of columns that are dependent: it is
 	// set to zero, unless the options say that the columns are independent. It adds to the counts of rotations in Tally and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
 	// the largest in the factor may count as zero: they are not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error

@@ -1,13 +1,10 @@
 package dense
 
 // void openblas_set_num_threads(int);
-// void dgeqrt_(const int *m, const int *n, const int *nb, double *a, const int *lda, double *t, const int *ldt, double *work, int *info);
 import "C"
 
 import (
-	"fmt"
 	"math"
-	"unsafe"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/netlib/blas/netlib"
@@ -54,32 +51,4 @@ func Length(x []float64) float64 {
 		return math.Sqrt(s)
 	}
 	return Norm(x)
-}
-
-// checkSizes refuses what LAPACK's 32-bit integers cannot count.
-func checkSizes(sizes ...int) error {
-	for _, n := range sizes {
-		if n < 0 || n > math.MaxInt32 {
-			return fmt.Errorf("dense: a size of %d is beyond the integers of LAPACK", n)
-		}
-	}
-	return nil
-}
-
-func pointer(x []float64) *C.double { return (*C.double)(unsafe.SliceData(x)) }
-
-// qrt overwrites the m×n panel a, m ≥ n, leading dimension m, by its QR factorization, R on and above the diagonal and the reflectors
-// below, and returns the n×n matrix T of its reflectors.
-func qrt(m, n int, a []float64) (t []float64, err error) {
-	if err := checkSizes(m, n); err != nil || n == 0 {
-		return nil, err
-	}
-	t = make([]float64, n*n)
-	work := make([]float64, n*n)
-	rows, columns, info := C.int(m), C.int(n), C.int(0)
-	C.dgeqrt_(&rows, &columns, &columns, pointer(a), &rows, pointer(t), &columns, pointer(work), &info)
-	if info != 0 {
-		return nil, fmt.Errorf("dense: dgeqrt of a %d×%d matrix: info = %d", m, n, int(info))
-	}
-	return t, nil
 }

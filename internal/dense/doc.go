@@ -32,5 +32,10 @@
 // next would double at every step, so the combination itself is followed, for a few rows of random numbers of size c. They are what
 // rows of A would be that are eliminated but not rotated: e_j ← e_j − (R_kj/R_kk)·e_k at step k.
 //
+// # Sums
+//
+// The elements of YᵀC are sums over the rows, formed in pieces (inner). Of columns that are nearly the same all terms have one sign, and then
+// the errors of long sums are what decides how orthogonal Q is.
+//
 // All matrices are column-major with a leading dimension. The keys in brackets are those of docs/REFERENCES.md.
 package dense

@@ -2,8 +2,6 @@ package dense
 
 import (
 	"math"
-
-	"gonum.org/v1/gonum/blas"
 )
 
 // Threshold is how much smaller than the longest column that was left out of a panel a pivot of it may be.
@@ -26,28 +24,82 @@ type Panel struct {
 	Pivots []int     // Pivots[j]: the column of the panel that was taken j-th
 	R      []float64 // Count×Count, upper triangular, of the columns Pivots
 	Noise  []float64 // Noise.Width×Count: the samples of the columns Pivots when they were taken; nil where no noise is followed
-	Noisy  [][2]int  // columns of the panel that were nothing but noise when so many others had been taken
+	Rank   int       // how many of them were more than noise
+	Noisy  [][2]int  // columns of the panel that became zero because they were nothing but noise when so many others had been taken
 }
 
 // Factor factors min(m,n) columns of the m×n panel a, leading dimension m, in their order. It overwrites a.
-func Factor(m, n int, a []float64) (Panel, error) {
+func Factor(m, n int, a []float64) Panel {
 	r := min(m, n)
-	t, err := qrt(m, r, a[:m*r])
-	if err != nil {
-		return Panel{}, err
+	p := natural(m, r, a[:m*r])
+	p.Pivots = make([]int, r)
+	for j := range p.Pivots {
+		p.Pivots[j] = j
 	}
-	p := split(m, r, a)
-	for j := range r {
-		p.Pivots = append(p.Pivots, j)
+	return p
+}
+
+// narrow is the largest number of columns that are factored one by one.
+const narrow = 8
+
+// natural factors the m×n panel a, m ≥ n: the left half, then what is left of the right one, so that most of the work is products.
+func natural(m, n int, a []float64) Panel {
+	if n <= narrow {
+		f := factoring{m: m, n: n, a: a, columns: make([]int, n)}
+		for j := range n {
+			f.step(j)
+		}
+		return f.panel()
 	}
-	p.form(func(j int) float64 { return t[j+j*r] })
-	return p, nil
+	h := n / 2
+	left := natural(m, h, a[:m*h])
+	c := a[m*h:]
+	left.Apply(true, n-h, c, m)
+	rest := make([]float64, (m-h)*(n-h))
+	for j := range n - h {
+		copy(rest[j*(m-h):(j+1)*(m-h)], c[j*m+h:(j+1)*m])
+	}
+	right := natural(m-h, n-h, rest)
+	return join(left, right, a)
+}
+
+// join returns the panel whose columns are those of left, and those of right behind it below its rows. a has the reflectors of left, and above those
+// of right the rows of R; Y takes its memory.
+func join(left, right Panel, a []float64) Panel {
+	m, h, k := left.M, left.Count, right.Count
+	n := h + k
+	p := Panel{R: make([]float64, n*n)}
+	p.M, p.Count, p.Y, p.T = m, n, a, make([]float64, n*n)
+	for j := range h {
+		copy(p.R[j*n:j*n+h], left.R[j*h:(j+1)*h])
+		copy(p.T[j*n:j*n+h], left.T[j*h:(j+1)*h])
+	}
+	for j := range k {
+		y := a[(h+j)*m : (h+j+1)*m]
+		copy(p.R[(h+j)*n:], y[:h])
+		copy(p.R[(h+j)*n+h:], right.R[j*k:(j+1)*k])
+		copy(p.T[(h+j)*n+h:], right.T[j*k:(j+1)*k])
+		clear(y[:h])
+		copy(y[h:], right.Y[j*right.M:(j+1)*right.M])
+	}
+	// T = [T₁ −T₁·Y₁ᵀ·Y₂·T₂; 0 T₂]
+	g, gt := inner(right.M, h, k, left.Y[h:], m, right.Y, right.M), make([]float64, h*k)
+	Product(false, false, h, k, k, 1, g, h, right.T, k, 0, gt, h)
+	Product(false, false, h, k, h, -1, left.T, h, gt, h, 0, p.T[h*n:], n)
+	return p
+}
+
+// Dropping says which columns that are nothing but noise become zero.
+type Dropping struct {
+	Longest float64 // those up to this length
+	Retain  bool    // longer ones are taken as any other; otherwise the panel ends with the first of them
 }
 
 // FactorPivoted factors columns of the m×n panel a, leading dimension m, which it overwrites: in every step the longest of those that are
-// more than noise. It ends with the first that is shorter than Threshold·bound, but takes one at least unless all are noise. It keeps the noise up to date.
-func FactorPivoted(m, n int, a []float64, bound float64, noise Noise) Panel {
-	f := factoring{m: m, n: n, a: a, noise: noise, columns: make([]int, n), work: make([]float64, n)}
+// more than noise, or that drop retains. It ends with the first that is shorter than Threshold·bound, but takes one at least unless all are noise. It
+// keeps the noise up to date.
+func FactorPivoted(m, n int, a []float64, bound float64, noise Noise, drop Dropping) Panel {
+	f := factoring{m: m, n: n, a: a, noise: noise, drop: drop, columns: make([]int, n)}
 	for j := range f.columns {
 		f.columns[j] = j
 	}
@@ -78,9 +130,10 @@ type factoring struct {
 	m, n    int
 	a       []float64
 	noise   Noise
+	drop    Dropping
+	rank    int
 	columns []int // of the panel, in their present order
 	tau     []float64
-	work    []float64
 	pivots  []float64 // noise of those that were taken
 	noisy   [][2]int
 }
@@ -92,7 +145,7 @@ func (f *factoring) pivot(j int, bound float64) bool {
 	var best int
 	var longest float64
 	from := f.noise.From(j)
-	for noisy := true; noisy; {
+	for {
 		best, longest = j, -1.0
 		for c := j; c < f.n; c++ {
 			if x := Length(f.column(c)[j:]); x > longest {
@@ -103,10 +156,18 @@ func (f *factoring) pivot(j int, bound float64) bool {
 			return false
 		}
 		// Only the longest is judged: while there are longer ones, rows of large errors may be left that have nothing to do with a short one.
-		if noisy = !f.noise.None() && longest <= NoiseOf(f.noise.Column(f.columns[best]), from); noisy {
-			f.noisy = append(f.noisy, [2]int{f.columns[best], j})
-			clear(f.column(best)[j:])
+		if f.noise.None() || longest > NoiseOf(f.noise.Column(f.columns[best]), from) {
+			f.rank++
+			break
 		}
+		if longest > f.drop.Longest {
+			if !f.drop.Retain && j > 0 {
+				return false
+			}
+			break
+		}
+		f.noisy = append(f.noisy, [2]int{f.columns[best], j})
+		clear(f.column(best)[j:])
 	}
 	if best != j {
 		openblas.Dswap(f.m, f.column(best), 1, f.column(j), 1)
@@ -123,12 +184,8 @@ func (f *factoring) step(j int) {
 	x[0] = 1
 	if rest := f.n - j - 1; rest > 0 && tau != 0 {
 		c := f.a[(j+1)*f.m+j:]
-		w := f.work[:rest]
-		clear(w)
-		if len(x) > 1 { // the first row, the largest, is added to the sum of the others: see Apply
-			openblas.Dgemv(blas.NoTrans, rest, len(x)-1, 1, c[1:], f.m, x[1:], 1, 0, w, 1)
-		}
-		openblas.Daxpy(rest, 1, c, f.m, w, 1)
+		w := project(len(x)-1, rest, c[1:], f.m, x[1:])
+		openblas.Daxpy(rest, 1, c, f.m, w, 1) // the first row, the largest, is added to the sum of the others: see Apply
 		openblas.Dger(rest, len(x), -tau, w, 1, x, 1, c, f.m)
 	}
 	if !f.noise.None() {
@@ -164,7 +221,7 @@ func reflector(x []float64) (beta, tau float64) {
 func (f *factoring) panel() Panel {
 	m, r := f.m, len(f.tau)
 	p := split(m, r, f.a)
-	p.Pivots, p.Noise, p.Noisy = f.columns[:r], f.pivots, f.noisy
+	p.Pivots, p.Rank, p.Noise, p.Noisy = f.columns[:r], f.rank, f.pivots, f.noisy
 	p.form(func(j int) float64 { return f.tau[j] })
 	return p
 }
@@ -173,8 +230,8 @@ func (f *factoring) panel() Panel {
 func (q *Reflectors) form(tau func(j int) float64) {
 	r := q.Count
 	q.T = make([]float64, r*r)
-	g, top := gram(q.M-r, r, q.Y[r:], q.M), gram(r, r, q.Y, q.M)
-	for i, x := range top { // apart: see Apply
+	g := inner(q.M-r, r, r, q.Y[r:], q.M, q.Y[r:], q.M)
+	for i, x := range inner(r, r, r, q.Y, q.M, q.Y, q.M) { // apart: see Apply
 		g[i] += x
 	}
 	for j := range r {
@@ -190,38 +247,15 @@ func (q *Reflectors) form(tau func(j int) float64) {
 	}
 }
 
-// gramRows is how many rows of a product are summed one after the other.
-const gramRows = 32
-
-// gram returns yᵀ·y for the m×n matrix y with leading dimension ld. Pieces of the rows are summed pairwise, for the sums of a matrix of few different
-// numbers are rounded in one direction, and Q would be as far from orthogonal as they are wrong.
-func gram(m, n int, y []float64, ld int) []float64 {
-	if m > gramRows {
-		half := m / 2
-		g := gram(half, n, y, ld)
-		for i, x := range gram(m-half, n, y[half:], ld) {
-			g[i] += x
-		}
-		return g
-	}
-	g := make([]float64, n*n)
-	if m > 0 {
-		Product(true, false, n, n, m, 1, y, ld, y, ld, 0, g, n)
-	}
-	return g
-}
-
 // Apply does c ← Q·c, or Qᵀ·c, for Q = I − Y·T·Yᵀ and the M×n matrix c with leading dimension ld.
 func (q *Reflectors) Apply(transposed bool, n int, c []float64, ld int) {
 	if n == 0 || q.Count == 0 {
 		return
 	}
 	r := q.Count
-	w, tw := make([]float64, r*n), make([]float64, r*n)
+	tw := make([]float64, r*n)
 	// The first rows of Y are the large ones, and are summed apart: a sum that is large at once would round many small terms in one direction.
-	if rest := q.M - r; rest > 0 {
-		Product(true, false, r, n, rest, 1, q.Y[r:], q.M, c[r:], ld, 0, w, r)
-	}
+	w := inner(q.M-r, r, n, q.Y[r:], q.M, c[r:], ld)
 	Product(true, false, r, n, r, 1, q.Y, q.M, c, ld, 1, w, r)
 	Product(transposed, false, r, n, r, 1, q.T, r, w, r, 0, tw, r)
 	Product(false, false, q.M, n, r, -1, q.Y, q.M, tw, r, 1, c, ld)

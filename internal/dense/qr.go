@@ -9,7 +9,7 @@ const panelWidth = 64
 type QR struct{ panels []Reflectors } // panel k acts from row k·panelWidth on
 
 // NewQR factors the m×n matrix a, m ≥ n, leading dimension m, which it overwrites, and returns Q and R, n×n.
-func NewQR(m, n int, a []float64) (q *QR, r []float64, err error) {
+func NewQR(m, n int, a []float64) (q *QR, r []float64) {
 	q, r = &QR{}, make([]float64, n*n)
 	for j := 0; j < n; j += panelWidth {
 		rows, w := m-j, min(panelWidth, n-j)
@@ -19,10 +19,7 @@ func NewQR(m, n int, a []float64) (q *QR, r []float64, err error) {
 			copy(r[(j+k)*n:(j+k)*n+j], column)
 			copy(part[k*rows:(k+1)*rows], column[j:])
 		}
-		p, err := Factor(rows, w, part)
-		if err != nil {
-			return nil, nil, err
-		}
+		p := Factor(rows, w, part)
 		for k := range w {
 			copy(r[(j+k)*n+j:], p.R[k*w:k*w+k+1])
 		}
@@ -31,7 +28,7 @@ func NewQR(m, n int, a []float64) (q *QR, r []float64, err error) {
 		}
 		q.panels = append(q.panels, p.Reflectors)
 	}
-	return q, r, nil
+	return q, r
 }
 
 // Apply does c ← Q·c for the m×n matrix c with leading dimension ld.

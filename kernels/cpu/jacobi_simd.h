@@ -257,7 +257,9 @@ INLINE void norms(int64_t k, const double *r, int64_t ld, double *out)
 }
 
 // cancel sets the columns of r to zero that are nothing but rounding errors: column j of r·t, whose norm is at most
-// null·Σᵢ|tᵢⱼ|·before[i] (null is the tolerance, or −1 for none), the norms of the columns that it is a combination of. Where t is not orthogonal, no |tᵢⱼ| counts for more than 1.
+// null·√Σᵢ(tᵢⱼ·before[i])² (null is the tolerance, or −1 for none), before[i] being the norms of the columns that it is a combination of, as many
+// independent errors add up. Their sum would take singular values of many times ε·σ₁ with it. Where t is not orthogonal, no |tᵢⱼ| counts for more
+// than 1.
 INLINE void cancel(struct problem *a, const double *before, double null)
 {
 	double after[JMPI_MAX_ORDER], most = a->positive < a->k ? 1 : __builtin_inf();
@@ -266,9 +268,10 @@ INLINE void cancel(struct problem *a, const double *before, double null)
 		double sum = 0;
 		for (int64_t i = 0; i < a->k; i++) {
 			double t = __builtin_fabs(a->t[i / T_ROWS * a->k * T_ROWS + j * T_ROWS + i % T_ROWS]);
-			sum += (t > most ? most : t) * before[i];
+			double x = (t > most ? most : t) * before[i];
+			sum += x * x;
 		}
-		if (after[j] <= null * sum)
+		if (after[j] <= null * __builtin_sqrt(sum))
 			memset(a->r + j * a->ld, 0, (size_t)a->ld * sizeof *a->r);
 	}
 }

@@ -300,7 +300,8 @@ extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_signed_64(Sweep 
 extern "C" __global__ void __launch_bounds__(64 * LANES) jacobi_signed_128(Sweep a) { sweep<128, true>(a); }
 
 // jacobi_cancel sets the columns of R to zero that are nothing but rounding errors: column j of R·T, whose norm is at most
-// tol·Σᵢ|tᵢⱼ|·before[i], the norms of the columns that it is a combination of (no |tᵢⱼ| counts for more than 1 where columns have sign −1), if cancels is 1; and
+// tol·√Σᵢ(tᵢⱼ·before[i])², the norms of the columns that it is a combination of (no |tᵢⱼ| counts for more than 1 where columns have sign −1), if cancels
+// is 1; and
 // it tells in close[problem] whether every diagonal element of T is at least 1/2. Grid (problems), block 1024 threads: a warp takes every 32nd column.
 extern "C" __global__ void __launch_bounds__(1024) jacobi_cancel(const Problem *problems, const State *states, i64 *close, i64 cancels)
 {
@@ -317,10 +318,11 @@ extern "C" __global__ void __launch_bounds__(1024) jacobi_cancel(const Problem *
 		for (int i = lane; i < k; i += 32) {
 			const double x = scale * b.r[i + j * b.ldr];
 			const double t = fabs(b.t[i + j * b.ldt]);
-			sum = __fma_rn(t > most ? most : t, state.before[i], sum);
+			const double part = (t > most ? most : t) * state.before[i];
+			sum = __fma_rn(part, part, sum);
 			square = __fma_rn(x, x, square);
 		}
-		const bool null = sqrt(warp_sum(square)) <= b.tol * warp_sum(sum);
+		const bool null = sqrt(warp_sum(square)) <= b.tol * sqrt(warp_sum(sum));
 		if (cancels && null)
 			for (int i = lane; i < k; i += 32)
 				b.r[i + j * b.ldr] = 0;
