@@ -2,7 +2,7 @@
 # scripts/stall.sh [RUNS [CORE…]]: does a run stand still? Starts RUNS short runs (2000) of `jmpi svd` on 4 ranks, of four
 # kinds in turn: n = 600 and 1500, with and without GOGC=1. Each run has two of the cores (all that this process
 # may use), so that half as many runs as there are cores go on at a time.
-# Prints, for each kind, how many runs there were, the median and the longest in seconds, and those that failed
+# A signal ends the series early. Prints, for each kind, how many runs there were, the median and the longest in seconds, and those that failed
 # or hung. Exits 1 if one did, or took more than 10 times the median of its kind.
 # It needs bin/jmpi and mpirun only. SECONDS_EACH (300) is how long a run may take.
 set -uo pipefail
@@ -18,7 +18,7 @@ lanes=$((${#cores[@]} / 2))
 ((lanes > 0)) || { echo "stall.sh: two cores are needed, and there are: ${cores[*]}" >&2; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-trap 'kill $(jobs -p); exit 130' INT TERM
+trap 'kill $(jobs -p)' INT TERM # and what has been done is told
 
 # Open MPI 4 and 5: run as root, start more ranks than cores, bind none of them; and log nothing.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
@@ -58,6 +58,7 @@ lane() {
 
 echo "$runs runs, $lanes at a time"
 for ((i = 0; i < lanes; i++)); do lane "$i" & done
+wait # ends at once on a signal
 wait
 
 # Sorted by kind and time, so the median of a kind is known when its last run is read.
