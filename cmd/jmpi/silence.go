@@ -28,7 +28,7 @@ func (s *session) watch(seconds int) error {
 // lost ends all ranks because one of them is lost. It leaves the files alone, which other ranks may still write, and
 // a file system that hangs would keep it.
 func (s *session) lost(err error) {
-	fmt.Fprintf(os.Stderr, "jmpi: rank %d: %v: all ranks end (--silence sets the time, 0 waits for ever)\n", s.comm.Rank(), err)
+	complain(fmt.Sprintf("rank %d: ", s.comm.Rank()), fmt.Errorf("%w: all ranks end (--silence sets the time, 0 waits for ever)", err))
 	time.AfterFunc(abortLimit, func() { os.Exit(exitFailure) })
 	s.comm.Abort(exitFailure)
 }
