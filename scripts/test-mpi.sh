@@ -351,6 +351,54 @@ test_that "input written to while it is read" changing "changed while it was rea
 test_that "input cut while it is read" changing "" shorter
 rm whole.mtx changing.mtx
 
+# Limits of the process, a launcher that MPI does not know, names of files that are no text, and values that stop a machine.
+limited() { (ulimit "$1" "$2" && refused 6 "$3" svd square.npy -o x.svd && grep -q "ulimit $1 $2" err); }
+for ranks in 1 2; do
+	test_that "ulimit -v on $ranks" limited -v 2000000 $ranks
+	test_that "ulimit -d on $ranks" limited -d 400000 $ranks
+done
+lonely() { (export "${@:2}" && refused 2 1 svd square.npy -o x.svd && grep -q "$1 started .* processes, but MPI sees this one alone" err); }
+test_that "a lonely rank of Flux" lonely 'flux run' FLUX_JOB_SIZE=4 FLUX_TASK_RANK=0 FLUX_JOB_NNODES=2 PMI_SIZE=4
+test_that "a lonely rank of PALS" lonely mpiexec PALS_RANKID=0 PALS_LOCAL_RANKID=0 PALS_LOCAL_SIZE=2
+test_that "a lonely rank of JSM" lonely jsrun JSM_NAMESPACE_SIZE=6 JSM_NAMESPACE_RANK=0
+odd=$'new\nline\e[31m\a'
+named() { refused "$@" && { LC_ALL=C grep -q '[[:cntrl:]]' err && why="prints control characters" && return 1; [[ $(wc -l <err) == 1 ]]; }; }
+cp square.npy "$odd.npy"
+for ranks in 1 2; do
+	test_that "no file of an odd name on $ranks" named 3 $ranks svd "$odd.mtx" -o x.svd
+	test_that "no folder of an odd name on $ranks" named 3 $ranks svd square.npy -o "$odd/x.svd"
+done
+test_that "no results of an odd name" named 3 1 check square.npy "$odd"
+test_that "an odd flag" named 2 1 svd square.npy "--$odd"
+odd_results() { solve 2 "$odd.npy" "$odd" && { LC_ALL=C grep -q $'\e\\|\a' err && why="prints escape codes" && return 1; [[ -e $odd/S.npy ]]; }; }
+test_that "svd of an odd name" odd_results
+test_that "an empty output" refused 2 2 svd square.npy -o ''
+test_that "10000 threads" refused 2 2 svd square.npy -o x.svd --threads 10000
+nearly_equal() {
+	solve 2 near.npy n.svd --signature 1 && grep -Eq 'use --check: .*as large as [0-9.]+e-[0-9]+ norm_of_V=' err || { why="no such warning"; return 1; }
+}
+npy '<f8' '2, 2' "$one$one$(times 8 '\x00')\x48\xaf\xbc\x9a\xf2\xd7\x7a\x3e" >near.npy
+test_that "columns of different signs that nearly agree" nearly_equal
+
+# What a run takes is what was expected, and the rank of a matrix without elements is a number.
+# list NAME: the numbers of a list in info.json, their sum.
+list() { sed -n "/\"$1\"/,/]/p" e.svd/info.json | grep -o '[0-9][0-9]*' | awk '{ sum += $1 } END { print sum + 0 }'; }
+expected() { # RANKS INPUT FLAG...
+	solve "$1" "$2" e.svd --force "${@:3}" || return 1
+	local peak estimate
+	peak=$(list peak_bytes) estimate=$(list estimated_bytes)
+	((peak > estimate / 2 && peak < estimate * 5 / 4)) || { why="took $peak bytes, expected $estimate"; return 1; }
+}
+test_that "gen 1000x1000" run 1 60 gen gauss -o large.npy --shape 1000x1000
+test_that "gen 200000x40" run 1 60 gen gauss -o tallest.npy --shape 200000x40
+test_that "memory of 1000x1000" expected 1 large.npy
+test_that "memory of 1000x1000 without vectors" expected 2 large.npy --vectors none
+test_that "memory of 1000x1000, preconditioned" expected 1 large.npy --precondition qrcp-lq --v accumulate
+test_that "memory of 200000x40" expected 1 tallest.npy
+no_rank() { solve 2 empty.npy e.svd --force && sed -n '/"rank"/,/}/p' e.svd/info.json | grep -q '"value": 0'; }
+test_that "rank of an empty matrix" no_rank
+rm -rf large.npy tallest.npy e.svd
+
 # The self-test, and GPUs asked for where none is to be seen.
 export CUDA_VISIBLE_DEVICES=
 selftest() { run "$1" 60 selftest && [[ $(tail -n 1 out) == PASSED ]] || { why="selftest exits $?: $(tail -n 1 out)"; return 1; }; }

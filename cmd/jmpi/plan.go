@@ -13,6 +13,9 @@ import (
 	"jmpi/topology"
 )
 
+// maxPlanned bounds the sweeps of a plan, which has every step.
+const maxPlanned = 1000
+
 // planFlags are the flags of plan.
 type planFlags struct {
 	shape     string
@@ -157,6 +160,8 @@ func (f planFlags) check() (topology.Objective, error) {
 		return 0, usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.sweeps < 1:
 		return 0, usagef("--sweeps %d: must be at least 1", f.sweeps)
+	case f.sweeps > maxPlanned:
+		return 0, usagef("--sweeps %d: must be at most %d", f.sweeps, maxPlanned)
 	case !(f.gflops >= 0):
 		return 0, usagef("--gflops %g: must be positive", f.gflops)
 	case f.gflops > 0 && f.shape == "":

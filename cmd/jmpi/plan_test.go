@@ -211,6 +211,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"--devices 2 --group 1 --hostfile " + hosts, exitUsage, "exclude"},
 		{"--devices 3 --hostfile " + hosts, exitUsage, "has 2"},
 		{"--devices 2 --sweeps 0", exitUsage, "--sweeps"},
+		{"--devices 2 --sweeps 99999999", exitUsage, "at most 1000"},
 		{"--devices 2 --strategy fast", exitUsage, "fast"},
 		{"--devices 3 --strategy br", exitUsage, "power of two"},
 		{"--devices 2 --scheme deep", exitUsage, "--scheme"},
