@@ -10,11 +10,12 @@ enum { WATCH_LATE = -1 };
 // watch_start makes the communicator. It is collective.
 int watch_start(void);
 
-// watch_beat sends a beat to the next rank, unless the one before has not left yet. *heard is how many beats have
-// come from the rank before. It does not wait.
+// watch_beat sends a beat to the next rank, unless its last one has not left yet. *heard is how many beats
+// have come from the rank before. It does not wait.
 int watch_beat(int *heard);
 
-// watch_stop ends the beats so that no message is left. It waits for the rank before to do the same, limit_ns at most.
+// watch_stop ends the beats so that no message is left. It waits for the rank before to do the same, limit_ns at
+// most.
 int watch_stop(int64_t limit_ns);
 
 #endif

@@ -31,15 +31,15 @@ for n in "${sizes[@]}"; do
 	"$jmpi" gen gauss -o "$work/$n.npy" --shape "${n}x$n" --seed 1 || exit 2
 done
 
-# one LANE KIND: appends a line to the lane's file: kind, seconds, exit code. Exit code 4, not converged, is the right one.
+# one LANE KIND: appends a line to the lane's file: kind, seconds, exit code. The right one is 4, not converged.
 one() {
 	local n=${sizes[$2 % 2]} kind start end code
 	kind="n = $n"
 	local variables=()
 	(($2 / 2 % 2 == 0)) || { kind+=", GOGC=1"; variables=(GOGC=1); }
 	start=$(date +%s.%N)
-	env "${variables[@]}" timeout -k 10 "$limit" "${MPIRUN:-mpirun}" -np 4 "$jmpi" svd "$work/$n.npy" -o "$work/$1.svd" \
-		--force --max-sweeps 1 >"$work/$1.log" 2>&1 </dev/null &
+	env "${variables[@]}" timeout -k 10 "$limit" "${MPIRUN:-mpirun}" -np 4 "$jmpi" \
+		svd "$work/$n.npy" -o "$work/$1.svd" --force --max-sweeps 1 >"$work/$1.log" 2>&1 </dev/null &
 	child=$!
 	wait "$child"
 	code=$?
@@ -66,11 +66,12 @@ cat "$work"/*.runs | sort -t "$(printf '\t')" -k 1,1 -k 2,2g | awk -F '\t' -v ru
 	function report(i, median, slow) {
 		median = seconds[int((n + 1) / 2)]
 		for (i = 1; i <= n; i++) slow += seconds[i] > 10 * median
-		printf "%-16s %5d runs  median %7.2f s  longest %7.2f s  %d above 10 medians  %d failed  %d hung\n", kind, n, median, seconds[n], slow, failed, hung
+		printf "%-16s %5d runs  median %7.2f s  longest %7.2f s", kind, n, median, seconds[n]
+		printf "  %d above 10 medians  %d failed  %d hung\n", slow, failed, hung
 		bad += slow + failed + hung
 		total += n
 		n = failed = hung = 0
 	}
 	NR > 1 && $1 != kind { report() }
-	{ kind = $1; seconds[++n] = $2; hung += $3 == 124 || $3 == 137; failed += $3 != 4 && $3 != 124 && $3 != 137 }
+	{ kind = $1; seconds[++n] = $2; late = $3 == 124 || $3 == 137; hung += late; failed += !late && $3 != 4 }
 	END { report(); bad += total != runs; print total " runs: " (bad ? "BAD" : "GOOD"); exit bad > 0 }'

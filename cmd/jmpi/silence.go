@@ -8,8 +8,8 @@ import (
 	"jmpi/dist"
 )
 
-// watch lets the ranks watch each other: one that has been silent for so long, because it is stopped or its host hangs, ends
-// the job.
+// watch lets the ranks watch each other. One that has been silent for so long, because it is stopped or its host
+// hangs, ends the job.
 func (s *session) watch(seconds int) error {
 	watcher, ok := s.comm.(dist.Watcher)
 	if !ok {

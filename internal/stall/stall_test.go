@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// entering is the line of runtime/proc.go by which a thread marks itself as being in a call, and wider what the tests
-// put before it: a pause, on the thread of testdata/stall that waits in C.
+// entering is the line of runtime/proc.go by which a thread marks itself as being in a call. wider is what the test
+// puts before it: a pause, on the thread of testdata/stall that waits in C.
 const (
 	entering = "\tif gp.bubble != nil || !gp.atomicstatus.CompareAndSwap(_Grunning, _Gsyscall) {\n"
 	wider    = "\tif gp.lockedm != 0 {\n\t\tusleep(200)\n\t}\n"
@@ -23,8 +23,8 @@ const (
 // stalled is longer than a collection takes on a busy machine, and shorter than a stall.
 const stalled = 10 * time.Second
 
-// TestPrevent makes the moment in which a thread is missed last 200 µs instead of 20 ns. Then a program stalls at
-// once, unless stalls are prevented.
+// TestPrevent makes the moment in which a thread is missed last 200 µs instead of some 20 ns. Then a program
+// stalls at once, unless stalls are prevented.
 func TestPrevent(t *testing.T) {
 	program := buildWider(t)
 	ok := true
@@ -81,7 +81,8 @@ func buildWider(t *testing.T) string {
 		t.Skipf("%s enters C in another way: is this package still needed?", runtime.Version())
 	}
 	changed := filepath.Join(dir, "proc.go")
-	if err := os.WriteFile(changed, []byte(strings.Replace(string(text), entering, wider+entering, 1)), 0o600); err != nil {
+	slower := strings.Replace(string(text), entering, wider+entering, 1)
+	if err := os.WriteFile(changed, []byte(slower), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {source: changed}})
@@ -93,7 +94,8 @@ func buildWider(t *testing.T) string {
 		t.Fatal(err)
 	}
 	program := filepath.Join(dir, "stall")
-	build := exec.Command(filepath.Join(link, "bin/go"), "build", "-overlay", list, "-o", program, "./testdata/stall")
+	build := exec.Command(filepath.Join(link, "bin/go"),
+		"build", "-overlay", list, "-o", program, "./testdata/stall")
 	build.Env = append(os.Environ(), "GOROOT="+link, "GOTOOLCHAIN=local")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -1,5 +1,5 @@
-// Command stall collects garbage for two seconds while a thread enters and leaves C. It prints the longest collection.
-// With the argument "prevent" it prevents stalls.
+// Command stall collects garbage for two seconds while a thread enters and leaves C. It prints how long the
+// longest collection took. With the argument "prevent" it prevents stalls.
 package main
 
 /*
