@@ -226,6 +226,15 @@ ranks_of() { # INPUT: "RANK PID" of each rank that works on it
 		tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -nE "s/^(OMPI_COMM_WORLD_RANK|PMI_RANK)=(.*)/\2 $pid/p"
 	done
 }
+# A rank that never starts MPI ends the job too.
+missing() {
+	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o h.svd --silence 1 : -np 1 sleep 40 >out 2>err </dev/null
+	local code=$?
+	((code == 6)) || { why="exits $code instead of 6"; return 1; }
+	[[ $(grep -c '^jmpi: MPI has not started in 5s' err) == 1 ]] || { why="no line says so"; return 1; }
+	[[ ! -e h.svd ]] || { why="h.svd is there"; return 1; }
+}
+test_that "a rank that does not start MPI" missing
 stopped() { # RANK SECONDS-AFTER-START
 	local input=$work/halted.npy job before code
 	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 4 "$jmpi" svd "$input" -o h.svd --silence 5 >out 2>err </dev/null &

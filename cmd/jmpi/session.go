@@ -46,6 +46,8 @@ func newSession(f sessionFlags) (*session, error) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), choice.Threads+1))
 	}
+	lift := limitStart(f.silence)
+	defer lift()
 	comm, err := dist.StartMPI()
 	if err != nil {
 		return nil, exit(exitFailure, err)
@@ -61,6 +63,7 @@ func newSession(f sessionFlags) (*session, error) {
 	if err := s.watch(f.silence); err != nil {
 		return nil, s.end(err)
 	}
+	lift()
 	if s.opened, err = newOpener().open(comm, f.backend, f.devicesPerRank, choice.Threads); err != nil {
 		return nil, s.end(s.failed(err))
 	}
