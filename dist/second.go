@@ -91,7 +91,7 @@ func (d *Decomposition) bySVD(ctx context.Context, why string) error {
 		return err
 	}
 	if f.Again = why; !f.holds() || s.VNorm*s.VNorm > hugeV {
-		return noDecomposition("in float64: columns of different signs agree so nearly that ‖V‖² = %.2g; "+
+		return noDecomposition("that float64 can hold: columns of different signs nearly agree, ‖V‖² = %.2g; by way of the SVD too "+
 			"A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain", s.VNorm*s.VNorm, f.Columns, f.Residual, f.Signs)
 	}
 	d.Fidelity = &f

@@ -18,10 +18,11 @@ type session struct {
 	comm   dist.Comm
 	choice cores.Choice
 	opened
-	placed []dist.DeviceInfo // the devices of all ranks
-	direct dist.GPUDirect
-	log    zerolog.Logger    // writes on rank 0 alone
-	step   func(name string) // called before each step of publishing; set by tests alone
+	placed  []dist.DeviceInfo // the devices of all ranks
+	direct  dist.GPUDirect
+	log     zerolog.Logger    // writes on rank 0 alone
+	silence int               // --silence
+	step    func(name string) // called before each step of publishing; set by tests alone
 }
 
 // errElsewhere stands for an error that another rank prints.
@@ -46,14 +47,14 @@ func newSession(f sessionFlags) (*session, error) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), choice.Threads+1))
 	}
-	lift := limitStart(f.silence)
+	lift := limit(f.silence, "MPI has not started")
 	defer lift()
 	comm, err := dist.StartMPI()
 	if err != nil {
 		return nil, exit(exitFailure, err)
 	}
 	process.join(comm)
-	s := &session{comm: comm, choice: choice}
+	s := &session{comm: comm, choice: choice, silence: f.silence}
 	if s.direct, err = dist.ParseGPUDirect(f.gpuDirect); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
@@ -189,6 +190,7 @@ func (s *session) verdict(code int, err error) error {
 
 // end closes MPI and the devices, and returns err, or what went wrong in closing.
 func (s *session) end(err error) error {
+	defer limit(s.silence, "MPI has not ended")()
 	// A library that has opened other devices' memory closes it while the devices are still there.
 	if e := s.comm.Close(); err == nil && e != nil {
 		err = exit(exitFailure, e)

@@ -26,19 +26,19 @@ func lost(err error) {
 	process.fail(fmt.Errorf("%w: all ranks end (--silence sets the time, 0 waits for ever)", err))
 }
 
-// startFactor is how many times the silence MPI may take to start. The ranks of a large job do not start together, and until they
-// have they cannot watch each other.
-const startFactor = 5
+// limitFactor is how many times the silence MPI may take to start, or to end. The ranks of a large job do not do so together, and
+// then they do not watch each other.
+const limitFactor = 5
 
-// limitStart ends all ranks if MPI has not started on this one, and the watch has not begun, in startFactor times so many seconds; 0 sets no
-// limit. The function that it returns lifts the limit.
-func limitStart(seconds int) (lift func()) {
+// limit ends all ranks if what this one is about to do takes longer than limitFactor times so many seconds; 0 sets no limit. The function that
+// it returns lifts the limit.
+func limit(seconds int, what string) (lift func()) {
 	if seconds == 0 {
 		return func() {}
 	}
-	limit := startFactor * time.Duration(seconds) * time.Second
-	timer := time.AfterFunc(limit, func() {
-		process.fail(fmt.Errorf("MPI has not started in %v: a rank stands still or does not start (--silence sets a fifth of the time, 0 waits for ever)", limit))
+	most := limitFactor * time.Duration(seconds) * time.Second
+	timer := time.AfterFunc(most, func() {
+		process.fail(fmt.Errorf("%s in %v: a rank stands still (--silence sets a fifth of the time, 0 waits for ever)", what, most))
 	})
 	return func() { timer.Stop() }
 }
