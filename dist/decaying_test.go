@@ -183,7 +183,7 @@ func TestDependentColumnsOfGrading(t *testing.T) {
 		t.Errorf("%d of %d columns are copies: rank %+v, σ = … %g", copies, n, o.Rank, o.s[n-copies:])
 	}
 	for k, x := range want[:n-copies] {
-		if e := math.Abs(o.s[k]-x) / x; !(e <= 1e-11) {
+		if e := math.Abs(o.s[k]-x) / x; !(e <= 1e-10) { // 3e-11 is seen, by the reference in multi-precision
 			t.Fatalf("σ_%d has a relative error of %.2g", k+1, e)
 		}
 	}
