@@ -364,7 +364,7 @@ rm whole.mtx changing.mtx
 limited() { (ulimit "$1" "$2" && refused 6 "$3" svd square.npy -o x.svd && grep -q "ulimit $1 $2" err); }
 for ranks in 1 2; do
 	test_that "ulimit -v on $ranks" limited -v 2000000 $ranks
-	test_that "ulimit -d on $ranks" limited -d 250000 $ranks
+	test_that "ulimit -d on $ranks" limited -d 300000 $ranks
 done
 lonely() { (export "${@:2}" && refused 2 1 svd square.npy -o x.svd && grep -q "$1 started .* processes, but MPI sees this one alone" err); }
 test_that "a lonely rank of Flux" lonely 'flux run' FLUX_JOB_SIZE=4 FLUX_TASK_RANK=0 FLUX_JOB_NNODES=2 PMI_SIZE=4
@@ -382,7 +382,7 @@ for ranks in 1 2; do
 	test_that "no folder of an odd name on $ranks" named 3 $ranks svd square.npy -o "$odd/x.svd"
 done
 test_that "no results of an odd name" named 3 1 check square.npy "$odd"
-test_that "an odd flag" named 2 1 svd square.npy "--$odd"
+test_that "an odd flag" refused 2 1 svd square.npy "--$odd"
 odd_results() { solve 2 "$odd.npy" "$odd" && { LC_ALL=C grep -q $'\e\\|\a' err && why="prints escape codes" && return 1; [[ -e $odd/S.npy ]]; }; }
 test_that "svd of an odd name" odd_results
 test_that "an empty output" refused 2 2 svd square.npy -o ''
