@@ -59,9 +59,9 @@ const (
 // overheads are what is still to come at a stage. Measured with Open MPI 4.1 and OpenBLAS 0.3: of the address space 600 MB and 40 MB a
 // thread before MPI, 400 MB and 25 MB after it; of private memory 200 MB and 5 MB, then 160 MB and 5 MB.
 var overheads = map[Stage]overhead{
-	BeforeMPI: {640 << 20, 40 << 20, 192 << 20, 16 << 20},
-	AfterMPI:  {448 << 20, 32 << 20, 160 << 20, 8 << 20},
-	Computing: {320 << 20, 16 << 20, 80 << 20, 4 << 20},
+	BeforeMPI: {640 << 20, 40 << 20, 256 << 20, 16 << 20},
+	AfterMPI:  {448 << 20, 32 << 20, 240 << 20, 12 << 20},
+	Computing: {320 << 20, 16 << 20, 160 << 20, 8 << 20},
 }
 
 // Room returns the limit of memory of this process that leaves least for its data, with what it leaves, if so many threads
