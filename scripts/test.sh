@@ -4,7 +4,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-scripts/mpiflags.sh go test -v -timeout 10m "$@" 2>&1 </dev/null | awk '
+scripts/mpiflags.sh go test -v -timeout 25m "$@" 2>&1 </dev/null | awk '
 	function flush_lines(i) { for (i = 0; i < lines; i++) print line[i]; lines = 0 }
 	/^=== /         { test = $3; next }
 	/^ *--- PASS: / { passed++; next }
