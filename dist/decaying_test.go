@@ -3,7 +3,6 @@ package dist
 import (
 	"fmt"
 	"math"
-	"slices"
 	"testing"
 
 	"jmpi/internal/gen"
@@ -164,27 +163,5 @@ func TestDependentColumnsBecomeZero(t *testing.T) {
 			t.Errorf("%d columns of rank %d: rank %+v, σ = … %g, %g …", n, rank, o.Rank, o.s[rank-1], o.s[rank])
 		}
 		o.verify(t, a, 4)
-	}
-}
-
-// Dependent columns of a grading leave smaller ones as they are: every singular value keeps its relative accuracy.
-func TestDependentColumnsOfGrading(t *testing.T) {
-	const n, copies = 200, 50
-	a := matrix(t, "graded-cols", gen.Options{Rows: n, Cols: n, Seed: 3, Cond: 1e20})
-	for j := range copies {
-		copy(a[j*n:(j+1)*n], a[(j+n/2)*n:])
-	}
-	want, err := reference.Sigma(a, n, n, n)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o := find(t, a, 2, 1, both(n, n))
-	if o.Rank.Value != n-copies || slices.Max(o.s[n-copies:]) != 0 {
-		t.Errorf("%d of %d columns are copies: rank %+v, σ = … %g", copies, n, o.Rank, o.s[n-copies:])
-	}
-	for k, x := range want[:n-copies] {
-		if e := math.Abs(o.s[k]-x) / x; !(e <= 1e-10) { // 3e-11 is seen, by the reference in multi-precision
-			t.Fatalf("σ_%d has a relative error of %.2g", k+1, e)
-		}
 	}
 }
