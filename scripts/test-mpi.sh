@@ -228,16 +228,16 @@ ranks_of() { # INPUT: "RANK PID" of each rank that works on it
 }
 # A rank that never starts MPI ends the job too.
 missing() {
-	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o h.svd --silence 1 : -np 1 sleep 40 >out 2>err </dev/null
+	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o s.svd --silence 1 : -np 1 sleep 40 >out 2>err </dev/null
 	local code=$?
 	((code == 6)) || { why="exits $code instead of 6"; return 1; }
 	[[ $(grep -c '^jmpi: MPI has not started in 5s' err) == 1 ]] || { why="no line says so"; return 1; }
-	[[ ! -e h.svd ]] || { why="h.svd is there"; return 1; }
+	[[ ! -e s.svd ]] || { why="s.svd is there"; return 1; }
 }
 test_that "a rank that does not start MPI" missing
 stopped() { # RANK SECONDS-AFTER-START
 	local input=$work/halted.npy job before code
-	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 4 "$jmpi" svd "$input" -o h.svd --silence 5 >out 2>err </dev/null &
+	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 4 "$jmpi" svd "$input" -o s.svd --silence 5 >out 2>err </dev/null &
 	job=$!
 	until grep -q ' start ' err || ! kill -0 "$job"; do sleep 0.1; done
 	sleep "$2"
@@ -250,13 +250,13 @@ stopped() { # RANK SECONDS-AFTER-START
 	[[ $(grep -c "^jmpi: .* rank $1 on host .* has been silent for 5 s" err) == 1 ]] || { why="no line names rank $1"; return 1; }
 	sleep 0.5
 	[[ -z $(ranks_of "$input") ]] || { why="left running: $(ranks_of "$input")"; return 1; }
-	[[ ! -e h.svd ]] || { why="there are results"; return 1; }
+	[[ ! -e s.svd ]] || { why="there are results"; return 1; }
 }
 test_that "gen 2000x2000" run 1 60 gen gauss -o halted.npy --shape 2000x2000 --seed 5
 for after in 0 1 4; do
 	for victim in 0 3; do test_that "rank $victim is stopped after $after s" stopped "$victim" "$after"; done
 done
-rm -rf halted.npy .h.svd.* # what a killed run leaves
+rm -rf halted.npy .s.svd.* # what a killed run leaves
 
 # Bad input. The folder that is there already stays as it is; below a file nothing can be made, even by root.
 one='\x00\x00\x00\x00\x00\x00\xf0\x3f' nan='\x00\x00\x00\x00\x00\x00\xf8\x7f' inf='\x00\x00\x00\x00\x00\x00\xf0\x7f'

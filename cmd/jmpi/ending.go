@@ -45,7 +45,7 @@ type ending struct {
 	comm    dist.Comm    // nil before MPI has started
 	folders []string     // of unfinished files, on a file system that all ranks share; the end deletes them
 	fate    string       // of the results once they are published
-	printed int          // exit code of the line that this rank has printed; 0: none
+	printed int          // exit code, once this rank or another one has printed the line; 0: not yet
 }
 
 // process is the end of this process.
@@ -237,6 +237,13 @@ func (e *ending) print(code int, who string, err error) {
 		_, _ = claim() // the launcher will send SIGTERM to rank 0
 	}
 	complain(who, err)
+	e.printed = code
+}
+
+// leave says that this process is going to exit with this code, and that another rank prints the line.
+func (e *ending) leave(code int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	e.printed = code
 }
 

@@ -61,6 +61,7 @@ func announce(err error) {
 	case launcher.Rank == 0:
 		process.print(code, "", err)
 	default:
+		process.leave(code)
 		time.Sleep(rankZeroFirst)
 		if errors.As(err, &own) {
 			process.print(code, fmt.Sprintf("rank %d on %s: ", launcher.Rank, host()), err)
