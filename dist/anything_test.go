@@ -2,13 +2,14 @@ package dist
 
 import (
 	"errors"
-	"jmpi/internal/reference"
-	"jmpi/kernels"
 	"math"
 	"math/big"
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"jmpi/internal/reference"
+	"jmpi/kernels"
 
 	"pgregory.net/rapid"
 )

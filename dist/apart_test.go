@@ -111,11 +111,12 @@ type pinnedOnly struct {
 	Comm
 	t       testing.TB
 	devices []*apart
+	chunk   int64
 }
 
 func (c *pinnedOnly) check(a kernels.Address, bytes int64) {
 	for _, d := range c.devices {
-		if d.owns(d.host, a, bytes) && bytes <= stageBytes {
+		if d.owns(d.host, a, bytes) && bytes <= c.chunk {
 			return
 		}
 	}
@@ -132,9 +133,10 @@ func (c *pinnedOnly) Irecv(a kernels.Address, bytes int64, from, tag int) *Reque
 	return c.Comm.Irecv(a, bytes, from, tag)
 }
 
-// openRank returns count devices apart, as back ends too, and the Comm that watches their messages.
-func openRank(t testing.TB, c Comm, count int) ([]*apart, []kernels.Backend, Comm) {
-	watched := &pinnedOnly{Comm: c, t: t}
+// openRank returns count devices apart, as back ends too, and the Comm that watches their messages, whose
+// chunks must not be longer than so many bytes.
+func openRank(t testing.TB, c Comm, count int, chunk int64) ([]*apart, []kernels.Backend, Comm) {
+	watched := &pinnedOnly{Comm: c, t: t, chunk: chunk}
 	var backends []kernels.Backend
 	for range count {
 		d, err := openApart()

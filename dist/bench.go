@@ -21,6 +21,9 @@ type ExchangeRow struct {
 }
 
 // exchangeRepetitions of each row are timed, after one that is checked.
+// benchChunk is the length of the chunks of staged messages, 0: the usual one. A variable for the tests.
+var benchChunk int64
+
 const exchangeRepetitions = 9
 
 // BenchExchange times exchanges of device memory along every path that there is: between the first devices of the ranks directly, where
@@ -134,7 +137,7 @@ func (b *exchangeBench) free() {
 // time runs one row.
 func (b *exchangeBench) time(path string, both bool, bytes int64) (row ExchangeRow, err error) {
 	run, end := context.WithCancelCause(context.Background())
-	x := newExchange(run, end, b.comm, b.rank)
+	x := newExchange(run, end, b.comm, b.rank, benchChunk)
 	defer func() {
 		if err != nil {
 			end(err)

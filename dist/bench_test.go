@@ -17,7 +17,7 @@ func benchExchange(t *testing.T, ranks, devices int, transport Transport, open f
 	var wg sync.WaitGroup
 	for i, comm := range NewLocal(ranks) {
 		wg.Go(func() {
-			all, backends, _ := openRank(t, comm, devices)
+			all, backends, _ := openRank(t, comm, devices, benchChunk)
 			for i, d := range all {
 				backends[i] = open(d)
 			}
@@ -39,7 +39,8 @@ func benchExchange(t *testing.T, ranks, devices int, transport Transport, open f
 }
 
 func TestBenchExchange(t *testing.T) {
-	defer SetStageBytes(1000)()
+	defer func(before int64) { benchChunk = before }(benchChunk)
+	benchChunk = 1000
 	host := func(d *apart) kernels.Backend { return d.Backend }
 	for _, c := range []struct {
 		ranks, devices int

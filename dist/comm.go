@@ -53,5 +53,14 @@ type Request struct {
 	done chan error // receives once, buffered
 }
 
-// Wait returns when the message has been sent or received.
+// newRequest returns a message under way, which Finish ends.
+func newRequest() *Request { return &Request{done: make(chan error, 1)} }
+
+// Finish says, once, what has become of the message.
+func (r *Request) Finish(err error) { r.done <- err }
+
+// Wait returns when the message has been sent or received. It, or Done, may be asked once.
 func (r *Request) Wait() error { return <-r.done }
+
+// Done tells what Wait would return.
+func (r *Request) Done() <-chan error { return r.done }

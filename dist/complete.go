@@ -131,7 +131,7 @@ func (g *group) renew(m int) {
 		if kernels.Norm2(x) < collapsed {
 			randomize(x, j, 1)
 		}
-		normalize(x)
+		dense.Normalize(x)
 	}
 }
 
@@ -147,8 +147,8 @@ func (s *Solution) normalized(j int, x []float64) error {
 			return err
 		}
 		_, e := math.Frexp(s.norm[j])
-		scale(x, -e)
-		normalize(x)
+		dense.Ldexp(x, -e)
+		dense.Normalize(x)
 		return nil
 	})
 }
@@ -160,18 +160,7 @@ func randomize(x []float64, column int, attempt uint64) {
 	for i := range x {
 		x[i] = random.NormFloat64()
 	}
-	normalize(x)
-}
-
-// normalize gives x norm 1, unless it is zero.
-func normalize(x []float64) {
-	norm := kernels.Norm2(x)
-	if norm == 0 {
-		return
-	}
-	for i := range x {
-		x[i] /= norm
-	}
+	dense.Normalize(x)
 }
 
 // subtract does w ← w − q·(qᵀ·w) for orthonormal q, both column-major with m rows.

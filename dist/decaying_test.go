@@ -73,7 +73,7 @@ func sigmaOf(t *testing.T, m, n int, a []float64) []float64 {
 	x := make([]float64, rows*n)
 	for j := range n {
 		copy(x[j*rows:], a[j*m:(j+1)*m])
-		x[j*rows+m+j] = epsilon / 8 * longest
+		x[j*rows+m+j] = kernels.Epsilon / 8 * longest
 	}
 	sigma, err := reference.Sigma(x, rows, n, rows)
 	if err != nil {
@@ -97,7 +97,7 @@ func sigmaLimit(asked, used string) float64 {
 // sigmaError returns the largest error, and which singular value has it.
 func sigmaError(got, want []float64) (largest float64, at int) {
 	for k, x := range want {
-		if e := math.Abs(got[k]-x) / (epsilon * want[0]); !(e <= largest) {
+		if e := math.Abs(got[k]-x) / (kernels.Epsilon * want[0]); !(e <= largest) {
 			largest, at = e, k
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
 
@@ -121,18 +122,8 @@ func (d *Decomposition) read() error {
 		}
 	}
 	t := d.task
-	d.a = newSheet(d.comm, d.task.Threads, t.M, t.N)
 	var err error
-	for b := range d.a.blocks() {
-		x := d.a.own[b]
-		if x == nil {
-			continue
-		}
-		j0, j1 := d.a.span(b)
-		if err = d.load(j0, j1, x); err != nil {
-			break
-		}
-	}
+	d.a, err = loadSheet(d.comm, d.task.Threads, t.M, t.N, d.load)
 	if err := Agree(d.comm, BadInput, err); err != nil {
 		return err
 	}
@@ -151,7 +142,7 @@ func (d *Decomposition) scaled() (err error) {
 		return err
 	}
 	return d.a.each(func(_ int, x []float64) error {
-		scale(x, -d.exponent)
+		dense.Ldexp(x, -d.exponent)
 		return nil
 	})
 }

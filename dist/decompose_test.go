@@ -13,6 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"jmpi/internal/dense"
 	"jmpi/internal/gen"
 	"jmpi/internal/reference"
 	"jmpi/kernels"
@@ -186,13 +187,13 @@ func (o solved) verify(t interface {
 		}
 	}
 	scale := math.Sqrt(size)
-	orthV := math.Sqrt(orthogonal) / (float64(o.n) * epsilon)
+	orthV := math.Sqrt(orthogonal) / (float64(o.n) * kernels.Epsilon)
 	if positive < o.n {
 		scale = math.Sqrt(us) * math.Sqrt(vv)
-		orthV = math.Sqrt(orthogonal) / (vv * epsilon)
+		orthV = math.Sqrt(orthogonal) / (vv * kernels.Epsilon)
 	}
-	if residual > 0 && !(math.Sqrt(residual)/(scale*float64(max(o.m, o.n))*epsilon) < limit) {
-		t.Errorf("residual %.3g", math.Sqrt(residual)/(scale*float64(max(o.m, o.n))*epsilon))
+	if residual > 0 && !(math.Sqrt(residual)/(scale*float64(max(o.m, o.n))*kernels.Epsilon) < limit) {
+		t.Errorf("residual %.3g", math.Sqrt(residual)/(scale*float64(max(o.m, o.n))*kernels.Epsilon))
 	}
 	if got := orthogonality(o.u, o.m, o.n); !(got < limit) {
 		t.Errorf("orthU %.3g", got)
@@ -207,7 +208,7 @@ func (o solved) verify(t interface {
 		}
 	}
 	for k := range o.n {
-		if negative(o.u[k*o.m : (k+1)*o.m]) {
+		if dense.LeadsNegative(o.u[k*o.m : (k+1)*o.m]) {
 			t.Errorf("column %d of U has the wrong sign", k+1)
 		}
 	}
@@ -272,7 +273,7 @@ func TestSameValuesInAllModes(t *testing.T) {
 						if leads {
 							lead, has = o.v[k*n:(k+1)*n], task.Right
 						}
-						if has && negative(lead) {
+						if has && dense.LeadsNegative(lead) {
 							t.Errorf("%s %d×%d, mode %d: column %d has the wrong sign", kind, m, n, mode, k+1)
 						}
 					}
@@ -378,12 +379,12 @@ func testScaled(t *testing.T, run runTask) {
 			}
 			for _, e := range []int{-960, -500, -1, 1, 400, 1000} {
 				b := slices.Clone(a)
-				scale(b, e)
+				dense.Ldexp(b, e)
 				got, err := run(t, b, 2, both(m, n))
 				if err != nil {
 					t.Fatal(err)
 				}
-				scale(got.s, -e)
+				dense.Ldexp(got.s, -e)
 				got.sameBits(t, want, fmt.Sprintf("%s %d×%d·2^%d", kind, m, n, e))
 			}
 		}
@@ -479,7 +480,7 @@ func testDegenerate(t *testing.T, run runTask) {
 				for k, s := range c.sigma {
 					bound := 1e-13 * s
 					if s == 0 {
-						bound = float64(c.n) * epsilon * c.sigma[0]
+						bound = float64(c.n) * kernels.Epsilon * c.sigma[0]
 					}
 					if !(math.Abs(o.s[k]-s) <= bound) {
 						t.Errorf("σ_%d = %g, want %g", k+1, o.s[k], s)
@@ -555,7 +556,7 @@ func TestHyperbolicThatDoesNotExist(t *testing.T) {
 	}
 	for name, change := range map[string]func(a []float64){
 		"equal columns":       func(a []float64) { copy(a[(n-1)*m:], a[:m]) },
-		"opposite columns":    func(a []float64) { copy(a[(n-1)*m:], a[:m]); negate(a[(n-1)*m:]) },
+		"opposite columns":    func(a []float64) { copy(a[(n-1)*m:], a[:m]); dense.Negate(a[(n-1)*m:]) },
 		"in combination":      func(a []float64) { combine(a, m, n) },
 		"equal pair of pairs": func(a []float64) { copy(a[(n-2)*m:], a[:2*m]) },
 		"columns of ones": func(a []float64) {
@@ -644,7 +645,7 @@ func testHyperbolicDependent(t *testing.T, run runTask) {
 		"equal of one sign": func(a []float64) { copy(a[m:], a[:m]) },
 		"half of the other sign": func(a []float64) {
 			copy(a[(n-1)*m:], a[:m])
-			scale(a[(n-1)*m:], -1)
+			dense.Ldexp(a[(n-1)*m:], -1)
 		},
 		"of low rank": func(a []float64) {
 			for j := n / 2; j < n; j++ { // combinations of the others

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"math"
+
+	"jmpi/internal/dense"
+	"jmpi/kernels"
 )
 
 // deflation is how the hyperbolic SVD of a matrix of rank r < n is found. A = Q·[L 0; 0 0]·[Y N]ᵀ with orthonormal [Y N] and L of order r: the columns
@@ -50,7 +53,7 @@ func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank
 		return err
 	}
 	for _, x := range f.row.lambda {
-		if math.Abs(x) <= max(degenerateSign*float64(n)*0x1p-52, doubt) {
+		if math.Abs(x) <= max(degenerateSign*float64(n)*kernels.Epsilon, doubt) {
 			return noDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of columns of different signs that are equal", rank)
 		}
 		if x > 0 {
@@ -75,7 +78,7 @@ func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank
 		return err
 	}
 	return d.a.columns(func(j int, x []float64) error {
-		multiply(x, f.row.root[j])
+		dense.Scale(x, f.row.root[j])
 		return nil
 	})
 }
@@ -107,13 +110,6 @@ func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, 
 	return signs, nil
 }
 
-// multiply does x ← f·x.
-func multiply(x []float64, f float64) {
-	for i := range x {
-		x[i] *= f
-	}
-}
-
 // values puts zeros for the null space between the singular values of the two signs.
 func (f *deflation) values(sigma []float64, n int) []float64 {
 	all := make([]float64, n)
@@ -140,7 +136,7 @@ func (f *deflation) right(v *sheet) (*sheet, error) {
 		return nil, err
 	}
 	f.null.z.columns(func(j int, x []float64) error {
-		multiply(x, 1/f.null.root[j])
+		dense.Scale(x, 1/f.null.root[j])
 		return nil
 	})
 	return f.beside(v, f.null.z)
@@ -152,9 +148,9 @@ func (f *deflation) reflect(v *sheet, positive int) {
 		if i := j - f.positive; i < 0 || i >= len(f.null.lambda) {
 			return nil
 		} else if f.null.lambda[i] > 0 {
-			negate(x[positive:])
+			dense.Negate(x[positive:])
 		} else {
-			negate(x[:positive])
+			dense.Negate(x[:positive])
 		}
 		return nil
 	})

@@ -82,6 +82,3 @@ func checkGather(lengths []int64) error {
 	}
 	return nil
 }
-
-// newRequest returns a message under way.
-func newRequest() *Request { return &Request{done: make(chan error, 1)} }

@@ -18,6 +18,7 @@ type exchange struct {
 	rank  []int            // of each device
 	local []int            // number of each device within its rank
 	most  int              // devices of a rank, at most
+	chunk int64            // bytes of a chunk of staged messages, a multiple of 8, the same on all ranks
 	lanes map[int][2]*lane // of this rank's devices, outward and inward; empty if messages are direct
 	mu    sync.Mutex
 	boxes map[address]chan parcel
@@ -37,10 +38,10 @@ type address struct {
 	part
 }
 
-// parcel is memory on offer until done is told.
+// parcel is memory on offer until the request ends.
 type parcel struct {
-	from kernels.Panel
-	done chan error
+	from    kernels.Panel
+	request *Request
 }
 
 // mailCapacity bounds the messages of one address under way: one an exchange, and a device is
@@ -48,8 +49,9 @@ type parcel struct {
 const mailCapacity = 4
 
 // newExchange makes the exchange of a run, which ends with the context, and which fail ends.
-func newExchange(run context.Context, fail context.CancelCauseFunc, c Comm, rank []int) *exchange {
-	x := &exchange{run: run, fail: fail, comm: c, rank: rank, lanes: map[int][2]*lane{}, boxes: map[address]chan parcel{}}
+// Staged messages travel in chunks of so many bytes, 0: the usual length.
+func newExchange(run context.Context, fail context.CancelCauseFunc, c Comm, rank []int, chunk int64) *exchange {
+	x := &exchange{run: run, fail: fail, comm: c, rank: rank, chunk: chunk, lanes: map[int][2]*lane{}, boxes: map[address]chan parcel{}}
 	count := map[int]int{}
 	for _, r := range rank {
 		x.local = append(x.local, count[r])
@@ -109,7 +111,7 @@ func (x *exchange) send(from, to int, what part, p kernels.Panel) *Request {
 		return x.comm.Isend(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))
 	}
 	r := newRequest()
-	x.box(address{from, to, what}) <- parcel{p, r.done}
+	x.box(address{from, to, what}) <- parcel{p, r}
 	return r
 }
 
@@ -126,10 +128,10 @@ func (x *exchange) receive(be kernels.Backend, from, to int, what part, p kernel
 		select {
 		case offer := <-x.box(address{from, to, what}):
 			err := be.Copy(p, offer.from)
-			offer.done <- err
-			r.done <- err
+			offer.request.Finish(err)
+			r.Finish(err)
 		case <-x.run.Done():
-			r.done <- context.Cause(x.run)
+			r.Finish(context.Cause(x.run))
 		}
 	}()
 	return r
@@ -139,7 +141,7 @@ func (x *exchange) receive(be kernels.Backend, from, to int, what part, p kernel
 func (x *exchange) wait(what string, requests []*Request) error {
 	for _, r := range requests {
 		select {
-		case err := <-r.done:
+		case err := <-r.Done():
 			if err != nil {
 				return fmt.Errorf("dist: %s: %w", what, err)
 			}

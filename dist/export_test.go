@@ -2,14 +2,8 @@ package dist
 
 import "time"
 
-// World is the communicator of the processes that mpirun has started, nil elsewhere.
-func World() Comm { return world }
-
-// MPIRun and Passes are mpirun and passes for the tests outside the package.
-var (
-	MPIRun = mpirun
-	Passes = passes
-)
+// RawFlag is rawFlag for the tests.
+var RawFlag = rawFlag
 
 // SetProbeLimit lets the messages of a Probe take that long until restore is called.
 func SetProbeLimit(limit time.Duration) (restore func()) {
@@ -24,9 +18,6 @@ func SetPieceBytes(n int64) (restore func()) { return set(&pieceBytes, n) }
 // SetGatherLimit lets Allgather carry n bytes until restore is called.
 func SetGatherLimit(n int64) (restore func()) { return set(&gatherLimit, n) }
 
-// SetStageBytes cuts staged messages into chunks of n bytes until restore is called.
-func SetStageBytes(n int64) (restore func()) { return set(&stageBytes, n) }
-
 // SetSpinCores lets ranks of n cores or more spin until restore is called.
 func SetSpinCores(n int64) (restore func()) { return set(&spinCores, n) }
 
@@ -34,4 +25,13 @@ func set(variable *int64, value int64) (restore func()) {
 	before := *variable
 	*variable = value
 	return func() { *variable = before }
+}
+
+// EndBeats ends the beats of a watched communicator, and returns what waits for the end of those of the others.
+func EndBeats(c Comm) (stop func() error) {
+	mpi := c.(*mpiComm)
+	w := mpi.watch
+	w.end()
+	mpi.watch = nil // Close must not end it again
+	return w.rawStop
 }

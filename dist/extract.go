@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"jmpi/internal/dense"
 	"jmpi/kernels"
 	"jmpi/node"
 )
@@ -19,7 +20,7 @@ func (s *Solution) extract(e int) error {
 		return err
 	}
 	s.norm = append([]float64(nil), sigma...)
-	scale(sigma, e)
+	dense.Ldexp(sigma, e)
 	if err := inRange(sigma, e); err != nil {
 		return err
 	}
@@ -160,9 +161,9 @@ func (s *Solution) columns(signByV bool, completed map[int][]float64, visit func
 				if signByV {
 					lead = x
 				}
-				if negative(lead) {
-					negate(u)
-					negate(x)
+				if dense.LeadsNegative(lead) {
+					dense.Negate(u)
+					dense.Negate(x)
 				}
 				if err := visit(s.position[j], u, x); err != nil {
 					return err
@@ -176,9 +177,9 @@ func (s *Solution) columns(signByV bool, completed map[int][]float64, visit func
 // invert turns column j of the accumulated W into that of V = W⁻ᵀ = J·W·J ([Nov15, §2]).
 func (s *Solution) invert(j int, x []float64) {
 	if positive := s.config.positive(); j < positive {
-		negate(x[positive:])
+		dense.Negate(x[positive:])
 	} else {
-		negate(x[:positive])
+		dense.Negate(x[:positive])
 	}
 }
 
@@ -194,21 +195,4 @@ func (s *Solution) each(f func(r *runner, slot, column int) error) error {
 		}
 	}
 	return nil
-}
-
-func negate(x []float64) {
-	for i := range x {
-		x[i] = -x[i]
-	}
-}
-
-// negative says whether the first entry of largest magnitude is negative.
-func negative(x []float64) bool {
-	largest, lead := 0.0, 0.0
-	for _, e := range x {
-		if a := math.Abs(e); a > largest {
-			largest, lead = a, e
-		}
-	}
-	return lead < 0
 }

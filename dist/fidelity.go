@@ -20,9 +20,6 @@ const (
 	hugeV = 1e13
 )
 
-// epsilon is the distance from 1 to the next float64.
-const epsilon = 0x1p-52
-
 // Fidelity tells how far a hyperbolic SVD is from one, each figure in units of what rounding errors may do.
 type Fidelity struct {
 	Columns  float64 `json:"columns"`  // the worst column of X·W − G
@@ -85,14 +82,14 @@ func (d *Decomposition) fidelity(g, w operator, sigma []float64, norm float64, e
 	for j := range n {
 		for k := range columnProbes {
 			off := math.Abs(xw[k*n+j] - gy[k*n+j])
-			f.Columns = worse(f.Columns, off, columnLimit*epsilon*math.Sqrt(float64(m))*combined[j])
+			f.Columns = worse(f.Columns, off, columnLimit*kernels.Epsilon*math.Sqrt(float64(m))*combined[j])
 		}
 	}
 
 	if f.Signs, err = signsEstimate(w, n, positive, norm); err != nil {
 		return f, err
 	}
-	size := residualBound * epsilon * float64(m) * kernels.Norm2(sigma)
+	size := residualBound * kernels.Epsilon * float64(m) * kernels.Norm2(sigma)
 	for k := range columnProbes {
 		f.Residual = worse(f.Residual, distance(xw[k*n:(k+1)*n], gy[k*n:(k+1)*n]), size)
 	}
@@ -121,7 +118,7 @@ func signsEstimate(w operator, n, positive int, norm float64) (estimate float64,
 	jz := reflected(z, matrixProbes, positive)
 	for k := range matrixProbes {
 		from, to := k*n, (k+1)*n
-		estimate = worse(estimate, distance(wjwz[from:to], jz[from:to]), signLimit*epsilon*norm*norm)
+		estimate = worse(estimate, distance(wjwz[from:to], jz[from:to]), signLimit*kernels.Epsilon*norm*norm)
 	}
 	return estimate, nil
 }
@@ -137,7 +134,7 @@ func (d *Decomposition) fullVHolds() error {
 		return err
 	}
 	size, err := e.norm()
-	if off := worse(0, size, exactLimit*epsilon*d.VNorm*d.VNorm); err == nil && !(off <= 1) {
+	if off := worse(0, size, exactLimit*kernels.Epsilon*d.VNorm*d.VNorm); err == nil && !(off <= 1) {
 		err = noDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding errors explain", d.VNorm*d.VNorm, off)
 	}
 	return err
@@ -164,7 +161,7 @@ func signsOff(v *sheet, positive int) (*sheet, error) {
 // mirror does x ← J·x.
 func mirror(x *sheet, positive int) {
 	x.columns(func(_ int, c []float64) error {
-		negate(c[positive:])
+		dense.Negate(c[positive:])
 		return nil
 	})
 }

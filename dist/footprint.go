@@ -67,8 +67,8 @@ func (w ways) copies() int64 {
 	return 0
 }
 
-// footprint returns the memory of a decomposition of this shape on so many devices in all.
-func (c Config) footprint(devices int, limits kernels.Limits, w ways) Footprint {
+// footprint returns the memory of a decomposition on so many devices in all.
+func (w ways) footprint(c Config, devices int, limits kernels.Limits) Footprint {
 	if c.N == 0 {
 		return Footprint{}
 	}
@@ -98,7 +98,7 @@ func (c Config) demand(devices int, limits kernels.Limits) int64 {
 func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprint) {
 	for _, graded := range []bool{false, true} {
 		for _, w := range t.ways(graded, limits.HostMemory) {
-			f := t.footprint(devices, limits, w)
+			f := w.footprint(t.Config, devices, limits)
 			most = most.most(f)
 			if !graded {
 				usual = usual.most(f)

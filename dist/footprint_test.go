@@ -35,7 +35,7 @@ func TestFootprint(t *testing.T) {
 	} {
 		for _, devices := range []int{1, 4} {
 			config := Config{M: c.m, N: n, Strategy: "rev-rowcyc", Vectors: !c.carried}
-			f := config.footprint(devices, hostLimits, c.w)
+			f := c.w.footprint(config, devices, hostLimits)
 			config.Vectors = c.carried
 			if c.w.slabs {
 				config.M = n
@@ -45,7 +45,7 @@ func TestFootprint(t *testing.T) {
 			}
 		}
 	}
-	if f := (Config{M: 5}).footprint(2, hostLimits, ways{}); f != (Footprint{}) {
+	if f := (ways{}).footprint(Config{M: 5}, 2, hostLimits); f != (Footprint{}) {
 		t.Errorf("no columns: %+v", f)
 	}
 	f := Footprint{Device: 1000, Matrix: 600, Beside: 1400}
@@ -85,7 +85,7 @@ func TestEstimateCovers(t *testing.T) {
 		}
 		d.choosePreconditioner(grading{rows: rows, columns: []float64{1, 1}}, 0)
 		d.chooseV()
-		f := task.footprint(devices, limits, d.ways())
+		f := d.ways().footprint(task.Config, devices, limits)
 		if g := f.most(most); g != most {
 			t.Fatalf("%+v takes %+v, estimated at most %+v", d.ways(), f, most)
 		}

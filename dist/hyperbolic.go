@@ -4,9 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"jmpi/kernels"
 	"slices"
 	"time"
+
+	"jmpi/kernels"
 )
 
 // partition finds the order of the columns in which those with sign +1 come first.

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -10,7 +11,9 @@ import (
 	"sync"
 	"testing"
 
+	"jmpi/internal/dense"
 	"jmpi/internal/gen"
+	"jmpi/kernels"
 )
 
 var (
@@ -35,19 +38,9 @@ func isotropicValues(n, p int, mu float64) []float64 {
 	large := (trace + math.Copysign(math.Sqrt(trace*trace-4*det), trace)) / 2
 	small := det / large
 	s[0], s[n-1] = math.Sqrt(max(large, small)), math.Sqrt(-min(large, small))
-	slices.SortFunc(s[:p], func(x, y float64) int { return -compare(x, y) })
-	slices.SortFunc(s[p:], compare)
+	slices.SortFunc(s[:p], func(x, y float64) int { return -cmp.Compare(x, y) })
+	slices.SortFunc(s[p:], cmp.Compare[float64])
 	return s
-}
-
-func compare(x, y float64) int {
-	switch {
-	case x < y:
-		return -1
-	case x > y:
-		return 1
-	}
-	return 0
 }
 
 // rotatedRows returns Q·A for a random orthogonal Q of order m.
@@ -58,7 +51,7 @@ func rotatedRows(a []float64, m, n int, r *rand.Rand) []float64 {
 		for i := range w {
 			w[i] = r.NormFloat64()
 		}
-		normalize(w)
+		dense.Normalize(w)
 		for j := range n {
 			c := b[j*m : (j+1)*m]
 			d := 2 * dot(0, w, c)
@@ -109,12 +102,12 @@ func testIsotropic(t *testing.T, run runTask, orders []int) {
 					o.verify(t, a, 10)
 					positive, square := o.task.Positive, o.VNorm*o.VNorm
 					for k, want := range isotropicValues(n, positive, mu) {
-						bound := 100 * epsilon * square * want
+						bound := 100 * kernels.Epsilon * square * want
 						if rotated { // the rotation's own errors move the singular values by ε·‖A‖·‖v‖
-							bound = max(bound, 100*epsilon*math.Sqrt(float64(n))*o.VNorm)
+							bound = max(bound, 100*kernels.Epsilon*math.Sqrt(float64(n))*o.VNorm)
 						}
 						if e := math.Abs(o.s[k] - want); !(e <= bound) {
-							t.Fatalf("%s: σ_%d = %g, want %g, off by %.2g·ε·‖V‖² of it", what, k+1, o.s[k], want, e/want/(epsilon*square))
+							t.Fatalf("%s: σ_%d = %g, want %g, off by %.2g·ε·‖V‖² of it", what, k+1, o.s[k], want, e/want/(kernels.Epsilon*square))
 						}
 					}
 				}
@@ -255,7 +248,7 @@ func TestFidelityTellsErrors(t *testing.T) {
 				t.Errorf("a wrong σ_%d: %+v", k+1, f)
 			}
 			v := slices.Clone(o.v)
-			v[k*n+(7*k)%n] += 100 * epsilon * norm * norm
+			v[k*n+(7*k)%n] += 100 * kernels.Epsilon * norm * norm
 			if f := measure(o.u, o.s, v); f.holds() {
 				t.Errorf("a wrong element in column %d of V: %+v", k+1, f)
 			}
@@ -299,7 +292,7 @@ func TestFactorIndefinite(t *testing.T) {
 			} else if !slices.Equal(first, g) {
 				t.Errorf("order %d: other bits on %d ranks", n, ranks)
 			}
-			if !slices.IsSortedFunc(signs[0], func(x, y float64) int { return -compare(x, y) }) {
+			if !slices.IsSortedFunc(signs[0], func(x, y float64) int { return -cmp.Compare(x, y) }) {
 				t.Errorf("order %d: signs %v", n, signs[0])
 			}
 			for j := range n {
@@ -309,7 +302,7 @@ func TestFactorIndefinite(t *testing.T) {
 						x += g[i+k*n] * s * g[j+k*n]
 						size += math.Abs(g[i+k*n] * g[j+k*n])
 					}
-					if !(math.Abs(x) <= 8*float64(n)*epsilon*size) {
+					if !(math.Abs(x) <= 8*float64(n)*kernels.Epsilon*size) {
 						t.Fatalf("order %d: element (%d,%d) is off by %g of %g", n, i, j, x, size)
 					}
 				}

@@ -8,8 +8,8 @@ import (
 	"jmpi/kernels"
 )
 
-// stageBytes is the length of the chunks, a multiple of 8, in which messages pass through pinned host memory. It is the same on all ranks.
-var stageBytes int64 = 4 << 20
+// stageBytes is the usual length of the chunks in which messages pass through pinned host memory.
+const stageBytes = 4 << 20
 
 // stageBuffers is the number of pinned buffers of a device in one direction: one is copied, others travel.
 const stageBuffers = 4
@@ -50,8 +50,12 @@ type flight struct {
 
 // newLane allocates the buffers, for messages of at most longest bytes.
 func newLane(x *exchange, be kernels.Backend, inward bool, longest int64) (*lane, error) {
+	chunk := x.chunk
+	if chunk == 0 {
+		chunk = stageBytes
+	}
 	l := &lane{
-		run: x.run, fail: x.fail, comm: x.comm, be: be, inward: inward, chunk: max(kernels.WordBytes, min(stageBytes, longest)),
+		run: x.run, fail: x.fail, comm: x.comm, be: be, inward: inward, chunk: max(kernels.WordBytes, min(chunk, longest)),
 		free: make(chan kernels.Address, stageBuffers), flying: make(chan flight, stageBuffers),
 		queue: make(chan *message, 4*pieces), // of two exchanges
 	}
@@ -73,7 +77,7 @@ func (l *lane) put(device kernels.Address, bytes int64, peer, tag int) *Request 
 	select {
 	case l.queue <- m:
 	case <-l.run.Done():
-		m.request.done <- context.Cause(l.run)
+		m.request.Finish(context.Cause(l.run))
 	}
 	return m.request
 }
@@ -118,7 +122,7 @@ func (l *lane) arrive() {
 	for f := range l.flying {
 		var err error
 		select {
-		case err = <-f.chunk.done:
+		case err = <-f.chunk.Done():
 		case <-l.run.Done():
 			return
 		}
@@ -131,7 +135,7 @@ func (l *lane) arrive() {
 		}
 		l.free <- f.buffer
 		if f.offset+f.bytes == f.message.bytes {
-			f.request.done <- nil
+			f.request.Finish(nil)
 		}
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 
+	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
 
@@ -132,7 +133,7 @@ func (s *Solution) scaleAll(e int) error {
 				if err := r.dev.Backend.Read(buf, g.M, part); err != nil {
 					return err
 				}
-				scale(buf, e)
+				dense.Ldexp(buf, e)
 				return r.dev.Backend.Write(part, buf, g.M)
 			})
 			if err != nil {
@@ -141,19 +142,6 @@ func (s *Solution) scaleAll(e int) error {
 		}
 	}
 	return nil
-}
-
-// scale multiplies x by 2^e.
-func scale(x []float64, e int) {
-	if f := math.Ldexp(1, e); f > 0 && !math.IsInf(f, 0) {
-		for i := range x {
-			x[i] *= f
-		}
-		return
-	}
-	for i := range x {
-		x[i] = math.Ldexp(x[i], e)
-	}
 }
 
 // chunks calls f for ranges of columns of a panel with a buffer of that size, column-major without padding.

@@ -47,7 +47,7 @@ type localMessage struct {
 
 func (m *localMessage) fail(err error) {
 	m.Err = err
-	m.request.done <- &m.CommError
+	m.request.Finish(&m.CommError)
 }
 
 // localComm is one rank of a localWorld.
@@ -130,8 +130,8 @@ func deliver(send, receive *localMessage) {
 		return
 	}
 	copy(hostBytes(receive.address, receive.bytes), hostBytes(send.address, send.bytes))
-	send.request.done <- nil
-	receive.request.done <- nil
+	send.request.Finish(nil)
+	receive.request.Finish(nil)
 }
 
 // hostBytes views host memory outside the Go heap as a slice. The address is reinterpreted, not

@@ -87,7 +87,7 @@ func hostOf(rank int, all []DeviceInfo) host {
 func (d *Decomposition) fitsOn(h host, ranks int, w ways, there bool) error {
 	const gib = 1 << 30
 	t, limits := d.task, d.devices[0].Limits()
-	f := t.footprint(h.devices, limits, w)
+	f := w.footprint(t.Config, h.devices, limits)
 	matrix := fmt.Sprintf("a %d×%d matrix needs", t.M, t.N)
 	if there {
 		f.Matrix = 0
@@ -123,7 +123,7 @@ func (d *Decomposition) fitsOn(h host, ranks int, w ways, there bool) error {
 // EstimatedBytes returns what this rank was expected to take of the memory of its host, by what was chosen.
 func (d *Decomposition) EstimatedBytes() int64 {
 	limits := d.devices[0].Limits()
-	f := d.task.footprint(len(d.Solution.Devices), limits, d.ways())
+	f := d.ways().footprint(d.task.Config, len(d.Solution.Devices), limits)
 	return f.Host(1, d.comm.Size(), 1, len(d.devices), limits.HostMemory)
 }
 

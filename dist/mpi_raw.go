@@ -125,3 +125,8 @@ func newCSlice[T int64 | cInt | byte](n int) ([]T, error) {
 }
 
 func freeCSlice[T int64 | cInt | byte](s []T) { C.free(unsafe.Pointer(unsafe.SliceData(s))) }
+
+// newBuffer returns n zeroed bytes outside the Go heap, to be freed by freeBuffer.
+func newBuffer(n int) ([]byte, error) { return newCSlice[byte](n) }
+
+func freeBuffer(b []byte) { freeCSlice(b) }

@@ -25,12 +25,12 @@ func newOperation(call CommError) *operation { return &operation{call: call, req
 
 func (o *operation) finish(err error) {
 	if err == nil {
-		o.request.done <- nil
+		o.request.Finish(nil)
 		return
 	}
 	failed := o.call
 	failed.Err = err
-	o.request.done <- &failed
+	o.request.Finish(&failed)
 }
 
 // mpiQueue carries operations to MPI's thread.

@@ -19,7 +19,7 @@ func noise(norms []float64) float64 {
 			shortest = x
 		}
 	}
-	return kernels.Epsilon * shortest
+	return kernels.UnitRoundoff * shortest
 }
 
 // clearNoise sets columns of rounding errors to zero. Dependent columns end as such, by combinations of more columns than one factor has, so that the

@@ -6,6 +6,7 @@ import (
 
 	"gonum.org/v1/gonum/blas/gonum"
 
+	"jmpi/internal/dense"
 	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
@@ -182,7 +183,7 @@ func (m mirrored) reflected(x []float64, count int) []float64 { return reflected
 func reflected(x []float64, count, positive int) []float64 {
 	y := slices.Clone(x)
 	for k, n := 0, len(x)/max(1, count); k < count; k++ {
-		negate(y[k*n+positive : (k+1)*n])
+		dense.Negate(y[k*n+positive : (k+1)*n])
 	}
 	return y
 }

@@ -3,6 +3,8 @@ package dist
 import (
 	"fmt"
 	"math"
+
+	"jmpi/internal/dense"
 )
 
 // Part is a rectangle of a matrix of singular vectors: rows Row ≤ i < Row+M, columns Column ≤ j < Column+N, column-major with leading
@@ -82,7 +84,7 @@ func (d *Decomposition) parts(flip []bool, left, right func(Part) error) error {
 func (p Part) flip(marked []bool) {
 	for j := range p.N {
 		if marked[p.Column+j] {
-			negate(p.Data[j*p.M : (j+1)*p.M])
+			dense.Negate(p.Data[j*p.M : (j+1)*p.M])
 		}
 	}
 }
@@ -102,7 +104,7 @@ func (d *Decomposition) flips() ([]bool, error) {
 		s = d.v
 	}
 	lead, err := s.gatherColumns(func(j int) float64 {
-		if negative(s.column(j)) {
+		if dense.LeadsNegative(s.column(j)) {
 			return -1
 		}
 		return 1

@@ -45,7 +45,7 @@ func (s *sheet) parallelism() (float64, error) {
 // meanSquareCosine returns the mean of the squares of the cosines between the n columns of a, which it scales, m×n; 0 for fewer than two columns.
 func meanSquareCosine(m, n int, a []float64) float64 {
 	for j := range n {
-		normalize(a[j*m : (j+1)*m])
+		dense.Normalize(a[j*m : (j+1)*m])
 	}
 	if n < 2 {
 		return 0

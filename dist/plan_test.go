@@ -37,7 +37,7 @@ func TestTagsDoNotCollide(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x := newExchange(context.Background(), nil, nil, rank)
+		x := newExchange(context.Background(), nil, nil, rank, 0)
 		type key struct{ from, to, tag int }
 		type use struct{ from, to, step int }
 		last := map[key]use{}
@@ -61,7 +61,7 @@ func TestTagsDoNotCollide(t *testing.T) {
 
 func TestTagsSuitEveryMPI(t *testing.T) {
 	const devices, limit = 16, 32767
-	x := newExchange(context.Background(), nil, nil, slices.Concat(slices.Repeat([]int{0}, devices), slices.Repeat([]int{1}, devices)))
+	x := newExchange(context.Background(), nil, nil, slices.Concat(slices.Repeat([]int{0}, devices), slices.Repeat([]int{1}, devices)), 0)
 	seen := map[int]bool{}
 	for from := range devices {
 		for to := devices; to < 2*devices; to++ {
@@ -101,7 +101,7 @@ func (c *distinct) post(direction, peer, tag int, start func() *Request) *Reques
 		busy := <-c.busy
 		delete(busy, k)
 		c.busy <- busy
-		outer.done <- err
+		outer.Finish(err)
 	}()
 	return outer
 }
@@ -124,7 +124,7 @@ func TestTagsAreDistinctInARun(t *testing.T) {
 		for _, horizon := range []int{1, 12} {
 			c := Config{M: 24, N: 24, Vectors: true, Block: 2, PlanHorizon: horizon}
 			decomposeOn(t, a, NewLocal(grid[0]), c, func(comm Comm) ([]kernels.Backend, Comm) {
-				_, backends, _ := openRank(t, comm, grid[1])
+				_, backends, _ := openRank(t, comm, grid[1], stageBytes)
 				for i, be := range backends {
 					backends[i] = be.(*apart).Backend // host memory, so that every message goes to the Comm whole
 				}

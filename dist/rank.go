@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"jmpi/internal/dense"
+	"jmpi/kernels"
 )
 
 // Rank is the numerical rank of A.
@@ -20,14 +21,14 @@ func (d *Decomposition) values() error {
 	if d.deflated != nil {
 		d.Sigma = d.deflated.values(d.Sigma, d.task.N)
 	}
-	scale(d.Sigma, d.exponent)
+	dense.Ldexp(d.Sigma, d.exponent)
 	if err := inRange(d.Sigma, d.exponent); err != nil {
 		return err
 	}
 	if d.Rank.Of != "" || d.hyperbolic() {
 		return nil
 	}
-	d.Rank = Rank{Tol: float64(d.task.N) * 0x1p-52, Of: "sigma against the largest"}
+	d.Rank = Rank{Tol: float64(d.task.N) * kernels.Epsilon, Of: "sigma against the largest"}
 	least := d.Rank.Tol * slices.Max(d.Sigma)
 	for _, x := range d.Sigma {
 		if x > least {
@@ -46,7 +47,7 @@ func (d *Decomposition) rankNoise(s *sheet, g grading, sorted []int) (dense.Nois
 		largest := slices.Repeat([]float64{slices.Max(g.columns)}, s.n)
 		return dense.NewNoise(tol, largest, dense.Bound{Rows: even, Columns: largest}), nil
 	case d.slabs != nil: // the errors of the largest rows are in all, and those of sums of as many terms as a slab has rows, up to 50ε for equal ones
-		return dense.NewNoise(tol+min(float64(d.task.M), 400)*0x1p-52, g.columns, dense.Bound{Rows: even, Columns: g.columns}), nil
+		return dense.NewNoise(tol+min(float64(d.task.M), 400)*kernels.Epsilon, g.columns, dense.Bound{Rows: even, Columns: g.columns}), nil
 	}
 	rows, balanced := make([]float64, s.m), make([]float64, s.m)
 	for i, l := range sorted {
@@ -75,7 +76,7 @@ func (s *sheet) shares(rows []float64) ([]float64, error) {
 
 // rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add up as random numbers do. How large those of the
 // combinations of columns are, another √n or so, dense.Noise follows.
-func rankTolerance(n int) float64 { return 4 * math.Sqrt(float64(n)) * 0x1p-52 }
+func rankTolerance(n int) float64 { return 4 * math.Sqrt(float64(n)) * kernels.Epsilon }
 
 // pivotedRank is the rank where a pivoted QR factorization has told it.
 func pivotedRank(n, rank int) Rank {

@@ -32,7 +32,7 @@ type losses struct {
 
 // allows tells whether so much more may be lost, and counts it if so.
 func (l *losses) allows(loss float64) bool {
-	squares, limit := l.squares+loss*loss, lossLimit*0x1p-52*max(l.longest, l.norm)
+	squares, limit := l.squares+loss*loss, lossLimit*kernels.Epsilon*max(l.longest, l.norm)
 	if !(squares <= limit*limit) {
 		return false
 	}
@@ -106,7 +106,7 @@ func (f *factorization) negligible(columns []int, lengths []float64) (bool, erro
 	if err != nil || l.allows(norm) {
 		return err == nil, err
 	}
-	if within := norm * norm / (2 * f.least); within <= lossLimit*0x1p-52*l.norm {
+	if within := norm * norm / (2 * f.least); within <= lossLimit*kernels.Epsilon*l.norm {
 		rows, err := f.rowSpace(e.columns)
 		if err != nil {
 			return false, err

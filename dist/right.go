@@ -6,6 +6,7 @@ import (
 	"math"
 
 	"jmpi/internal/dense"
+	"jmpi/kernels"
 )
 
 // chooseV decides how the right singular vectors of the preconditioned matrix are found.
@@ -113,11 +114,11 @@ func rightVectors(w *sheet, sigma []float64) (v *sheet, residual float64, err er
 	}
 	v.columns(func(j int, y []float64) error {
 		if w.column(j)[j] < 0 {
-			negate(y)
+			dense.Negate(y)
 		}
 		return nil
 	})
-	return v, math.Sqrt(sum/all) / (float64(w.n) * 0x1p-52), nil
+	return v, math.Sqrt(sum/all) / (float64(w.n) * kernels.Epsilon), nil
 }
 
 // transposedProduct returns xᵀ·u. It is collective.

@@ -7,6 +7,9 @@ import (
 	"math"
 	"time"
 
+	"jmpi/internal/dense"
+	"jmpi/kernels"
+
 	"github.com/rs/zerolog"
 )
 
@@ -79,7 +82,7 @@ func (d *Decomposition) bySVD(ctx context.Context, why string) error {
 	if err != nil {
 		return err
 	}
-	scale(s.Sigma, -shift)
+	dense.Ldexp(s.Sigma, -shift)
 	d.a, d.again = x, pair
 	f, err := d.fidelityOf(pair)
 	if err == nil && f.Signs > 1 {
@@ -113,7 +116,7 @@ func (d *Decomposition) fidelityOf(p *vectorPair) (f Fidelity, err error) {
 		return f, err
 	}
 	size, err := off.norm()
-	f.Signs = worse(0, size, exactLimit*epsilon*s.VNorm*s.VNorm)
+	f.Signs = worse(0, size, exactLimit*kernels.Epsilon*s.VNorm*s.VNorm)
 	return f, err
 }
 
@@ -187,7 +190,7 @@ func (d *Decomposition) inner(ctx context.Context, a *sheet, orthonormal, left b
 func centred(sigma []float64) (scaled []float64, shift int) {
 	_, e := math.Frexp(sigma[0])
 	scaled = append(scaled, sigma...)
-	scale(scaled, 500-e)
+	dense.Ldexp(scaled, 500-e)
 	return scaled, 500 - e
 }
 

@@ -24,6 +24,21 @@ func newSheet(comm Comm, threads, m, n int) *sheet {
 	return s
 }
 
+// loadSheet returns the matrix of which load writes the columns j0 ≤ j < j1, column-major with leading dimension m, to dst. A rank calls it
+// for its own blocks, from one goroutine in increasing order.
+func loadSheet(comm Comm, threads, m, n int, load func(j0, j1 int, dst []float64) error) (*sheet, error) {
+	s := newSheet(comm, threads, m, n)
+	for b := range s.blocks() {
+		if x := s.own[b]; x != nil {
+			j0, j1 := s.span(b)
+			if err := load(j0, j1, x); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s, nil
+}
+
 // unitColumns returns so many columns of the identity of order m, from the given one on.
 func unitColumns(comm Comm, threads, m, from, count int) *sheet {
 	s := newSheet(comm, threads, m, count)

@@ -27,7 +27,8 @@ type Config struct {
 	MaxSweeps   int    // limit of sweeps of the topmost level
 	PlanHorizon int    // sweeps that are planned together, 0: 12
 	GPUDirect   GPUDirect
-	Profile     bool // time the phases of devices that work asynchronously one by one, which slows them; others are timed anyway
+	StageBytes  int64 // of the chunks of messages that pass through pinned host memory, a multiple of 8; 0: 4 MiB
+	Profile     bool  // time the phases of devices that work asynchronously one by one, which slows them; others are timed anyway
 
 	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called from
 	// one goroutine, in increasing order within a macro block-column.
@@ -166,7 +167,7 @@ func (s *Solution) open(devices []kernels.Backend, program *node.Program, nc nod
 	if err := s.config.fits(h.devices, h.beside, h.first, devices); err != nil {
 		return err
 	}
-	s.exchange = newExchange(s.ctx, s.cancel, s.comm, ranks)
+	s.exchange = newExchange(s.ctx, s.cancel, s.comm, ranks, s.config.StageBytes)
 	for i, be := range devices {
 		id := h.first + i
 		// Where memory is host memory nothing is asynchronous, and telling the phases apart costs nothing.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"jmpi/internal/dense"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
@@ -118,7 +119,7 @@ func (o outcome) verify(t *testing.T, a []float64, limit float64) {
 		}
 	}
 	if normA > 0 {
-		if got := math.Sqrt(r) / (math.Sqrt(normA) * float64(max(o.m, o.n)) * epsilon); !(got < limit) {
+		if got := math.Sqrt(r) / (math.Sqrt(normA) * float64(max(o.m, o.n)) * kernels.Epsilon); !(got < limit) {
 			t.Errorf("residual %.3g", got)
 		}
 	} else if r != 0 {
@@ -149,7 +150,7 @@ func orthogonality(q []float64, m, n int) float64 {
 			f += d * d
 		}
 	}
-	return math.Sqrt(f) / (float64(n) * epsilon)
+	return math.Sqrt(f) / (float64(n) * kernels.Epsilon)
 }
 
 // dot returns start + xᵀy as if in twice the precision: plain sums of many terms would be worse than what they are to judge.
@@ -241,8 +242,8 @@ func TestSolveDegenerate(t *testing.T) {
 					scaled := append([]float64(nil), a...)
 					if largest > 0 { // powers of two, so that the verification cannot overflow
 						_, e := math.Frexp(largest)
-						scale(scaled, -e)
-						scale(o.s, -e)
+						dense.Ldexp(scaled, -e)
+						dense.Ldexp(o.s, -e)
 					}
 					o.verify(t, scaled, 5)
 				})
@@ -304,9 +305,9 @@ func TestScaleInvariance(t *testing.T) {
 	want := decompose(t, a, 1, 2, c)
 	for _, k := range []int{-900, -1, 3, 900} {
 		b := append([]float64(nil), a...)
-		scale(b, k)
+		dense.Ldexp(b, k)
 		got := decompose(t, b, 1, 2, c)
-		scale(got.s, -k)
+		dense.Ldexp(got.s, -k)
 		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) || !reflect.DeepEqual(got.v, want.v) {
 			t.Errorf("scaling by 2^%d changes the decomposition", k)
 		}

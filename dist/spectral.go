@@ -32,7 +32,7 @@ func (f *factorization) norm2(x region, space *rowSpace) (norm float64, err erro
 		if err != nil {
 			return 0, err
 		}
-		normalize(w)
+		dense.Normalize(w)
 		if v, err = f.transposedTimes(x, w); err != nil {
 			return 0, err
 		}
@@ -40,7 +40,7 @@ func (f *factorization) norm2(x region, space *rowSpace) (norm float64, err erro
 			return 0, err
 		}
 		norm = kernels.Norm2(v)
-		normalize(v)
+		dense.Normalize(v)
 	}
 	return norm, nil
 }

@@ -25,11 +25,11 @@ func TestStagedIsBitIdentical(t *testing.T) {
 			}
 			for _, chunk := range []int64{64, 1000, 4096, 1 << 40} {
 				name := fmt.Sprintf("%d×%d, chunks of %d bytes", ranks, devices, chunk)
-				defer SetStageBytes(chunk)()
+				c.StageBytes = chunk
 				var mu sync.Mutex
 				var all []*apart
 				got := decomposeOn(t, a, NewLocal(ranks), c, func(comm Comm) ([]kernels.Backend, Comm) {
-					d, backends, watched := openRank(t, comm, devices)
+					d, backends, watched := openRank(t, comm, devices, chunk)
 					mu.Lock()
 					defer mu.Unlock()
 					all = append(all, d...)
@@ -65,7 +65,7 @@ func TestStagingFailureEndsTheRun(t *testing.T) {
 		var wg sync.WaitGroup
 		for i, comm := range NewLocal(3) {
 			wg.Go(func() {
-				devices, backends, _ := openRank(t, comm, 1) // not closed: messages may be under way
+				devices, backends, _ := openRank(t, comm, 1, stageBytes) // not closed: messages may be under way
 				if i == 1 {
 					devices[0].failing = failing
 				}
@@ -82,5 +82,39 @@ func TestStagingFailureEndsTheRun(t *testing.T) {
 				t.Errorf("rank %d: error %v", i, err)
 			}
 		}
+	}
+}
+
+func TestMPIStaged(t *testing.T) { passes(t, 2, "TestMPIRankStaged") }
+
+// TestMPIRankStaged solves with staged messages between processes.
+func TestMPIRankStaged(t *testing.T) {
+	if world == nil {
+		t.Skip("what a rank does; TestMPI… starts it under mpirun")
+	}
+	const n = 64
+	a := matrix(t, "gauss", gen.Options{Rows: 70, Cols: n, Seed: 8})
+	c := Config{M: 70, N: n, Vectors: true, Block: 4, StageBytes: 256}
+	got := decomposeOn(t, a, []Comm{world}, c, func(comm Comm) ([]kernels.Backend, Comm) {
+		_, backends, watched := openRank(t, comm, 2, c.StageBytes)
+		return backends, watched
+	})
+	want := decompose(t, a, 1, 2*world.Size(), c)
+	if !reflect.DeepEqual(got.s, want.s) {
+		t.Error("other bits of S than on one rank")
+	}
+	here := 0 // columns on this rank
+	for k := range n {
+		u := got.u[k*c.M : (k+1)*c.M]
+		if reflect.DeepEqual(u, make([]float64, c.M)) {
+			continue
+		}
+		here++
+		if !reflect.DeepEqual(u, want.u[k*c.M:(k+1)*c.M]) || !reflect.DeepEqual(got.v[k*n:(k+1)*n], want.v[k*n:(k+1)*n]) {
+			t.Errorf("other bits of columns %d of U and V than on one rank", k)
+		}
+	}
+	if here != n/world.Size() {
+		t.Errorf("%d columns on this rank", here)
 	}
 }

@@ -93,7 +93,7 @@ func (s *slabs) read(rows func(i0, i1 int, dst []float64) error, columns []int) 
 // scale multiplies the matrix by 2^e.
 func (s *slabs) scale(e int) {
 	for _, x := range s.own {
-		scale(x.a, e)
+		dense.Ldexp(x.a, e)
 	}
 }
 
@@ -243,6 +243,9 @@ func (s *slabs) descend(distance, slab int) error {
 	return s.send(lower, right)
 }
 
+// messageNumbers is how many numbers a message has at most.
+const messageNumbers = 1 << 22
+
 // slabTag is the tag of the messages between slabs.
 const slabTag = 1
 
@@ -265,13 +268,13 @@ func (s *slabs) receive(x []float64, from int) error {
 
 // pieces calls move for parts of x with memory outside the Go heap, for MPI, of the same length.
 func (s *slabs) pieces(x []float64, move func(part []float64, buffer []byte) error) error {
-	buffer, err := newCSlice[byte](min(len(x), sharePiece) * kernels.WordBytes)
+	buffer, err := newBuffer(min(len(x), messageNumbers) * kernels.WordBytes)
 	if err != nil {
 		return err
 	}
-	defer freeCSlice(buffer)
+	defer freeBuffer(buffer)
 	for len(x) > 0 {
-		part := x[:min(len(x), sharePiece)]
+		part := x[:min(len(x), messageNumbers)]
 		if err := move(part, buffer[:len(part)*kernels.WordBytes]); err != nil {
 			return err
 		}

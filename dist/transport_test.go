@@ -2,12 +2,10 @@ package dist
 
 import (
 	"fmt"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
 
-	"jmpi/internal/gen"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
 )
@@ -16,19 +14,6 @@ import (
 type claiming struct{ Comm }
 
 func (claiming) ClaimsDevices() bool { return true }
-
-// flags reads control variables: Open MPI checks arguments by default; a variable that is not there is none.
-func flags(t *testing.T) {
-	if !strings.Contains(world.Library(), "Open MPI") {
-		t.Skip("the variables are Open MPI's")
-	}
-	for name, want := range map[string]int{"mpi_param_check": 1, "mpi_yield_when_idle": 0, "mpi_no_such_variable": -1} {
-		var got int
-		if err := world.Do(func() error { got = rawFlag(name); return nil }); err != nil || got != want {
-			t.Errorf("%s = %d, want %d; error %v", name, got, want, err)
-		}
-	}
-}
 
 // nowhere is a device whose memory MPI cannot read.
 type nowhere struct{ *apart }
@@ -121,7 +106,7 @@ func TestChooseTransport(t *testing.T) {
 
 func TestMPITransport(t *testing.T) { passes(t, 2, "TestMPIRankTransport") }
 
-// TestMPIRankTransport runs the test of a library that claims too much, and too little; then a staged solution.
+// TestMPIRankTransport runs the test of a library that claims too much, and too little.
 func TestMPIRankTransport(t *testing.T) {
 	if world == nil {
 		t.Skip("what a rank does; TestMPI… starts it under mpirun")
@@ -149,33 +134,6 @@ func TestMPIRankTransport(t *testing.T) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}
-	t.Run("flags", flags)
-	defer SetStageBytes(256)()
-	const n = 64
-	a := matrix(t, "gauss", gen.Options{Rows: 70, Cols: n, Seed: 8})
-	c := Config{M: 70, N: n, Vectors: true, Block: 4}
-	got := decomposeOn(t, a, []Comm{world}, c, func(comm Comm) ([]kernels.Backend, Comm) {
-		_, backends, watched := openRank(t, comm, 2)
-		return backends, watched
-	})
-	want := decompose(t, a, 1, 2*world.Size(), c)
-	if !reflect.DeepEqual(got.s, want.s) {
-		t.Error("other bits of S than on one rank")
-	}
-	here := 0 // columns on this rank
-	for k := range n {
-		u := got.u[k*c.M : (k+1)*c.M]
-		if reflect.DeepEqual(u, make([]float64, c.M)) {
-			continue
-		}
-		here++
-		if !reflect.DeepEqual(u, want.u[k*c.M:(k+1)*c.M]) || !reflect.DeepEqual(got.v[k*n:(k+1)*n], want.v[k*n:(k+1)*n]) {
-			t.Errorf("other bits of columns %d of U and V than on one rank", k)
-		}
-	}
-	if here != n/world.Size() {
-		t.Errorf("%d columns on this rank", here)
-	}
 }
 
 // A device without enough memory is refused before anything is allocated, on all ranks, with the number of devices that would do.
@@ -195,7 +153,7 @@ func TestMemoryIsCheckedFirst(t *testing.T) {
 		var wg sync.WaitGroup
 		for i, comm := range NewLocal(2) {
 			wg.Go(func() {
-				devices, backends, _ := openRank(t, comm, 2)
+				devices, backends, _ := openRank(t, comm, 2, stageBytes)
 				devices[0].free, devices[1].free = 1<<40, 1<<40
 				if i == 1 {
 					devices[1].free = free

@@ -1,7 +1,6 @@
 package dist
 
 import (
-	"errors"
 	"testing"
 	"time"
 )
@@ -62,29 +61,5 @@ func TestBeatPause(t *testing.T) {
 		if got := beatPause(silence); got != want {
 			t.Errorf("beats for a silence of %v come every %v, want %v", silence, got, want)
 		}
-	}
-}
-
-func TestMPIRankThatDoesNotEndIsAnError(t *testing.T) { passes(t, 3, "TestMPIRankEndsLate") }
-
-// Rank 1 ends the beats later than the others allow. Only rank 2 waits for it.
-func TestMPIRankEndsLate(t *testing.T) {
-	if world == nil {
-		t.Skip("what a rank does; TestMPI… starts it under mpirun")
-	}
-	c := world.(*mpiComm)
-	if err := c.Watch(time.Second, func(err error) { t.Error(err) }); err != nil {
-		t.Fatal(err)
-	}
-	w := c.watch
-	w.end()
-	c.watch = nil // Close must not end it again
-	if c.rank == 1 {
-		time.Sleep(3 * time.Second)
-	}
-	err := c.Do(w.rawStop)
-	var silent *SilentError
-	if c.rank != 2 && err != nil || c.rank == 2 && (!errors.As(err, &silent) || silent.Rank != 1) {
-		t.Errorf("rank %d ends with the error %v", c.rank, err)
 	}
 }

@@ -34,15 +34,15 @@ func TestHyperbolicRotation(t *testing.T) {
 			t.Fatalf("Rotation(%g, %g, %g): degenerate, coth 2φ = 1 + %g", hpp, hqq, hpq, coth2-1)
 		}
 		// An error of ε in coth 2φ is one of ε·coth 2φ/√(coth²2φ − 1) in tanh φ.
-		if e := tanh/want - 1; math.Abs(e) > (8+4*coth2/math.Sqrt((coth2-1)*(coth2+1)))*Epsilon {
+		if e := tanh/want - 1; math.Abs(e) > (8+4*coth2/math.Sqrt((coth2-1)*(coth2+1)))*UnitRoundoff {
 			t.Fatalf("Rotation(%g, %g, %g): tanh = %g, relative error %g", hpp, hqq, hpq, tanh, e)
 		}
 		s := number(0).Sqrt(number(0).Sub(number(1), number(0).Mul(number(tanh), number(tanh))))
 		sinh, tau := number(0).Quo(number(tanh), s), number(0).Quo(number(tanh), number(0).Add(number(1), s))
-		if e := turn.Sin/float(sinh) - 1; math.Abs(e) > 4*Epsilon {
+		if e := turn.Sin/float(sinh) - 1; math.Abs(e) > 4*UnitRoundoff {
 			t.Fatalf("tanh = %g: sinh = %g, relative error %g", tanh, turn.Sin, e)
 		}
-		if e := turn.Tau/float(tau) - 1; math.Abs(e) > 4*Epsilon {
+		if e := turn.Tau/float(tau) - 1; math.Abs(e) > 4*UnitRoundoff {
 			t.Fatalf("tanh = %g: tanh(φ/2) = %g, relative error %g", tanh, turn.Tau, e)
 		}
 		if small := turn.Sin*turn.Tau < 0x1p-56 && cosine < 0x1p-27; small && class.Proper {
@@ -65,7 +65,7 @@ func TestHyperbolicRotationOrthogonalizes(t *testing.T) {
 		for i := range x {
 			x[i], y[i] = turn.Rotate(x[i], y[i])
 		}
-		bound := 20 * Epsilon * (hpp + hqq) * (1 + 2*turn.Sin*turn.Sin)
+		bound := 20 * UnitRoundoff * (hpp + hqq) * (1 + 2*turn.Sin*turn.Sin)
 		if dot := x[0]*y[0] + x[1]*y[1]; math.Abs(dot) > bound {
 			t.Fatalf("%+v: the rotated columns have the product %g", turn, dot)
 		}
@@ -136,7 +136,7 @@ func hyperbolicDrift(seed uint64, rotate func(tanh, x, y float64) (float64, floa
 			norm += t[a][b] * t[a][b]
 		}
 	}
-	return math.Sqrt(departure) / norm / Epsilon
+	return math.Sqrt(departure) / norm / UnitRoundoff
 }
 
 // TestHyperbolicRotateUnbiased compares the J-orthogonality of products of rotations by small angles: in half-angle form, and

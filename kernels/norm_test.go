@@ -28,7 +28,7 @@ func TestNorm2(t *testing.T) {
 				x[i] = math.Ldexp(rnd.Float64()*2-1, e)
 			}
 			got, want := Norm2(x), exactNorm(x)
-			if e := math.Abs(got - want); e > float64(n/8+8)*Epsilon*want+0x1p-1074 {
+			if e := math.Abs(got - want); e > float64(n/8+8)*UnitRoundoff*want+0x1p-1074 {
 				t.Errorf("n = %d, exponents %v: %g, want %g, relative error %g", n, exponents, got, want, e/want)
 			}
 		}

@@ -2,8 +2,11 @@ package kernels
 
 import "math"
 
-// Epsilon is the unit roundoff of float64 with rounding to nearest, ε = 2⁻⁵³ ([Nov15, App. A]).
-const Epsilon = 0x1p-53
+// Epsilon is ε, the distance from 1 to the next float64. The documents and the check count errors in it.
+const Epsilon = 0x1p-52
+
+// UnitRoundoff is the largest relative error of one rounding to nearest, ε/2. It is the ε of [Nov15, App. A].
+const UnitRoundoff = Epsilon / 2
 
 // bigCot bounds from above those |cot 2φ| for which √(cot²2φ + 1) must be computed: beyond √(2/ε) = 2²⁷
 // it rounds to |cot 2φ| itself, and cot²2φ cannot overflow where it is not used ([Nov15, §4.3.1]).
@@ -22,7 +25,7 @@ const noiseCosine = 0x1p-48
 // orthogonal ([Nov15, §4.3, subphase 2]): ε·√k up to k = 16, and 4ε beyond. A computed product of two columns is
 // good to about that for all orders that occur, since it is summed in parts. Against ε·√k no matrix tried needs another sweep, and U
 // is two to three times as orthogonal.
-func Tolerance(k int) float64 { return Epsilon * math.Sqrt(float64(min(k, 16))) }
+func Tolerance(k int) float64 { return UnitRoundoff * math.Sqrt(float64(min(k, 16))) }
 
 // NeedsRotation tells whether two columns with the Gram matrix [hpp hpq; hpq hqq] fail the criterion of relative
 // orthogonality, |hpq| ≤ tol·√hpp·√hqq. A zero column is orthogonal to all others, and so is one whose hpp or

@@ -43,14 +43,14 @@ func TestRotation(t *testing.T) {
 		}
 		turn, tan, class := Trigonometric.Rotation(hpp, hqq, hpq)
 		want := exactTan(hpp, hqq, hpq)
-		if e := float(number(0).Quo(number(tan), want)) - 1; math.Abs(e) > 8*Epsilon {
+		if e := float(number(0).Quo(number(tan), want)) - 1; math.Abs(e) > 8*UnitRoundoff {
 			t.Fatalf("Rotation(%g, %g, %g): tan = %g, relative error %g", hpp, hqq, hpq, tan, e)
 		}
 		sin, tau := exactTurn(number(tan))
-		if e := float(number(0).Quo(number(turn.Sin), sin)) - 1; math.Abs(e) > 4*Epsilon {
+		if e := float(number(0).Quo(number(turn.Sin), sin)) - 1; math.Abs(e) > 4*UnitRoundoff {
 			t.Fatalf("tan = %g: sin = %g, relative error %g", tan, turn.Sin, e)
 		}
-		if e := float(number(0).Quo(number(turn.Tau), tau)) - 1; math.Abs(e) > 4*Epsilon {
+		if e := float(number(0).Quo(number(turn.Tau), tau)) - 1; math.Abs(e) > 4*UnitRoundoff {
 			t.Fatalf("tan = %g: tan(φ/2) = %g, relative error %g", tan, turn.Tau, e)
 		}
 		cosine := math.Abs(hpq) / (math.Sqrt(hpp) * math.Sqrt(hqq))
@@ -64,7 +64,7 @@ func TestRotation(t *testing.T) {
 			t.Fatalf("%+v, cosine %g: not proper", turn, cosine)
 		}
 		dpp, dqq := Diagonal(hpp, hqq, hpq, tan)
-		if math.Abs(dpp+dqq-hpp-hqq) > 8*Epsilon*(hpp+hqq) || dpp < -4*Epsilon*(hpp+hqq) || dqq < -4*Epsilon*(hpp+hqq) {
+		if math.Abs(dpp+dqq-hpp-hqq) > 8*UnitRoundoff*(hpp+hqq) || dpp < -4*UnitRoundoff*(hpp+hqq) || dqq < -4*UnitRoundoff*(hpp+hqq) {
 			t.Fatalf("Diagonal(%g, %g, %g): %g, %g", hpp, hqq, hpq, dpp, dqq)
 		}
 	}
@@ -82,7 +82,7 @@ func TestRotationExtremes(t *testing.T) {
 	} {
 		turn, tan, _ := Trigonometric.Rotation(c.hpp, c.hqq, c.hpq)
 		delta := turn.Sin * turn.Tau
-		if math.Abs(tan-c.tan) > 4*Epsilon*math.Abs(c.tan) || math.Abs(delta-c.delta) > 4*Epsilon {
+		if math.Abs(tan-c.tan) > 4*UnitRoundoff*math.Abs(c.tan) || math.Abs(delta-c.delta) > 4*UnitRoundoff {
 			t.Errorf("Rotation(%g, %g, %g) = %g, %g, want %g, %g", c.hpp, c.hqq, c.hpq, tan, delta, c.tan, c.delta)
 		}
 	}
@@ -94,8 +94,8 @@ func TestNeedsRotation(t *testing.T) {
 		hpp, hqq, hpq float64
 		want          bool
 	}{
-		{1, 1, 4 * Epsilon, false}, {1, 1, 4.001 * Epsilon, true}, {4, 0x1p-400, 8.1 * Epsilon * 0x1p-200, true},
-		{4, 0x1p-400, 7.9 * Epsilon * 0x1p-200, false}, {0, 1, 0, false}, {0, 0, 0, false}, {1, 0, 0x1p-1000, false},
+		{1, 1, 4 * UnitRoundoff, false}, {1, 1, 4.001 * UnitRoundoff, true}, {4, 0x1p-400, 8.1 * UnitRoundoff * 0x1p-200, true},
+		{4, 0x1p-400, 7.9 * UnitRoundoff * 0x1p-200, false}, {0, 1, 0, false}, {0, 0, 0, false}, {1, 0, 0x1p-1000, false},
 		{math.Inf(1), 1, 1, false}, {math.NaN(), 1, 1, false}, {1, 1, math.NaN(), false}, {0x1p1000, 0x1p1000, 0x1p990, true},
 	} {
 		if got := NeedsRotation(c.hpp, c.hqq, c.hpq, tol); got != c.want {
@@ -145,7 +145,7 @@ func TestRotateUnbiased(t *testing.T) {
 		return math.FMA(-d, u, u), math.FMA(-d, v, v)
 	})
 	t.Logf("drift: half angle %.2g, 1/√(1+t²) %.2g, 1−d %.2g", half, cosine, distance)
-	if math.Abs(half) > 50*Epsilon {
+	if math.Abs(half) > 50*UnitRoundoff {
 		t.Errorf("the half-angle form drifts by %g", half)
 	}
 	if distance < 10*math.Abs(half) || math.Abs(cosine) < 10*math.Abs(half) {

@@ -18,7 +18,7 @@ func gramTest(device, reference kernels.Backend) (float64, error) {
 	}
 	var w worst
 	for i, g := range x.g {
-		w.compare(got.r[i], want.r[i], g.norms(), 4*float64(g.m)*kernels.Epsilon)
+		w.compare(got.r[i], want.r[i], g.norms(), 4*float64(g.m)*kernels.UnitRoundoff)
 	}
 	return float64(w), nil
 }
@@ -49,7 +49,7 @@ func choleskyTest(device, reference kernels.Backend) (float64, error) {
 	for i, r := range got.r {
 		if want.tally[i].Broken == 0 {
 			norms := h.g[i].norms()
-			w.compare(r.gram(nil), h.r[i], norms, 4*float64(r.n+1)*kernels.Epsilon)
+			w.compare(r.gram(nil), h.r[i], norms, 4*float64(r.n+1)*kernels.UnitRoundoff)
 		}
 	}
 	return float64(w), nil
@@ -72,7 +72,7 @@ func qrTest(device, reference kernels.Backend) (float64, error) {
 		for j := range ones {
 			ones[j] = 1
 		}
-		w.compare(got.r[i].gram(norms), want.r[i].gram(norms), ones, 16*float64(g.m+g.n)*kernels.Epsilon)
+		w.compare(got.r[i].gram(norms), want.r[i].gram(norms), ones, 16*float64(g.m+g.n)*kernels.UnitRoundoff)
 	}
 	return float64(w), nil
 }
@@ -94,7 +94,7 @@ func multiplyTest(device, reference kernels.Backend) (float64, error) {
 		for _, c := range []struct{ before, got, want matrix }{{x.g[i], got.g[i], want.g[i]}, {x.v[i], got.v[i], want.v[i]}} {
 			bound := c.before.absTimes(t)
 			for l, b := range bound.a {
-				w.add(abs(c.got.a[l]-c.want.a[l]), 4*float64(t.n)*kernels.Epsilon*b)
+				w.add(abs(c.got.a[l]-c.want.a[l]), 4*float64(t.n)*kernels.UnitRoundoff*b)
 			}
 		}
 	}

@@ -102,7 +102,7 @@ func jacobiSigmaTest(device, reference kernels.Backend) (float64, error) {
 		slices.Sort(sigma)
 		slices.Sort(reference)
 		for j, s := range reference {
-			w.add(abs(sigma[j]-s), 40*float64(len(sigma))*kernels.Epsilon*s)
+			w.add(abs(sigma[j]-s), 40*float64(len(sigma))*kernels.UnitRoundoff*s)
 		}
 	}
 	return float64(w), nil
@@ -119,7 +119,7 @@ func jacobiTTest(device, reference kernels.Backend) (float64, error) {
 	for _, t := range got.t {
 		g := t.gram(nil)
 		for i, v := range identity(t.n).a {
-			w.add(abs(g.a[i]-v), 16*math.Sqrt(float64(t.n))*kernels.Epsilon)
+			w.add(abs(g.a[i]-v), 16*math.Sqrt(float64(t.n))*kernels.UnitRoundoff)
 		}
 	}
 	return float64(w), nil

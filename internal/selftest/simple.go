@@ -116,7 +116,7 @@ func normsTest(device, reference kernels.Backend) (float64, error) {
 	}
 	var w worst
 	for j, want := range norms[1] {
-		w.add(abs(norms[0][j]-want), 2*float64(x.m+2)*kernels.Epsilon*want)
+		w.add(abs(norms[0][j]-want), 2*float64(x.m+2)*kernels.UnitRoundoff*want)
 	}
 	return float64(w), nil
 }

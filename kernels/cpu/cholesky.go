@@ -56,7 +56,7 @@ func cholesky(w *workspace, h kernels.Panel) (ok bool, err error) {
 	}
 	for j, hjj := range diagonal {
 		r := a[j+j*h.Ld]
-		if !(r*r > float64(k)*kernels.Epsilon*hjj) {
+		if !(r*r > float64(k)*kernels.UnitRoundoff*hjj) {
 			return false, nil
 		}
 		clear(a[j*h.Ld+j+1 : j*h.Ld+k])

@@ -218,7 +218,7 @@ func large(t *testing.T, d *device, s shape, broken int64) {
 				t.Fatalf("r(%d,%d) = %g", i, j, r[i+j*k])
 			}
 			got, want := dot(r[i*k:(i+1)*k], r[j*k:(j+1)*k]), dot(a[i*m:(i+1)*m], a[j*m:(j+1)*m])
-			if math.Abs(got-want) > 8*float64(m+k)*kernels.Epsilon*float64(m) {
+			if math.Abs(got-want) > 8*float64(m+k)*kernels.UnitRoundoff*float64(m) {
 				t.Fatalf("RᵀR(%d,%d) = %g, want %g", i, j, got, want)
 			}
 		}
@@ -236,7 +236,7 @@ func large(t *testing.T, d *device, s shape, broken int64) {
 				want += a[i+l*m] * r[l+j*k]
 				bound += math.Abs(a[i+l*m] * r[l+j*k])
 			}
-			if math.Abs(c[i+j*m]-want) > 2*float64(k)*kernels.Epsilon*bound {
+			if math.Abs(c[i+j*m]-want) > 2*float64(k)*kernels.UnitRoundoff*bound {
 				t.Fatalf("A·T(%d,%d) = %g, want %g", i, j, c[i+j*m], want)
 			}
 		}

@@ -66,7 +66,7 @@ func HyperbolicRotations(t *testing.T, b kernels.Backend) {
 			}
 			for i, v := range want.a { // T is made J-orthogonal after the rotations
 				c := kernels.Norm2(want.column(i / k))
-				if math.Abs(v-tr[0].a[i]) > 8*kernels.Epsilon*c*c*c {
+				if math.Abs(v-tr[0].a[i]) > 8*kernels.UnitRoundoff*c*c*c {
 					t.Fatalf("%d blocks: element %d of T is %v, want %v", blocks, i, tr[0].a[i], v)
 				}
 			}

@@ -59,7 +59,7 @@ func Rotations(t *testing.T, b kernels.Backend) {
 				}
 			}
 			for i, v := range want.a { // T is made orthogonal after the rotations
-				if math.Abs(v-tr[0].a[i]) > 4*kernels.Epsilon {
+				if math.Abs(v-tr[0].a[i]) > 4*kernels.UnitRoundoff {
 					t.Fatalf("%d blocks: element %d of T is %v, want %v", blocks, i, tr[0].a[i], v)
 				}
 			}
