@@ -8,10 +8,11 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
+	"jmpi/dist/comm"
 	"jmpi/internal/reference"
 	"jmpi/kernels"
-
-	"pgregory.net/rapid"
 )
 
 // anything draws a matrix of several kinds of structure at once: integers of low rank, repeated, zero and scaled rows and columns. With exact,
@@ -183,8 +184,8 @@ func TestHyperbolicAnything(t *testing.T) {
 		o, err := try(t, a, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.IntRange(1, 2).Draw(rt, "devices"), task)
 		rank, indefinite := exactRanks(m, n, a, task.Signs)
 		if indefinite < rank {
-			var f *Failure
-			if !errors.As(err, &f) || f.Kind != NoDecomposition {
+			var f *comm.Failure
+			if !errors.As(err, &f) || f.Kind != comm.NoDecomposition {
 				rt.Fatalf("A has rank %d, A·J·Aᵀ %d: error %v", rank, indefinite, err)
 			}
 			return

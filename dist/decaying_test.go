@@ -5,6 +5,8 @@ import (
 	"math"
 	"testing"
 
+	"jmpi/dist/disttest"
+	"jmpi/dist/jacobi"
 	"jmpi/internal/gen"
 	"jmpi/internal/reference"
 	"jmpi/kernels"
@@ -110,7 +112,7 @@ func testDecaying(t *testing.T, run runTask, ranks, n int) {
 		m, a := k.matrix(n)
 		want := sigmaOf(t, m, n, a)
 		for _, precondition := range []string{"auto", "none", "qr", "qrcp", "qrcp-lq"} {
-			task := Task{Config: Config{M: m, N: n, Full: true}, Precondition: precondition}
+			task := Task{Config: jacobi.Config{M: m, N: n, Full: true}, Precondition: precondition}
 			o, err := run(t, a, ranks, task)
 			if err != nil {
 				t.Fatal(err)
@@ -155,7 +157,7 @@ func TestDecayingBits(t *testing.T) {
 func TestDependentColumnsBecomeZero(t *testing.T) {
 	for _, c := range [][2]int{{64, 16}, {128, 4}, {128, 32}, {256, 1}, {256, 64}, {300, 150}} {
 		n, rank := c[0], c[1]
-		a := matrix(t, "lowrank", gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1, Rank: int64(rank)})
+		a := disttest.Generate(t, "lowrank", gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1, Rank: int64(rank)})
 		task := both(n, n)
 		task.Precondition = "qrcp-lq"
 		o := find(t, a, 2, 1, task)

@@ -2,10 +2,12 @@ package dist
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"time"
 
+	"jmpi/dist/comm"
+	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
@@ -13,7 +15,7 @@ import (
 // Task says which decomposition to compute, A = U·diag(σ)·Vᵀ, and how. Except Load and Rows it must be the same on every rank. Of
 // Config, M×N is the shape of A, M ≥ N; Vectors is not used.
 type Task struct {
-	Config
+	jacobi.Config
 	Left, Right  bool   // whether U, V are wanted
 	RightLeads   bool   // the signs are such that in each column of V, not of U, the entry of largest magnitude is positive
 	Precondition string // auto, none, qr, qrcp or qrcp-lq
@@ -39,36 +41,36 @@ type Choice struct {
 
 // Decomposition is a finished Task. Its vectors lie on the devices or in the memory of the hosts, spread over all ranks.
 type Decomposition struct {
-	*Solution                 // of the matrix that the Jacobi method has worked on
-	Sigma           []float64 // of A, non-increasing, the same on every rank
-	Precondition, V Choice
-	Residual        float64 // ‖A − U·diag(σ)·Vᵀ‖_F/(‖A‖_F·N·ε) by the triangular factor that V comes from; 0 if V was accumulated
-	Rank            Rank
-	Fidelity        *Fidelity          // of a hyperbolic SVD, nil otherwise
-	Seconds         float64            // from the matrix in memory, of the hosts and then of the devices, to its decomposition
-	Host            map[string]float64 // seconds of what was done before and after the Jacobi method, by name
+	*jacobi.Solution           // of the matrix that the Jacobi method has worked on
+	Sigma            []float64 // of A, non-increasing, the same on every rank
+	Precondition, V  Choice
+	Residual         float64 // ‖A − U·diag(σ)·Vᵀ‖_F/(‖A‖_F·N·ε) by the triangular factor that V comes from; 0 if V was accumulated
+	Rank             Rank
+	Fidelity         *Fidelity          // of a hyperbolic SVD, nil otherwise
+	Seconds          float64            // from the matrix in memory, of the hosts and then of the devices, to its decomposition
+	Host             map[string]float64 // seconds of what was done before and after the Jacobi method, by name
 
-	comm        Comm
+	comm        comm.Comm
 	devices     []kernels.Backend
 	task        Task
-	exponent    int         // the sheet holds 2^-exponent·A
-	slabs       *slabs      // of a tall matrix, nil otherwise
-	orthonormal bool        // the matrix is part of one with orthonormal columns: all its elements have errors of the same size
-	a           *sheet      // the matrix, then what takes its place
-	deflated    *deflation  // of a hyperbolic SVD of lower rank, nil otherwise
-	again       *vectorPair // of a hyperbolic SVD from the second way, nil otherwise
-	trusted     bool        // the rank is taken to be full until the decomposition is known
+	exponent    int            // the sheet holds 2^-exponent·A
+	slabs       *matrix.Slabs  // of a tall matrix, nil otherwise
+	orthonormal bool           // the matrix is part of one with orthonormal columns: all its elements have errors of the same size
+	a           *matrix.Matrix // the matrix, then what takes its place
+	deflated    *deflation     // of a hyperbolic SVD of lower rank, nil otherwise
+	again       *vectorPair    // of a hyperbolic SVD from the second way, nil otherwise
+	trusted     bool           // the rank is taken to be full until the decomposition is known
 	pre         preconditioner
 	order       []int // column j of what is worked on is column order[j] of A, so that those with sign +1 come first; nil: they do
 	wants       sides
-	u, v        *sheet // nil where they are not needed, or still on the devices
-	direct      bool   // the vectors are read from the devices
+	u, v        *matrix.Matrix // nil where they are not needed, or still on the devices
+	direct      bool           // the vectors are read from the devices
 }
 
 // Decompose computes the singular value decomposition of a matrix: it is read and scaled, made triangular and graded where that serves
 // (preconditioned), and goes through the Jacobi method (Solve); V is formed if it was not accumulated, and what was done before is
 // applied to the vectors. It is collective, and its errors are as those of Solve.
-func Decompose(ctx context.Context, comm Comm, devices []kernels.Backend, t Task) (*Decomposition, error) {
+func Decompose(ctx context.Context, comm comm.Comm, devices []kernels.Backend, t Task) (*Decomposition, error) {
 	d := &Decomposition{comm: comm, devices: devices, task: t, Host: map[string]float64{}}
 	d.wants = t.needs()
 	d.partition()
@@ -110,10 +112,6 @@ func (d *Decomposition) Free() {
 	}
 }
 
-// top is the exponent that the largest entry gets, so that the squares of what is 2⁻⁸⁵⁰ of it are still in the normal range, and sums of squares
-// of the largest far from overflow.
-const top = 400
-
 // read brings the matrix into the memory of the hosts, scaled by a power of two: tall matrices as their triangular factor.
 func (d *Decomposition) read() error {
 	if d.tall() {
@@ -123,8 +121,8 @@ func (d *Decomposition) read() error {
 	}
 	t := d.task
 	var err error
-	d.a, err = loadSheet(d.comm, d.task.Threads, t.M, t.N, d.load)
-	if err := Agree(d.comm, BadInput, err); err != nil {
+	d.a, err = matrix.Load(d.comm, d.task.Threads, t.M, t.N, d.load)
+	if err := comm.Agree(d.comm, comm.BadInput, err); err != nil {
 		return err
 	}
 	return d.scaled()
@@ -133,35 +131,18 @@ func (d *Decomposition) read() error {
 // scaled multiplies the matrix by a power of two so that its largest entry is in [2^(top−1), 2^top).
 func (d *Decomposition) scaled() (err error) {
 	largest := 0.0
-	for _, x := range d.a.own {
+	for _, x := range d.a.Own {
 		for _, e := range x {
 			largest = max(largest, math.Abs(e))
 		}
 	}
-	if d.exponent, err = commonExponent(d.comm, largest); err != nil {
+	if d.exponent, err = matrix.CommonExponent(d.comm, largest); err != nil {
 		return err
 	}
-	return d.a.each(func(_ int, x []float64) error {
+	return d.a.Each(func(_ int, x []float64) error {
 		dense.Ldexp(x, -d.exponent)
 		return nil
 	})
-}
-
-// commonExponent returns e such that 2^-e brings the largest of the magnitudes given by all ranks to [2^(top−1), 2^top), 0 if all are
-// zero. Powers of two are compared, not the numbers: an integer maximum does not depend on the order of the ranks.
-func commonExponent(c Comm, largest float64) (int, error) {
-	x := []int64{math.MinInt64}
-	if largest > 0 {
-		_, e := math.Frexp(largest)
-		x[0] = int64(e)
-	}
-	if err := c.AllreduceMax(x); err != nil {
-		return 0, fmt.Errorf("dist: scale: %w", err)
-	}
-	if x[0] == math.MinInt64 {
-		return 0, nil
-	}
-	return int(x[0]) - top, nil
 }
 
 // iterate runs the Jacobi method on what preconditioning has left.
@@ -179,13 +160,13 @@ func (d *Decomposition) iterate(ctx context.Context) error {
 // solve gives the matrix to the devices.
 func (d *Decomposition) solve(ctx context.Context) (err error) {
 	c := d.task.Config
-	c.M, c.N, c.Vectors = d.a.m, d.a.n, d.V.Used == "accumulate"
-	if c.independent = d.hyperbolic(); c.independent {
-		c.Positive, c.rising = d.signs()
+	c.M, c.N, c.Vectors = d.a.M, d.a.N, d.V.Used == "accumulate"
+	if c.Independent = d.hyperbolic(); c.Independent {
+		c.Positive, c.Rising = d.signs()
 	}
-	c.source = d.a
-	c.keepSource = d.V.Used == "solve" && d.pre.kept == nil || d.hyperbolic() // for rightVectors, fidelity
-	d.Solution, err = Solve(ctx, d.comm, d.devices, c)
+	c.Source = d.a
+	c.KeepSource = d.V.Used == "solve" && d.pre.kept == nil || d.hyperbolic() // for rightVectors, fidelity
+	d.Solution, err = jacobi.Solve(ctx, d.comm, d.devices, c)
 	return err
 }
 
@@ -220,7 +201,7 @@ func (d *Decomposition) vectors(ctx context.Context) error {
 	}
 	if d.deflated != nil && d.wants.right {
 		d.deflated.reflect(d.v, d.task.Positive)
-		if d.VNorm, err = d.v.norm(); err != nil {
+		if d.VNorm, err = d.v.Norm(); err != nil {
 			return err
 		}
 		if err := d.fullVHolds(); err != nil {
@@ -228,13 +209,13 @@ func (d *Decomposition) vectors(ctx context.Context) error {
 		}
 	}
 	if d.wants.right {
-		d.v = d.v.rows(inverse(d.order))
+		d.v = d.v.Rows(matrix.Inverse(d.order))
 	}
 	if d.slabs == nil {
 		return nil
 	}
 	if d.wants.left {
-		err = d.slabs.expand(d.u)
+		err = d.slabs.Expand(d.u)
 	}
 	return err
 }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 
+	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
@@ -25,7 +27,7 @@ type deflation struct {
 
 // inertia is the eigenvalue decomposition YᵀJY = Z·diag(Λ)·Zᵀ for orthonormal columns Y.
 type inertia struct {
-	z      *sheet
+	z      *matrix.Matrix
 	lambda []float64 // non-increasing
 	root   []float64 // |Λ|^½
 }
@@ -35,14 +37,14 @@ const degenerateSign = 64
 
 // deflate makes G the matrix to work on, from R, the pivoted QR factorization of the matrix, its rank, and how exact the space of its
 // rows is. It is collective.
-func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank int, doubt float64) error {
+func (d *Decomposition) deflate(ctx context.Context, r *matrix.Matrix, place []int, rank int, doubt float64) error {
 	f := &deflation{}
-	n, p := r.n, &d.pre
+	n, p := r.N, &d.pre
 	d.deflated = f
 	if err := d.fitsChosen(); err != nil {
 		return err
 	}
-	l, err := r.transpose(place, rank)
+	l, err := r.Transpose(place, rank)
 	if err != nil {
 		return err
 	}
@@ -54,7 +56,7 @@ func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank
 	}
 	for _, x := range f.row.lambda {
 		if math.Abs(x) <= max(degenerateSign*float64(n)*kernels.Epsilon, doubt) {
-			return noDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of columns of different signs that are equal", rank)
+			return jacobi.NoDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of columns of different signs that are equal", rank)
 		}
 		if x > 0 {
 			f.positive++
@@ -71,32 +73,27 @@ func (d *Decomposition) deflate(ctx context.Context, r *sheet, place []int, rank
 			}
 		}
 		if positive != d.task.Positive {
-			return noDecomposition("the null space of A, of dimension %d, contains vectors x that are J-orthogonal to it, xᵀ·J·y = 0 for all y in it", n-rank)
+			return jacobi.NoDecomposition("the null space of A, of dimension %d, contains vectors x that are J-orthogonal to it, xᵀ·J·y = 0 for all y in it", n-rank)
 		}
 	}
-	if d.a, err = product(d.a, f.row.z, true); err != nil {
+	if d.a, err = matrix.Product(d.a, f.row.z, true); err != nil {
 		return err
 	}
-	return d.a.columns(func(j int, x []float64) error {
+	return d.a.Columns(func(j int, x []float64) error {
 		dense.Scale(x, f.row.root[j])
 		return nil
 	})
-}
-
-// noDecomposition says that the hyperbolic SVD does not exist.
-func noDecomposition(format string, a ...any) error {
-	return &Failure{Kind: NoDecomposition, Text: "the matrix has no hyperbolic singular value decomposition with this signature: " + fmt.Sprintf(format, a...)}
 }
 
 // inertia diagonalizes YᵀJY for Y, so many columns of P·Q₂ from the given one on: YᵀJY = 2·Y₊ᵀY₊ − I where Y₊ are the rows of Y with sign +1, so Z are
 // the right singular vectors of Y₊ and Λ = 2·σ² − 1. It is collective.
 func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, error) {
 	p := d.task.Positive
-	y, err := d.pre.second.form(d.task.Threads, from, count)
+	y, err := d.pre.second.Form(d.task.Threads, from, count)
 	if err != nil {
 		return inertia{}, err
 	}
-	plus := y.rows(d.pre.place[:p]).taller(max(p, count))
+	plus := y.Rows(d.pre.place[:p]).Taller(max(p, count))
 	sub, err := d.inner(ctx, plus, true, false)
 	if err != nil {
 		return inertia{}, fmt.Errorf("signs of the null space: %w", err)
@@ -119,23 +116,23 @@ func (f *deflation) values(sigma []float64, n int) []float64 {
 }
 
 // left returns U of R, n×n, from U₁.
-func (f *deflation) left(u *sheet, n int) (*sheet, error) {
-	return f.beside(u, unitColumns(u.comm, u.threads, n-u.n, 0, n-u.n))
+func (f *deflation) left(u *matrix.Matrix, n int) (*matrix.Matrix, error) {
+	return f.beside(u, matrix.UnitColumns(u.Comm, u.Threads, n-u.N, 0, n-u.N))
 }
 
 // right returns [Y N]ᵀ·V, n×n, from V₁, but for J and sgn Λ₀ in the columns of the null space.
-func (f *deflation) right(v *sheet) (*sheet, error) {
-	v.columns(func(_ int, x []float64) error {
+func (f *deflation) right(v *matrix.Matrix) (*matrix.Matrix, error) {
+	v.Columns(func(_ int, x []float64) error {
 		for i := range x {
 			x[i] /= f.row.root[i]
 		}
 		return nil
 	})
-	v, err := product(f.row.z, v, false)
+	v, err := matrix.Product(f.row.z, v, false)
 	if err != nil {
 		return nil, err
 	}
-	f.null.z.columns(func(j int, x []float64) error {
+	f.null.z.Columns(func(j int, x []float64) error {
 		dense.Scale(x, 1/f.null.root[j])
 		return nil
 	})
@@ -143,8 +140,8 @@ func (f *deflation) right(v *sheet) (*sheet, error) {
 }
 
 // reflect does x ← J·x·sgn Λ₀ for the columns of v that belong to the null space, rows being partitioned as the signs are.
-func (f *deflation) reflect(v *sheet, positive int) {
-	v.columns(func(j int, x []float64) error {
+func (f *deflation) reflect(v *matrix.Matrix, positive int) {
+	v.Columns(func(j int, x []float64) error {
 		if i := j - f.positive; i < 0 || i >= len(f.null.lambda) {
 			return nil
 		} else if f.null.lambda[i] > 0 {
@@ -157,15 +154,15 @@ func (f *deflation) reflect(v *sheet, positive int) {
 }
 
 // beside returns the matrix [X₊ 0 X₋; 0 Y 0], the columns of x of either sign and between them those of y. It is collective.
-func (f *deflation) beside(x, y *sheet) (*sheet, error) {
-	n := x.n + y.n
+func (f *deflation) beside(x, y *matrix.Matrix) (*matrix.Matrix, error) {
+	n := x.N + y.N
 	columns := map[int][]float64{}
-	put := func(s *sheet, row int, place func(j int) int) {
-		for b := range s.own {
-			j0, j1 := s.span(b)
+	put := func(s *matrix.Matrix, row int, place func(j int) int) {
+		for b := range s.Own {
+			j0, j1 := s.Span(b)
 			for j := j0; j < j1; j++ {
 				c := make([]float64, n)
-				copy(c[row:], s.column(j))
+				copy(c[row:], s.Column(j))
 				columns[place(j)] = c
 			}
 		}
@@ -174,8 +171,8 @@ func (f *deflation) beside(x, y *sheet) (*sheet, error) {
 		if j < f.positive {
 			return j
 		}
-		return j + y.n
+		return j + y.N
 	})
-	put(y, x.m, func(j int) int { return f.positive + j })
-	return scatter(x.comm, x.threads, n, n, columns)
+	put(y, x.M, func(j int) int { return f.positive + j })
+	return matrix.Scatter(x.Comm, x.Threads, n, n, columns)
 }

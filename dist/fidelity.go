@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
@@ -45,29 +47,29 @@ const (
 //
 // ‖X·W − G‖·‖V‖, which is known from the first, bounds the second; only where it is too large the second itself is formed.
 // With even, the columns of W are as good as the largest of them, not each by itself. It takes O(n²) operations, and is collective.
-func (d *Decomposition) fidelity(g, w operator, sigma []float64, norm float64, even bool) (f Fidelity, err error) {
-	x, m, n := d.a, d.a.m, d.a.n
+func (d *Decomposition) fidelity(g, w matrix.Operator, sigma []float64, norm float64, even bool) (f Fidelity, err error) {
+	x, m, n := d.a, d.a.M, d.a.N
 	positive, _ := d.signs()
 	norms := make([]float64, n)
-	if err := x.columns(func(j int, c []float64) error { norms[j] = dense.Norm(c); return nil }); err != nil {
+	if err := x.Columns(func(j int, c []float64) error { norms[j] = dense.Norm(c); return nil }); err != nil {
 		return f, err
 	}
-	norms, err = x.gatherColumns(func(j int) float64 { return norms[j] })
+	norms, err = x.GatherColumns(func(j int) float64 { return norms[j] })
 	if err != nil {
 		return f, err
 	}
 	y := randomSigns(m, columnProbes, 1)
-	xy, err := x.times(true, y, columnProbes)
+	xy, err := x.Times(true, y, columnProbes)
 	if err != nil {
 		return f, err
 	}
 	// ((norms·±1)ᵀ·w_j)² has the mean Σᵢ(w_ij·‖x_i‖)².
-	rows := slices.Concat(xy, scaledBy(randomSigns(n, columnProbes, 2), norms))
-	both, err := w.times(true, rows, 2*columnProbes)
+	rows := slices.Concat(xy, matrix.ScaledBy(randomSigns(n, columnProbes, 2), norms))
+	both, err := w.Times(true, rows, 2*columnProbes)
 	if err != nil {
 		return f, err
 	}
-	gy, err := g.times(true, y, columnProbes)
+	gy, err := g.Times(true, y, columnProbes)
 	if err != nil {
 		return f, err
 	}
@@ -97,7 +99,7 @@ func (d *Decomposition) fidelity(g, w operator, sigma []float64, norm float64, e
 		return f, nil
 	}
 	f.Residual = 0 // was a bound
-	vgy, err := mirrored{w, positive}.times(false, gy, columnProbes)
+	vgy, err := matrix.Mirrored{Operator: w, Positive: positive}.Times(false, gy, columnProbes)
 	for k := 0; k < columnProbes && err == nil; k++ {
 		f.Residual = worse(f.Residual, distance(xy[k*n:(k+1)*n], vgy[k*n:(k+1)*n]), size*norm)
 	}
@@ -105,17 +107,17 @@ func (d *Decomposition) fidelity(g, w operator, sigma []float64, norm float64, e
 }
 
 // signsEstimate estimates ‖WᵀJW − J‖_F in units of what rounding errors may do. V serves as W does. It is collective.
-func signsEstimate(w operator, n, positive int, norm float64) (estimate float64, err error) {
+func signsEstimate(w matrix.Operator, n, positive int, norm float64) (estimate float64, err error) {
 	z := randomSigns(n, matrixProbes, 3)
-	wz, err := w.times(false, z, matrixProbes)
+	wz, err := w.Times(false, z, matrixProbes)
 	if err != nil {
 		return 0, err
 	}
-	wjwz, err := w.times(true, reflected(wz, matrixProbes, positive), matrixProbes)
+	wjwz, err := w.Times(true, matrix.Reflected(wz, matrixProbes, positive), matrixProbes)
 	if err != nil {
 		return 0, err
 	}
-	jz := reflected(z, matrixProbes, positive)
+	jz := matrix.Reflected(z, matrixProbes, positive)
 	for k := range matrixProbes {
 		from, to := k*n, (k+1)*n
 		estimate = worse(estimate, distance(wjwz[from:to], jz[from:to]), signLimit*kernels.Epsilon*norm*norm)
@@ -133,22 +135,22 @@ func (d *Decomposition) fullVHolds() error {
 	if err != nil {
 		return err
 	}
-	size, err := e.norm()
+	size, err := e.Norm()
 	if off := worse(0, size, exactLimit*kernels.Epsilon*d.VNorm*d.VNorm); err == nil && !(off <= 1) {
-		err = noDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding errors explain", d.VNorm*d.VNorm, off)
+		err = jacobi.NoDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding errors explain", d.VNorm*d.VNorm, off)
 	}
 	return err
 }
 
 // signsOff returns VᵀJV − J. It is collective.
-func signsOff(v *sheet, positive int) (*sheet, error) {
-	jv := v.clone()
+func signsOff(v *matrix.Matrix, positive int) (*matrix.Matrix, error) {
+	jv := v.Clone()
 	mirror(jv, positive)
-	e, err := transposedProduct(v, jv)
+	e, err := matrix.TransposedProduct(v, jv)
 	if err != nil {
 		return nil, err
 	}
-	return e, e.columns(func(j int, x []float64) error {
+	return e, e.Columns(func(j int, x []float64) error {
 		if j < positive {
 			x[j]--
 		} else {
@@ -159,8 +161,8 @@ func signsOff(v *sheet, positive int) (*sheet, error) {
 }
 
 // mirror does x ← J·x.
-func mirror(x *sheet, positive int) {
-	x.columns(func(_ int, c []float64) error {
+func mirror(x *matrix.Matrix, positive int) {
+	x.Columns(func(_ int, c []float64) error {
 		dense.Negate(c[positive:])
 		return nil
 	})
@@ -192,4 +194,13 @@ func randomSigns(n, count int, seed uint64) []float64 {
 		x[i] = 1 - 2*float64(random.Uint64()&1)
 	}
 	return x
+}
+
+// rootMeanSquare returns that of element j of the vectors of length n in x.
+func rootMeanSquare(x []float64, n, j int) float64 {
+	sum := 0.0
+	for i := j; i < len(x); i += n {
+		sum += x[i] * x[i]
+	}
+	return math.Sqrt(sum / float64(len(x)/n))
 }

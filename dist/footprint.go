@@ -3,8 +3,8 @@ package dist
 import (
 	"slices"
 
+	"jmpi/dist/matrix"
 	"jmpi/kernels"
-	"jmpi/node"
 )
 
 // Footprint is the memory that a decomposition takes. It is the one estimate that there is: `plan` prints it, a run is refused by it, and
@@ -65,32 +65,6 @@ func (w ways) copies() int64 {
 		return 3 // U, Aᵀ·U or its reflectors, V
 	}
 	return 0
-}
-
-// footprint returns the memory of a decomposition on so many devices in all.
-func (w ways) footprint(c Config, devices int, limits kernels.Limits) Footprint {
-	if c.N == 0 {
-		return Footprint{}
-	}
-	f := Footprint{Matrix: kernels.WordBytes * int64(c.M) * int64(c.N)}
-	if w.slabs {
-		tree := f.Matrix / 2 // merges of 2n rows, one for each slab of at least 4n rows
-		f.Matrix += tree
-		if w.vectors {
-			f.Beside = tree
-		}
-		c.M = c.N
-		f.Beside += kernels.WordBytes * int64(c.N) * int64(c.N)
-	}
-	f.Beside += w.copies() * kernels.WordBytes * int64(c.M) * int64(c.N)
-	c.Vectors = w.v == "accumulate"
-	f.Device = c.demand(devices, limits)
-	return f
-}
-
-// demand returns the bytes that each of so many devices allocates.
-func (c Config) demand(devices int, limits kernels.Limits) int64 {
-	return node.Demand(c.node(devices, limits), limits)
 }
 
 // Estimate returns the memory that the task takes on so many devices if its matrix is not graded, and whatever the matrix is. What
@@ -161,7 +135,7 @@ func (t Task) needs() sides {
 }
 
 // reducible tells whether the matrix is so tall that slabs of its rows are reduced to a triangular factor, unless they are graded.
-func (t Task) reducible() bool { return t.M >= TallRatio*t.N && t.Precondition != "none" }
+func (t Task) reducible() bool { return t.M >= matrix.TallRatio*t.N && t.Precondition != "none" }
 
 // transposes tells whether the Jacobi method works on the transpose of a triangular factor, so that its left vectors are on the right
 // side of A.

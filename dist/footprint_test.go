@@ -5,6 +5,8 @@ import (
 
 	"pgregory.net/rapid"
 
+	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
 	"jmpi/kernels"
 	"jmpi/node"
 )
@@ -17,11 +19,11 @@ func TestFootprint(t *testing.T) {
 	const n = 1024
 	const square, tall = int64(8 * n * n), int64(8 * 10 * n * n)
 	for _, c := range []struct {
-		name           string
-		m              int
-		w              ways
-		matrix, beside int64
-		carried        bool // V lies on the devices
+		name             string
+		m                int
+		w                ways
+		Generate, beside int64
+		carried          bool // V lies on the devices
 	}{
 		{"values alone", n, ways{precondition: "none", v: "none"}, square, 0, false},
 		{"solve", n, ways{precondition: "none", v: "solve", vectors: true}, square, 3 * square, false},
@@ -34,18 +36,18 @@ func TestFootprint(t *testing.T) {
 		{"tall and graded", 10 * n, ways{vectors: true, precondition: "qrcp-lq", v: "solve"}, tall, 5 * tall, false},
 	} {
 		for _, devices := range []int{1, 4} {
-			config := Config{M: c.m, N: n, Strategy: "rev-rowcyc", Vectors: !c.carried}
+			config := jacobi.Config{M: c.m, N: n, Strategy: "rev-rowcyc", Vectors: !c.carried}
 			f := c.w.footprint(config, devices, hostLimits)
 			config.Vectors = c.carried
 			if c.w.slabs {
 				config.M = n
 			}
-			if want := (Footprint{node.Demand(config.node(devices, hostLimits), hostLimits), c.matrix, c.beside}); f != want {
+			if want := (Footprint{node.Demand(config.Node(devices, hostLimits), hostLimits), c.Generate, c.beside}); f != want {
 				t.Errorf("%s on %d devices: %+v, want %+v", c.name, devices, f, want)
 			}
 		}
 	}
-	if f := (ways{}).footprint(Config{M: 5}, 2, hostLimits); f != (Footprint{}) {
+	if f := (ways{}).footprint(jacobi.Config{M: 5}, 2, hostLimits); f != (Footprint{}) {
 		t.Errorf("no columns: %+v", f)
 	}
 	f := Footprint{Device: 1000, Matrix: 600, Beside: 1400}
@@ -62,7 +64,7 @@ func TestEstimateCovers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 2000).Draw(t, "n")
 		task := Task{
-			Config: Config{M: n * rapid.IntRange(1, 9).Draw(t, "m/n"), N: n, Strategy: "rev-rowcyc"},
+			Config: jacobi.Config{M: n * rapid.IntRange(1, 9).Draw(t, "m/n"), N: n, Strategy: "rev-rowcyc"},
 			Left:   rapid.Bool().Draw(t, "left"), Right: rapid.Bool().Draw(t, "right"), RightLeads: rapid.Bool().Draw(t, "right leads"),
 			Precondition: rapid.SampledFrom([]string{"auto", "none", "qr", "qrcp", "qrcp-lq"}).Draw(t, "precondition"),
 			V:            rapid.SampledFrom([]string{"auto", "accumulate", "solve"}).Draw(t, "V"),
@@ -76,14 +78,14 @@ func TestEstimateCovers(t *testing.T) {
 		d := &Decomposition{task: task, wants: task.needs(), devices: []kernels.Backend{limited{limits: limits}}}
 		graded := rapid.Bool().Draw(t, "graded")
 		if task.reducible() && !graded {
-			d.slabs = &slabs{}
+			d.slabs = &matrix.Slabs{}
 		}
-		d.a = &sheet{m: task.M, n: n}
+		d.a = &matrix.Matrix{M: task.M, N: n}
 		rows := []float64{1, 1}
 		if graded {
 			rows[1] = 1e-9
 		}
-		d.choosePreconditioner(grading{rows: rows, columns: []float64{1, 1}}, 0)
+		d.choosePreconditioner(matrix.Grading{Rows: rows, Columns: []float64{1, 1}}, 0)
 		d.chooseV()
 		f := d.ways().footprint(task.Config, devices, limits)
 		if g := f.most(most); g != most {

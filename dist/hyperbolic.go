@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"jmpi/dist/comm"
+	"jmpi/dist/matrix"
 	"jmpi/kernels"
 )
 
@@ -26,7 +28,7 @@ func (d *Decomposition) partition() {
 		}
 	}
 	t.Positive = len(plus)
-	if t.rising = t.Positive == 0; t.rising {
+	if t.Rising = t.Positive == 0; t.Rising {
 		t.Positive = t.N // the SVD, in the other order
 	}
 	if d.order = append(plus, minus...); slices.IsSorted(d.order) {
@@ -66,7 +68,7 @@ const fullRank = 1e-10
 
 // confirm tells whether the decomposition shows that the matrix has full rank, as was trusted.
 func (d *Decomposition) confirm() (bool, error) {
-	norm, err := d.a.norm()
+	norm, err := d.a.Norm()
 	if err != nil {
 		return false, err
 	}
@@ -83,13 +85,13 @@ func (d *Decomposition) iterateHyperbolic(ctx context.Context) error {
 		return d.bySVD(ctx, "")
 	}
 	switch err := d.iterateRanked(ctx); {
-	case err != nil && d.Solution != nil && d.Solution.stalled:
+	case err != nil && d.Solution != nil && d.Solution.Stalled:
 		return d.bySVD(ctx, "columns of different signs stayed parallel")
 	case err != nil || !d.Solution.Converged || d.definite():
 		return err
 	}
 	s, begin := d.Solution, time.Now()
-	f, err := d.fidelity(scaledColumns{onDevices{s, false}, s.unscaled()}, onDevices{s, true}, s.natural(), s.VNorm, false)
+	f, err := d.fidelity(matrix.ScaledColumns{Operator: s.G(), Factors: s.Unscaled()}, s.W(), s.Natural(), s.VNorm, false)
 	d.Host["verify"] = time.Since(begin).Seconds()
 	switch {
 	case err != nil:
@@ -111,7 +113,7 @@ func (d *Decomposition) signs() (positive int, rising bool) {
 		return d.task.Positive, false
 	}
 	if f.positive == 0 {
-		return d.a.n, true
+		return d.a.N, true
 	}
 	return f.positive, false
 }
@@ -119,7 +121,7 @@ func (d *Decomposition) signs() (positive int, rising bool) {
 // definite tells whether all these columns have the same sign.
 func (d *Decomposition) definite() bool {
 	positive, _ := d.signs()
-	return positive == d.a.n
+	return positive == d.a.N
 }
 
 // iterateRanked runs the method and, if the rank is not known yet, runs it anew where it turns out not to be full or no decomposition is found.
@@ -129,8 +131,8 @@ func (d *Decomposition) iterateRanked(ctx context.Context) error {
 		return err
 	}
 	d.trusted = false
-	var f *Failure
-	if err != nil && !(errors.As(err, &f) && f.Kind == NoDecomposition) {
+	var f *comm.Failure
+	if err != nil && !(errors.As(err, &f) && f.Kind == comm.NoDecomposition) {
 		return err
 	}
 	if err == nil {
@@ -141,7 +143,7 @@ func (d *Decomposition) iterateRanked(ctx context.Context) error {
 	d.Solution.Free()
 	d.Solution = nil
 	begin := time.Now()
-	g, err := d.a.grading()
+	g, err := d.a.Grading()
 	if err != nil {
 		return err
 	}
@@ -153,7 +155,7 @@ func (d *Decomposition) iterateRanked(ctx context.Context) error {
 }
 
 // preconditionHyperbolic replaces the matrix by its triangular factor, or by one of full rank, where that serves.
-func (d *Decomposition) preconditionHyperbolic(ctx context.Context, g grading) error {
+func (d *Decomposition) preconditionHyperbolic(ctx context.Context, g matrix.Grading) error {
 	if d.pre.used == "none" && !d.pre.graded && d.V.Used == "accumulate" && trusting(d.devices[0].Limits()) {
 		d.trusted = true
 		return nil
@@ -162,15 +164,15 @@ func (d *Decomposition) preconditionHyperbolic(ctx context.Context, g grading) e
 }
 
 // reveal does so after it has found the rank.
-func (d *Decomposition) reveal(ctx context.Context, g grading) error {
-	p, n := &d.pre, d.a.n
-	sorted := decreasing(g.rows)
-	r := d.a.rows(sorted)
+func (d *Decomposition) reveal(ctx context.Context, g matrix.Grading) error {
+	p, n := &d.pre, d.a.N
+	sorted := matrix.Decreasing(g.Rows)
+	r := d.a.Rows(sorted)
 	noise, err := d.rankNoise(r, g, sorted)
 	if err != nil {
 		return err
 	}
-	q, place, rank, doubt, err := r.factorPivoted(noise, true)
+	q, place, rank, doubt, err := r.FactorPivoted(noise, true)
 	if err != nil {
 		return err
 	}
@@ -181,7 +183,7 @@ func (d *Decomposition) reveal(ctx context.Context, g grading) error {
 		return nil
 	case rank == n:
 		p.sorted, p.q = sorted, q
-		d.a = r.rows(r.natural())
+		d.a = r.Rows(r.Natural())
 		return nil
 	}
 	d.Precondition = Choice{"qrcp-lq", fmt.Sprintf("the matrix has rank %d: its null space is split off", rank)}

@@ -8,9 +8,11 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"sync"
 	"testing"
 
+	"jmpi/dist/comm"
+	"jmpi/dist/disttest"
+	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
@@ -54,7 +56,7 @@ func rotatedRows(a []float64, m, n int, r *rand.Rand) []float64 {
 		dense.Normalize(w)
 		for j := range n {
 			c := b[j*m : (j+1)*m]
-			d := 2 * dot(0, w, c)
+			d := 2 * disttest.Dot(0, w, c)
 			for i := range c {
 				c[i] -= d * w[i]
 			}
@@ -207,8 +209,8 @@ func TestHyperbolicBeyondFloat64(t *testing.T) {
 		task.Signs = signPatterns(n, rand.New(rand.NewPCG(1, 1)))["alternating"]
 		for ranks := 1; ranks <= 2; ranks++ {
 			_, err := try(t, isotropic(n, mu), ranks, 1, task)
-			var f *Failure
-			if !errors.As(err, &f) || f.Kind != NoDecomposition {
+			var f *comm.Failure
+			if !errors.As(err, &f) || f.Kind != comm.NoDecomposition {
 				t.Errorf("μ = %g on %d ranks: %v", mu, ranks, err)
 			}
 		}
@@ -218,19 +220,19 @@ func TestHyperbolicBeyondFloat64(t *testing.T) {
 // Errors that the check would find, and of single columns, are beyond the limits; those of a right decomposition are far below.
 func TestFidelityTellsErrors(t *testing.T) {
 	const n, positive = 60, 25
-	a := matrix(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 4})
-	for _, comm := range NewLocal(1) {
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 4})
+	for _, comm := range comm.NewLocal(1) {
 		task := both(n, n)
 		task.Signs = slices.Concat(slices.Repeat([]float64{1}, positive), slices.Repeat([]float64{-1}, n-positive))
 		o := find(t, a, 1, 1, task)
-		d := &Decomposition{comm: comm, task: o.task, a: sheetOf(comm, 1, n, n, a)}
+		d := &Decomposition{comm: comm, task: o.task, a: matrixOf(comm, 1, n, n, a)}
 		measure := func(u, s, v []float64) Fidelity {
-			x, y := sheetOf(comm, 1, n, n, u), sheetOf(comm, 1, n, n, v)
-			norm, err := y.norm()
+			x, y := matrixOf(comm, 1, n, n, u), matrixOf(comm, 1, n, n, v)
+			norm, err := y.Norm()
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := d.fidelity(scaledColumns{x, s}, mirrored{y, positive}, s, norm, false)
+			f, err := d.fidelity(matrix.ScaledColumns{Operator: x, Factors: s}, matrix.Mirrored{Operator: y, Positive: positive}, s, norm, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -251,121 +253,6 @@ func TestFidelityTellsErrors(t *testing.T) {
 			v[k*n+(7*k)%n] += 100 * kernels.Epsilon * norm * norm
 			if f := measure(o.u, o.s, v); f.holds() {
 				t.Errorf("a wrong element in column %d of V: %+v", k+1, f)
-			}
-		}
-	}
-}
-
-// M = G·diag(signs)·Gᵀ, with the columns of sign +1 first, and the same bits on every number of ranks.
-func TestFactorIndefinite(t *testing.T) {
-	r := rand.New(rand.NewPCG(9, 9))
-	for _, n := range []int{1, 2, 3, 17, 70, 150} {
-		m := make([]float64, n*n)
-		for j := range n {
-			for i := range j + 1 {
-				x := r.NormFloat64() * math.Ldexp(1, -(i+j)/4)
-				m[i+j*n], m[j+i*n] = x, x
-			}
-			if n > 2 && j%3 == 0 { // pivots of order 2
-				m[j+j*n] = 0
-			}
-		}
-		var first []float64
-		for _, ranks := range []int{1, 3} {
-			g, signs := make([]float64, n*n), make([][]float64, ranks)
-			var wg sync.WaitGroup
-			for _, comm := range NewLocal(ranks) {
-				wg.Go(func() {
-					f, s, err := sheetOf(comm, 2, n, n, m).factorIndefinite()
-					if err != nil {
-						t.Error(err)
-						comm.Abort(1)
-						return
-					}
-					signs[comm.Rank()] = s
-					f.columns(func(j int, x []float64) error { copy(g[j*n:], x); return nil })
-				})
-			}
-			wg.Wait()
-			if first == nil {
-				first = g
-			} else if !slices.Equal(first, g) {
-				t.Errorf("order %d: other bits on %d ranks", n, ranks)
-			}
-			if !slices.IsSortedFunc(signs[0], func(x, y float64) int { return -cmp.Compare(x, y) }) {
-				t.Errorf("order %d: signs %v", n, signs[0])
-			}
-			for j := range n {
-				for i := range n {
-					x, size := -m[i+j*n], 0.0
-					for k, s := range signs[0] {
-						x += g[i+k*n] * s * g[j+k*n]
-						size += math.Abs(g[i+k*n] * g[j+k*n])
-					}
-					if !(math.Abs(x) <= 8*float64(n)*kernels.Epsilon*size) {
-						t.Fatalf("order %d: element (%d,%d) is off by %g of %g", n, i, j, x, size)
-					}
-				}
-			}
-		}
-	}
-	for _, comm := range NewLocal(1) {
-		if _, _, err := newSheet(comm, 1, 4, 4).factorIndefinite(); !errors.Is(err, errSingular) {
-			t.Errorf("a zero matrix: %v", err)
-		}
-	}
-}
-
-// Products with a few vectors have the same bits on every number of ranks.
-func TestOperators(t *testing.T) {
-	const m, n, count = 130, 200, 3
-	a := matrix(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 8})
-	r := rand.New(rand.NewPCG(2, 2))
-	for _, transposed := range []bool{false, true} {
-		long, out := n, m
-		if transposed {
-			long, out = m, n
-		}
-		x := make([]float64, long*count)
-		for i := range x {
-			x[i] = r.NormFloat64()
-		}
-		var first []float64
-		for _, ranks := range []int{1, 2, 4} {
-			got := make([][]float64, ranks)
-			var wg sync.WaitGroup
-			for _, comm := range NewLocal(ranks) {
-				wg.Go(func() {
-					y, err := sheetOf(comm, 2, m, n, a).times(transposed, x, count)
-					if err != nil {
-						t.Error(err)
-					}
-					got[comm.Rank()] = y
-				})
-			}
-			wg.Wait()
-			for rank, y := range got {
-				if first == nil {
-					first = y
-				}
-				if !slices.Equal(y, first) {
-					t.Errorf("transposed %t: other bits on rank %d of %d", transposed, rank, ranks)
-				}
-			}
-		}
-		for k := range count {
-			for i := range out {
-				want := 0.0
-				for l := range long {
-					e := a[i+l*m]
-					if transposed {
-						e = a[l+i*m]
-					}
-					want += e * x[k*long+l]
-				}
-				if e := math.Abs(first[k*out+i] - want); !(e < 1e-12) {
-					t.Fatalf("transposed %t: element %d of product %d is off by %g", transposed, i, k, e)
-				}
 			}
 		}
 	}

@@ -2,41 +2,12 @@ package dist
 
 import (
 	"fmt"
-	"slices"
 
+	"jmpi/dist/comm"
+	"jmpi/dist/exchange"
+	"jmpi/dist/jacobi"
 	"jmpi/kernels"
 )
-
-// fits refuses a matrix for which one of this rank's devices, or this host for all the devices that take its memory, has no
-// room. The devices of all ranks are all in number, those of this host beside, and this rank's begin with the one of number first.
-func (c Config) fits(all, beside, first int, devices []kernels.Backend) error {
-	const gib = 1 << 30
-	for i, be := range devices {
-		limits, d := be.Limits(), be.Describe()
-		free := d.Free
-		if free == 0 {
-			free = d.Memory
-		}
-		need := c.demand(all, limits)
-		if limits.HostMemory {
-			if free > 0 && need*int64(beside) > free {
-				return fmt.Errorf("a %d×%d matrix needs %.3g GiB for the %d of %d devices on this host, which has %.3g GiB available: take more hosts",
-					c.M, c.N, float64(need)*float64(beside)/gib, beside, all, float64(free)/gib)
-			}
-			continue
-		}
-		if need <= free {
-			continue
-		}
-		text := fmt.Sprintf("a %d×%d matrix needs %.3g GiB on each of %d devices, device %d (%s) has %.3g GiB",
-			c.M, c.N, float64(need)/gib, all, first+i, d.Name, float64(free)/gib)
-		if would := c.enough(all, free, limits); would > 0 {
-			return fmt.Errorf("%s: %d devices would do", text, would)
-		}
-		return fmt.Errorf("%s: more devices would not do either", text)
-	}
-	return nil
-}
 
 // fitsUnread refuses a matrix for which a host, a rank or a device has no room whatever will be done to it, before it is read. It is collective.
 func (d *Decomposition) fitsUnread() error {
@@ -56,38 +27,18 @@ func (d *Decomposition) ways() ways {
 // fits refuses a matrix if a host or a rank has not got the memory for what is done to it and for the devices, or if a device has no room.
 // Once the matrix is there, it is not counted again. It is collective.
 func (d *Decomposition) fits(w ways, there bool) error {
-	all, err := Census(d.comm, d.devices)
+	all, err := exchange.Census(d.comm, d.devices)
 	if err != nil {
 		return err
 	}
-	return Agree(d.comm, BadResource, d.fitsOn(hostOf(d.comm.Rank(), all), d.comm.Size(), w, there))
-}
-
-// host is what runs beside a rank, itself included: ranks and devices; its own devices have the numbers from first on, of all devices.
-type host struct{ ranks, beside, first, devices int }
-
-// hostOf finds it in the census of all devices; every rank has some.
-func hostOf(rank int, all []DeviceInfo) host {
-	h := host{devices: len(all), first: slices.IndexFunc(all, func(d DeviceInfo) bool { return d.Rank == rank })}
-	last := -1
-	for _, d := range all {
-		if d.Host != all[h.first].Host {
-			continue
-		}
-		h.beside++
-		if d.Rank != last {
-			h.ranks++
-		}
-		last = d.Rank
-	}
-	return h
+	return comm.Agree(d.comm, comm.BadResource, d.fitsOn(exchange.HostOf(d.comm.Rank(), all), d.comm.Size(), w, there))
 }
 
 // fitsOn is fits for this rank, one of so many.
-func (d *Decomposition) fitsOn(h host, ranks int, w ways, there bool) error {
+func (d *Decomposition) fitsOn(h exchange.Host, ranks int, w ways, there bool) error {
 	const gib = 1 << 30
 	t, limits := d.task, d.devices[0].Limits()
-	f := w.footprint(t.Config, h.devices, limits)
+	f := w.footprint(t.Config, h.Devices, limits)
 	matrix := fmt.Sprintf("a %d×%d matrix needs", t.M, t.N)
 	if there {
 		f.Matrix = 0
@@ -99,15 +50,15 @@ func (d *Decomposition) fitsOn(h host, ranks int, w ways, there bool) error {
 		if w.slabs {
 			c.M = c.N
 		}
-		if err := c.fits(h.devices, h.beside, h.first, d.devices); err != nil {
+		if err := c.Fits(h.Devices, h.Beside, h.First, d.devices); err != nil {
 			return err
 		}
 	}
 	if t.Memory != nil {
-		need := f.Host(h.ranks, ranks, h.ranks, h.beside, limits.HostMemory)
+		need := f.Host(h.Ranks, ranks, h.Ranks, h.Beside, limits.HostMemory)
 		if free := t.Memory(); free > 0 && need > free {
 			return fmt.Errorf("%s %.3g GiB on this host for %d of %d ranks, which has %.3g GiB available: take more hosts",
-				matrix, float64(need)/gib, h.ranks, ranks, float64(free)/gib)
+				matrix, float64(need)/gib, h.Ranks, ranks, float64(free)/gib)
 		}
 	}
 	if t.Room != nil {
@@ -127,13 +78,23 @@ func (d *Decomposition) EstimatedBytes() int64 {
 	return f.Host(1, d.comm.Size(), 1, len(d.devices), limits.HostMemory)
 }
 
-// enough returns the least number of devices above `devices` that need no more than free bytes each, 0 for none.
-func (c Config) enough(devices int, free int64, limits kernels.Limits) int {
-	most := c.N / 2 // more would idle
-	if most <= devices || c.demand(most, limits) > free {
-		return 0
+// footprint returns the memory of a decomposition on so many devices in all.
+func (w ways) footprint(c jacobi.Config, devices int, limits kernels.Limits) Footprint {
+	if c.N == 0 {
+		return Footprint{}
 	}
-	for devices++; devices < most && c.demand(devices, limits) > free; devices++ {
+	f := Footprint{Matrix: kernels.WordBytes * int64(c.M) * int64(c.N)}
+	if w.slabs {
+		tree := f.Matrix / 2 // merges of 2n rows, one for each slab of at least 4n rows
+		f.Matrix += tree
+		if w.vectors {
+			f.Beside = tree
+		}
+		c.M = c.N
+		f.Beside += kernels.WordBytes * int64(c.N) * int64(c.N)
 	}
-	return devices
+	f.Beside += w.copies() * kernels.WordBytes * int64(c.M) * int64(c.N)
+	c.Vectors = w.v == "accumulate"
+	f.Device = c.Demand(devices, limits)
+	return f
 }

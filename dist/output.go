@@ -1,9 +1,8 @@
 package dist
 
 import (
-	"fmt"
-	"math"
-
+	"jmpi/dist/comm"
+	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
 )
 
@@ -45,15 +44,15 @@ func (d *Decomposition) Vectors(left, right func(Part) error) error {
 	if err != nil {
 		return err
 	}
-	return Agree(d.comm, BadResource, d.parts(flip, left, right))
+	return comm.Agree(d.comm, comm.BadResource, d.parts(flip, left, right))
 }
 
 // parts gives what this rank has.
 func (d *Decomposition) parts(flip []bool, left, right func(Part) error) error {
 	if left != nil && d.slabs != nil {
-		for _, slab := range d.slabs.mine() {
-			i0, i1 := d.slabs.span(slab)
-			p := Part{i0, 0, i1 - i0, d.task.N, d.slabs.own[slab].a}
+		for _, slab := range d.slabs.Mine() {
+			i0, i1 := d.slabs.Span(slab)
+			p := Part{i0, 0, i1 - i0, d.task.N, d.slabs.Own[slab].A}
 			p.flip(flip)
 			if err := left(p); err != nil {
 				return err
@@ -62,15 +61,15 @@ func (d *Decomposition) parts(flip []bool, left, right func(Part) error) error {
 		left = nil
 	}
 	for _, side := range []struct {
-		s    *sheet
+		s    *matrix.Matrix
 		give func(Part) error
 	}{{d.u, left}, {d.v, right}} {
 		if side.give == nil {
 			continue
 		}
-		for b := d.comm.Rank(); b < side.s.blocks(); b += d.comm.Size() {
-			j0, j1 := side.s.span(b)
-			p := Part{0, j0, side.s.m, j1 - j0, side.s.own[b]}
+		for b := d.comm.Rank(); b < side.s.Blocks(); b += d.comm.Size() {
+			j0, j1 := side.s.Span(b)
+			p := Part{0, j0, side.s.M, j1 - j0, side.s.Own[b]}
 			p.flip(flip)
 			if err := side.give(p); err != nil {
 				return err
@@ -93,7 +92,7 @@ func (p Part) flip(marked []bool) {
 func (d *Decomposition) flips() ([]bool, error) {
 	flip := make([]bool, len(d.Sigma))
 	if d.slabs != nil && !d.task.RightLeads {
-		lead, err := d.slabs.leads()
+		lead, err := d.slabs.Leads()
 		for k, x := range lead {
 			flip[k] = x < 0
 		}
@@ -103,8 +102,8 @@ func (d *Decomposition) flips() ([]bool, error) {
 	if d.task.RightLeads {
 		s = d.v
 	}
-	lead, err := s.gatherColumns(func(j int) float64 {
-		if dense.LeadsNegative(s.column(j)) {
+	lead, err := s.GatherColumns(func(j int) float64 {
+		if dense.LeadsNegative(s.Column(j)) {
 			return -1
 		}
 		return 1
@@ -113,33 +112,4 @@ func (d *Decomposition) flips() ([]bool, error) {
 		flip[k] = x < 0
 	}
 	return flip, err
-}
-
-// leads returns, for each column, its first entry of largest magnitude.
-func (s *slabs) leads() ([]float64, error) {
-	lead := make([]float64, s.n)
-	larger := func(k int, x float64) {
-		if math.Abs(x) > math.Abs(lead[k]) {
-			lead[k] = x
-		}
-	}
-	for _, slab := range s.mine() {
-		f := s.own[slab]
-		for k := range s.n {
-			for _, x := range f.a[k*f.m : (k+1)*f.m] {
-				larger(k, x)
-			}
-		}
-	}
-	all, err := gather(s.comm, lead)
-	if err != nil {
-		return nil, fmt.Errorf("dist: signs: %w", err)
-	}
-	lead = make([]float64, s.n)
-	for _, part := range all { // the slabs of the ranks follow one another
-		for k, x := range part {
-			larger(k, x)
-		}
-	}
-	return lead, nil
 }

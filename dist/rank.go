@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
@@ -22,7 +23,7 @@ func (d *Decomposition) values() error {
 		d.Sigma = d.deflated.values(d.Sigma, d.task.N)
 	}
 	dense.Ldexp(d.Sigma, d.exponent)
-	if err := inRange(d.Sigma, d.exponent); err != nil {
+	if err := matrix.InRange(d.Sigma, d.exponent); err != nil {
 		return err
 	}
 	if d.Rank.Of != "" || d.hyperbolic() {
@@ -40,38 +41,24 @@ func (d *Decomposition) values() error {
 
 // rankNoise tells what are rounding errors in a pivoted QR factorization of s, the matrix with rows sorted: ε times a size of the row and one of the column
 // whose product bounds an element. So a grading of rows or columns, however steep, does not count as a lack of rank. It is collective.
-func (d *Decomposition) rankNoise(s *sheet, g grading, sorted []int) (dense.Noise, error) {
-	even, tol := slices.Repeat([]float64{1 / math.Sqrt(float64(s.m))}, s.m), rankTolerance(s.n)
+func (d *Decomposition) rankNoise(s *matrix.Matrix, g matrix.Grading, sorted []int) (dense.Noise, error) {
+	even, tol := slices.Repeat([]float64{1 / math.Sqrt(float64(s.M))}, s.M), rankTolerance(s.N)
 	switch {
 	case d.orthonormal:
-		largest := slices.Repeat([]float64{slices.Max(g.columns)}, s.n)
+		largest := slices.Repeat([]float64{slices.Max(g.Columns)}, s.N)
 		return dense.NewNoise(tol, largest, dense.Bound{Rows: even, Columns: largest}), nil
 	case d.slabs != nil: // the errors of the largest rows are in all, and those of sums of as many terms as a slab has rows, up to 50ε for equal ones
-		return dense.NewNoise(tol+min(float64(d.task.M), 400)*kernels.Epsilon, g.columns, dense.Bound{Rows: even, Columns: g.columns}), nil
+		return dense.NewNoise(tol+min(float64(d.task.M), 400)*kernels.Epsilon, g.Columns, dense.Bound{Rows: even, Columns: g.Columns}), nil
 	}
-	rows, balanced := make([]float64, s.m), make([]float64, s.m)
+	rows, balanced := make([]float64, s.M), make([]float64, s.M)
 	for i, l := range sorted {
-		rows[i], balanced[i] = g.rows[l], g.balanced[l]
+		rows[i], balanced[i] = g.Rows[l], g.Balanced[l]
 	}
-	shares, err := s.shares(rows)
+	shares, err := s.Shares(rows)
 	if err != nil {
 		return dense.Noise{}, err
 	}
-	return dense.NewNoise(tol, g.columns, dense.Bound{Rows: rows, Columns: shares}, dense.Bound{Rows: balanced, Columns: g.columns}), nil
-}
-
-// shares returns, for each column, how large it is when the largest element of each row is 1. It is collective.
-func (s *sheet) shares(rows []float64) ([]float64, error) {
-	share := make([]float64, s.n)
-	s.columns(func(j int, x []float64) error {
-		for i, e := range x {
-			if e != 0 {
-				share[j] = max(share[j], math.Abs(e)/rows[i])
-			}
-		}
-		return nil
-	})
-	return s.gatherColumns(func(j int) float64 { return share[j] })
+	return dense.NewNoise(tol, g.Columns, dense.Bound{Rows: rows, Columns: shares}, dense.Bound{Rows: balanced, Columns: g.Columns}), nil
 }
 
 // rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add up as random numbers do. How large those of the

@@ -7,14 +7,17 @@ import (
 	"math"
 	"time"
 
+	"github.com/rs/zerolog"
+
+	"jmpi/dist/comm"
+	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
 	"jmpi/kernels"
-
-	"github.com/rs/zerolog"
 )
 
 // vectorPair is U and V.
-type vectorPair struct{ u, v *sheet }
+type vectorPair struct{ u, v *matrix.Matrix }
 
 // bySVD computes the hyperbolic SVD of X by way of its SVD; why is the reason if it was computed before, otherwise empty. Hyperbolic rotations of columns of different signs that nearly agree are
 // large; where many columns take part in them, their errors exceed what the input's own errors do to the result, ε·‖V‖². Here only
@@ -42,7 +45,7 @@ func (d *Decomposition) bySVD(ctx context.Context, why string) error {
 	if d.deflated != nil {
 		positive = d.deflated.positive
 	}
-	svd, err := d.inner(ctx, x.clone(), false, true)
+	svd, err := d.inner(ctx, x.Clone(), false, true)
 	if err != nil {
 		return fmt.Errorf("hyperbolic SVD by way of the SVD: %w", err)
 	}
@@ -51,20 +54,20 @@ func (d *Decomposition) bySVD(ctx context.Context, why string) error {
 	if err != nil {
 		return err
 	}
-	g, signs, err := m.factorIndefinite()
-	if errors.Is(err, errSingular) {
-		return noDecomposition("%v", err)
+	g, signs, err := m.FactorIndefinite()
+	if errors.Is(err, matrix.ErrSingular) {
+		return jacobi.NoDecomposition("%v", err)
 	}
 	if err != nil {
 		return err
 	}
 	if !sameSigns(signs, positive) {
-		return noDecomposition("A·D·Aᵀ is so nearly singular that the signs of its eigenvalues are not those of the signature")
+		return jacobi.NoDecomposition("A·D·Aᵀ is so nearly singular that the signs of its eigenvalues are not those of the signature")
 	}
-	z := newSheet(g.comm, g.threads, g.m, g.n) // Σ⁻¹·G·J
-	g.columns(func(j int, c []float64) error {
+	z := matrix.New(g.Comm, g.Threads, g.M, g.N) // Σ⁻¹·G·J
+	g.Columns(func(j int, c []float64) error {
 		for i, e := range c {
-			z.column(j)[i] = e / sigma[i] * signs[j]
+			z.Column(j)[i] = e / sigma[i] * signs[j]
 		}
 		return nil
 	})
@@ -94,7 +97,7 @@ func (d *Decomposition) bySVD(ctx context.Context, why string) error {
 		return err
 	}
 	if f.Again = why; !f.holds() || s.VNorm*s.VNorm > hugeV {
-		return noDecomposition("that float64 can hold: columns of different signs nearly agree, ‖V‖² = %.2g; by way of the SVD too "+
+		return jacobi.NoDecomposition("that float64 can hold: columns of different signs nearly agree, ‖V‖² = %.2g; by way of the SVD too "+
 			"A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain", s.VNorm*s.VNorm, f.Columns, f.Residual, f.Signs)
 	}
 	d.Fidelity = &f
@@ -105,37 +108,37 @@ func (d *Decomposition) bySVD(ctx context.Context, why string) error {
 func (d *Decomposition) fidelityOf(p *vectorPair) (f Fidelity, err error) {
 	s := d.Solution
 	positive, _ := d.signs()
-	if s.VNorm, err = p.v.norm(); err != nil {
+	if s.VNorm, err = p.v.Norm(); err != nil {
 		return f, err
 	}
-	if f, err = d.fidelity(scaledColumns{p.u, s.Sigma}, mirrored{p.v, positive}, s.Sigma, s.VNorm, true); err != nil {
+	if f, err = d.fidelity(matrix.ScaledColumns{Operator: p.u, Factors: s.Sigma}, matrix.Mirrored{Operator: p.v, Positive: positive}, s.Sigma, s.VNorm, true); err != nil {
 		return f, err
 	}
 	off, err := signsOff(p.v, positive)
 	if err != nil {
 		return f, err
 	}
-	size, err := off.norm()
+	size, err := off.Norm()
 	f.Signs = worse(0, size, exactLimit*kernels.Epsilon*s.VNorm*s.VNorm)
 	return f, err
 }
 
 // joined returns U₁·U₂ and J·Y·z·V₂, and frees the devices.
-func (d *Decomposition) joined(svd *Decomposition, z *sheet, positive int) (*vectorPair, error) {
-	u2, v2, err := d.Solution.collect(d.task.Threads)
+func (d *Decomposition) joined(svd *Decomposition, z *matrix.Matrix, positive int) (*vectorPair, error) {
+	u2, v2, err := d.Solution.Collect(d.task.Threads)
 	d.Solution.Free()
 	if err != nil {
 		return nil, err
 	}
-	u, err := product(svd.u, u2, false)
+	u, err := matrix.Product(svd.u, u2, false)
 	if err != nil {
 		return nil, err
 	}
-	v, err := product(z, v2, false)
+	v, err := matrix.Product(z, v2, false)
 	if err != nil {
 		return nil, err
 	}
-	if v, err = product(svd.v, v, false); err != nil {
+	if v, err = matrix.Product(svd.v, v, false); err != nil {
 		return nil, err
 	}
 	mirror(v, positive)
@@ -149,12 +152,12 @@ func (p *vectorPair) polish(positive int) error {
 		return err
 	}
 	mirror(e, positive)
-	step, err := product(p.v, e, false)
+	step, err := matrix.Product(p.v, e, false)
 	if err != nil {
 		return err
 	}
-	return p.v.columns(func(j int, x []float64) error {
-		for i, d := range step.column(j) {
+	return p.v.Columns(func(j int, x []float64) error {
+		for i, d := range step.Column(j) {
 			x[i] -= d / 2
 		}
 		return nil
@@ -166,9 +169,9 @@ const innerSweeps = 30
 
 // inner computes the SVD of a matrix, with V and, if left, U as sheets, which it takes; orthonormal says that it is part of one with orthonormal
 // columns. Its singular values do not know the scale of X. It is collective.
-func (d *Decomposition) inner(ctx context.Context, a *sheet, orthonormal, left bool) (*Decomposition, error) {
+func (d *Decomposition) inner(ctx context.Context, a *matrix.Matrix, orthonormal, left bool) (*Decomposition, error) {
 	c := d.task.Config
-	c.M, c.N, c.Positive, c.MaxSweeps = a.m, a.n, a.n, innerSweeps
+	c.M, c.N, c.Positive, c.MaxSweeps = a.M, a.N, a.N, innerSweeps
 	c.Progress, c.Swept, c.Trace, c.Log = nil, nil, nil, zerolog.Nop()
 	sub := &Decomposition{comm: d.comm, devices: d.devices, a: a, orthonormal: orthonormal, Host: map[string]float64{}}
 	sub.task = Task{Config: c, Left: left, Right: true, RightLeads: true, Precondition: "qrcp-lq", V: "accumulate", Threads: d.task.Threads, Memory: d.task.Memory, Room: d.task.Room}
@@ -181,7 +184,7 @@ func (d *Decomposition) inner(ctx context.Context, a *sheet, orthonormal, left b
 		return nil, err
 	}
 	if !sub.Converged {
-		return nil, &Failure{Kind: BadResource, Text: fmt.Sprintf("not converged in %d sweeps", innerSweeps)}
+		return nil, &comm.Failure{Kind: comm.BadResource, Text: fmt.Sprintf("not converged in %d sweeps", innerSweeps)}
 	}
 	return sub, nil
 }
@@ -195,14 +198,14 @@ func centred(sigma []float64) (scaled []float64, shift int) {
 }
 
 // signedGram returns Σ·(YᵀJY)·Σ. It is collective.
-func signedGram(y *sheet, sigma []float64, positive int) (*sheet, error) {
-	jy := y.clone()
+func signedGram(y *matrix.Matrix, sigma []float64, positive int) (*matrix.Matrix, error) {
+	jy := y.Clone()
 	mirror(jy, positive)
-	m, err := transposedProduct(y, jy)
+	m, err := matrix.TransposedProduct(y, jy)
 	if err != nil {
 		return nil, err
 	}
-	return m, m.columns(func(j int, x []float64) error {
+	return m, m.Columns(func(j int, x []float64) error {
 		for i := range x {
 			x[i] *= sigma[i] * sigma[j]
 		}

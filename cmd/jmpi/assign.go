@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 )
 
 // sight is what one rank sees: its node, and the GPUs that the driver shows it (CUDA_VISIBLE_DEVICES and Slurm may hide some).
@@ -19,12 +19,12 @@ type sight struct {
 //
 // The ranks of a node that see the same GPUs share them: rank r of L gets the GPUs from ⌊G·r/L⌋ to ⌊G·(r+1)/L⌋−1 of G, or
 // the r-th K of them if K = perRank is not 0. A rank that sees GPUs of its own (srun --gpus-per-task) shares with nobody.
-// Ranks that see one GPU each take that one, also where it is the same. Anything else that gives a rank no GPU is a *dist.Failure
+// Ranks that see one GPU each take that one, also where it is the same. Anything else that gives a rank no GPU is a *comm.Failure
 // that says what to change; all ranks come to the same.
 func assign(ranks []sight, perRank int) ([][]int, error) {
 	for rank, s := range ranks {
 		if len(s.GPUs) == 0 {
-			return nil, &dist.Failure{Rank: rank, Kind: dist.BadResource, Text: fmt.Sprintf("no GPU on %s: %s", s.Node, s.Why)}
+			return nil, &comm.Failure{Rank: rank, Kind: comm.BadResource, Text: fmt.Sprintf("no GPU on %s: %s", s.Node, s.Why)}
 		}
 	}
 	assigned := make([][]int, len(ranks))
@@ -37,7 +37,7 @@ func assign(ranks []sight, perRank int) ([][]int, error) {
 			continue
 		}
 		if len(group)*max(perRank, 1) > gpus {
-			return nil, &dist.Failure{Rank: group[0], Kind: dist.BadResource, Text: tooFew(node, gpus, len(group), perRank)}
+			return nil, &comm.Failure{Rank: group[0], Kind: comm.BadResource, Text: tooFew(node, gpus, len(group), perRank)}
 		}
 		for r, rank := range group {
 			first, end := gpus*r/len(group), gpus*(r+1)/len(group)

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/gen"
 	"jmpi/internal/matio"
 	"jmpi/internal/paper"
@@ -189,9 +190,9 @@ func (b *bench) prepare() error {
 			}
 		}
 	}
-	kind := dist.BadInput
+	kind := comm.BadInput
 	if errors.Is(err, gen.ErrOptions) {
-		kind = dist.BadUse
+		kind = comm.BadUse
 	}
 	if e := b.agree(kind, err); e != nil {
 		return errors.Join(e, b.discard())
@@ -204,7 +205,7 @@ func (b *bench) prepare() error {
 		b.folder, _ = process.make(func() (string, error) { return string(all[0]), nil }) // rank 0 has done it
 	}
 	b.file, err = matio.Open(b.input())
-	if e := b.agree(dist.BadInput, err); e != nil {
+	if e := b.agree(comm.BadInput, err); e != nil {
 		return errors.Join(e, b.discard())
 	}
 	return nil
@@ -309,7 +310,7 @@ func (b *bench) row(what string, ranks, devices int, seconds float64, sweeps, di
 				(14*m*n*n+8*n*n*n)/seconds/1e9, sweeps, value["residual"], value["orthU"], value["orthV"], seconds/b.ours)
 		}
 	}
-	return b.agree(dist.BadResource, err)
+	return b.agree(comm.BadResource, err)
 }
 
 func median(x []float64) float64 {

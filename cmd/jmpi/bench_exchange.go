@@ -8,7 +8,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"jmpi/dist"
+	"jmpi/dist/exchange"
 )
 
 func newBenchExchangeCommand() *cobra.Command {
@@ -73,11 +73,11 @@ func parseSizes(texts []string) (sizes []int64, err error) {
 
 // benchExchange prints, on rank 0, the rows of all paths.
 func (s *session) benchExchange(sizes []int64) error {
-	transport, err := dist.ChooseTransport(s.comm, s.devices, s.direct)
+	transport, err := exchange.ChooseTransport(s.comm, s.devices, s.direct)
 	if err != nil {
 		return s.failed(err)
 	}
-	rows, err := dist.BenchExchange(s.comm, s.devices, transport, sizes)
+	rows, err := exchange.Bench(s.comm, s.devices, transport, sizes)
 	if err != nil {
 		return s.failed(err)
 	}

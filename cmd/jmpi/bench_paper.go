@@ -12,7 +12,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
+	"jmpi/dist/jacobi"
 	"jmpi/internal/gen"
 	"jmpi/internal/paper"
 	"jmpi/internal/results"
@@ -104,7 +105,7 @@ func runPaper(f benchFlags) error {
 }
 
 func (b *paperBench) run() error {
-	if err := b.agree(dist.BadInput, b.checkFolder()); err != nil {
+	if err := b.agree(comm.BadInput, b.checkFolder()); err != nil {
 		return err
 	}
 	b.circumstances(b.out, fmt.Sprintf("[Nov15, §6], seed %d, medians of %d runs", b.f.seed, b.f.repeat))
@@ -116,7 +117,7 @@ func (b *paperBench) run() error {
 			}
 		}
 	}
-	return b.agree(dist.BadResource, b.summarize())
+	return b.agree(comm.BadResource, b.summarize())
 }
 
 // matrix decomposes one matrix in all ways, and prints the rows.
@@ -138,7 +139,7 @@ func (b *paperBench) matrix(spectrum, n int) error {
 	}
 	paper.Compare(rows)
 	b.rows = append(b.rows, rows...)
-	return b.agree(dist.BadResource, paper.WriteText(b.out, rows))
+	return b.agree(comm.BadResource, paper.WriteText(b.out, rows))
 }
 
 // variants are the rows of one matrix, to be filled in: every strategy full block, and reverse R in both variants.
@@ -183,7 +184,7 @@ func (b *paperBench) solve(a factor, row *paper.Row) (float64, error) {
 	c := method.config()
 	c.M, c.N, c.Positive, c.Vectors, c.Load = a.n, a.n, a.positive, true, a.load
 	c.Log, c.GPUDirect = b.log, b.direct
-	solution, err := dist.Solve(context.Background(), b.comm, b.devices, c)
+	solution, err := jacobi.Solve(context.Background(), b.comm, b.devices, c)
 	if err != nil {
 		return 0, b.failed(err)
 	}
@@ -209,7 +210,7 @@ func (b *paperBench) rival(driver string, a factor, rows []paper.Row) ([]paper.R
 				row.Error = paper.RelativeError(result.Sigma, a.lambda, a.positive)
 			}
 		}
-		if e := dist.Agree(b.comm, dist.BadResource, err); e != nil {
+		if e := comm.Agree(b.comm, comm.BadResource, err); e != nil {
 			fmt.Fprintf(b.out, "%d %5d %-12s %% %v\n", a.spectrum, a.n, driver, e)
 			return rows, nil
 		}
@@ -228,7 +229,7 @@ type factor struct {
 	positive    int       // of them; the leading columns of G, for which J is +1
 }
 
-// load is dist.Config.Load.
+// load is jacobi.Config.Load.
 func (a factor) load(j0, j1 int, dst []float64) error {
 	copy(dst, a.g[j0*a.n:j1*a.n])
 	return nil
@@ -246,7 +247,7 @@ func (b *paperBench) generate(spectrum, n int) (factor, error) {
 			err = a.Columns(0, int64(n), x[n:], n)
 		}
 	}
-	if err := b.agree(dist.BadResource, err); err != nil {
+	if err := b.agree(comm.BadResource, err); err != nil {
 		return factor{}, err
 	}
 	if err := b.broadcast(x); err != nil {

@@ -15,7 +15,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/paper"
 	"jmpi/internal/rivals"
 )
@@ -25,14 +25,14 @@ func paperOf(t *testing.T, ranks int, f benchFlags) string {
 	t.Helper()
 	var out strings.Builder
 	var wg sync.WaitGroup
-	for rank, comm := range dist.NewLocal(ranks) {
+	for rank, world := range comm.NewLocal(ranks) {
 		wg.Go(func() {
-			o, err := newOpener().open(comm, "cpu", 1, 1)
+			o, err := newOpener().open(world, "cpu", 1, 1)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			s := &session{comm: comm, opened: o, log: zerolog.Nop()}
+			s := &session{comm: world, opened: o, log: zerolog.Nop()}
 			b := &paperBench{session: s, f: f, out: io.Discard}
 			if rank == 0 {
 				b.out = &out
@@ -103,7 +103,7 @@ func TestPaperTablesAndFigures(t *testing.T) {
 func TestBroadcast(t *testing.T) {
 	const n = pieceNumbers + 3 // two pieces
 	var wg sync.WaitGroup
-	for rank, comm := range dist.NewLocal(3) {
+	for rank, world := range comm.NewLocal(3) {
 		wg.Go(func() {
 			x := make([]float64, n)
 			if rank == 0 {
@@ -111,7 +111,7 @@ func TestBroadcast(t *testing.T) {
 					x[i] = 1 / float64(i+1)
 				}
 			}
-			if err := (&paperBench{session: &session{comm: comm}}).broadcast(x); err != nil {
+			if err := (&paperBench{session: &session{comm: world}}).broadcast(x); err != nil {
 				t.Error(err)
 			}
 			for i, got := range x {

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/cores"
 	"jmpi/internal/matio"
 	"jmpi/internal/rivals"
@@ -65,7 +65,7 @@ func (b *bench) rival(driver string) error {
 		var err error
 		result, err = run(driver)
 		// What one rank lacks, no rank has.
-		if e := dist.Agree(b.comm, dist.BadResource, err); e != nil {
+		if e := comm.Agree(b.comm, comm.BadResource, err); e != nil {
 			fmt.Fprintf(b.out, "%-12s %d %d %d - - - - - - - - %% %v\n", what, b.m, b.n, ranks, e)
 			return nil
 		}
@@ -76,7 +76,7 @@ func (b *bench) rival(driver string) error {
 	if b.comm.Rank() == 0 {
 		err = b.save(result, dir)
 	}
-	if err := b.agree(dist.BadResource, err); err != nil {
+	if err := b.agree(comm.BadResource, err); err != nil {
 		return err
 	}
 	return b.row(what, ranks, devices, median(seconds), "-", dir)
@@ -136,7 +136,7 @@ func (b *bench) gpu(driver string) (rivals.Result, error) {
 // scalapack runs pdgesvd on all ranks.
 func (b *bench) scalapack(string) (rivals.Result, error) {
 	s, err := rivals.OpenScaLAPACK()
-	if err := dist.Agree(b.comm, dist.BadResource, err); err != nil {
+	if err := comm.Agree(b.comm, comm.BadResource, err); err != nil {
 		return rivals.Result{}, err
 	}
 	s.Threads = b.threads()

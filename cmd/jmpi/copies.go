@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/matio"
 )
 
@@ -36,10 +36,10 @@ func (s *session) sameFile(file *matio.File, path string, all bool) error {
 
 // inspect returns what every rank has. If there are several files that look alike, it takes their Sums. The
 // ranks that share a file share the work. It is collective.
-func inspect(comm dist.Comm, file *matio.File, all bool) ([]fileCopy, error) {
-	mine := fileCopy{Place: filePlace{comm.Node(), file.Stamp()}}
+func inspect(world comm.Comm, file *matio.File, all bool) ([]fileCopy, error) {
+	mine := fileCopy{Place: filePlace{world.Node(), file.Stamp()}}
 	mine.Header = fmt.Sprintf("%d×%d %s", file.Rows, file.Cols, file.Dtype)
-	copies, err := gather(comm, mine)
+	copies, err := gather(world, mine)
 	if err != nil {
 		return nil, err
 	}
@@ -50,17 +50,17 @@ func inspect(comm dist.Comm, file *matio.File, all bool) ([]fileCopy, error) {
 	share, shares := 0, 0
 	for rank, c := range copies {
 		if c.Place == mine.Place {
-			if rank < comm.Rank() {
+			if rank < world.Rank() {
 				share++
 			}
 			shares++
 		}
 	}
 	mine.Sum, err = file.Checksum(all, share, shares)
-	if err := dist.Agree(comm, dist.BadInput, err); err != nil {
+	if err := comm.Agree(world, comm.BadInput, err); err != nil {
 		return nil, err
 	}
-	if copies, err = gather(comm, mine); err != nil {
+	if copies, err = gather(world, mine); err != nil {
 		return nil, err
 	}
 	sums := map[filePlace]matio.Sum{}

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"testing"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/matio"
 )
 
@@ -66,7 +66,7 @@ func inspected(t *testing.T, all bool, paths ...string) error {
 	t.Helper()
 	errs := make([]error, len(paths))
 	var wg sync.WaitGroup
-	for rank, comm := range dist.NewLocal(len(paths)) {
+	for rank, world := range comm.NewLocal(len(paths)) {
 		wg.Go(func() {
 			file, err := matio.Open(paths[rank])
 			if err != nil {
@@ -74,7 +74,7 @@ func inspected(t *testing.T, all bool, paths ...string) error {
 				return
 			}
 			defer file.Close()
-			copies, err := inspect(comm, file, all)
+			copies, err := inspect(world, file, all)
 			if err == nil {
 				err = compareCopies("x", copies)
 			}

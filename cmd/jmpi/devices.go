@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
 	"jmpi/kernels/cuda"
@@ -31,29 +31,29 @@ func newOpener() opener {
 }
 
 // open opens this rank's devices. backend auto takes GPUs if every rank can open its own, else CPU devices on all ranks. It
-// is collective; an error is a *dist.Failure known to all ranks, or one of communication.
-func (o opener) open(comm dist.Comm, backend string, perRank, threads int) (opened, error) {
+// is collective; an error is a *comm.Failure known to all ranks, or one of communication.
+func (o opener) open(world comm.Comm, backend string, perRank, threads int) (opened, error) {
 	var d opened
 	if backend != "cpu" {
-		err := o.openGPUs(comm, perRank, &d)
-		var failure *dist.Failure
+		err := o.openGPUs(world, perRank, &d)
+		var failure *comm.Failure
 		if err == nil || backend == "cuda" || !errors.As(err, &failure) {
 			return d, err
 		}
 		d = opened{fellBack: err, noGPU: d.noGPU}
 	}
 	err := o.openCPUs(max(perRank, 1), threads, &d)
-	return d, dist.Agree(comm, dist.BadResource, err)
+	return d, comm.Agree(world, comm.BadResource, err)
 }
 
 // openGPUs opens the GPUs that are this rank's; what it opened is closed again if any rank fails.
-func (o opener) openGPUs(comm dist.Comm, perRank int, d *opened) error {
-	mine := sight{Node: comm.Node()}
+func (o opener) openGPUs(world comm.Comm, perRank int, d *opened) error {
+	mine := sight{Node: world.Node()}
 	var err error
 	if mine.GPUs, err = o.see(); err != nil {
 		mine.Why = err.Error()
 	}
-	all, err := gather(comm, mine)
+	all, err := gather(world, mine)
 	if err != nil {
 		return err
 	}
@@ -65,17 +65,17 @@ func (o opener) openGPUs(comm dist.Comm, perRank int, d *opened) error {
 	if err != nil {
 		return err
 	}
-	d.gpus, d.shared = assigned[comm.Rank()], shared(all, assigned)
+	d.gpus, d.shared = assigned[world.Rank()], shared(all, assigned)
 	var failed error
 	for _, index := range d.gpus {
 		be, err := o.gpu(index)
 		if err != nil {
-			failed = fmt.Errorf("GPU %d on %s: %w", index, comm.Node(), err)
+			failed = fmt.Errorf("GPU %d on %s: %w", index, world.Node(), err)
 			break
 		}
 		d.devices = append(d.devices, be)
 	}
-	if err := dist.Agree(comm, dist.BadResource, failed); err != nil {
+	if err := comm.Agree(world, comm.BadResource, failed); err != nil {
 		for _, be := range d.devices {
 			be.Close() // the failure counts, not what closing says after it
 		}

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"testing"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/kernels"
 )
 
@@ -62,12 +62,12 @@ func (n *fakeNode) opener(rank int) opener {
 // openAll opens the devices of all ranks of a node with 4 threads each; the result is the kinds of each rank's devices.
 func (n *fakeNode) openAll(t *testing.T, backend string, perRank int) (kinds [][]string, all []opened, errs []error) {
 	t.Helper()
-	comms := dist.NewLocal(len(n.gpus))
+	comms := comm.NewLocal(len(n.gpus))
 	all, errs, kinds = make([]opened, len(comms)), make([]error, len(comms)), make([][]string, len(comms))
 	var wg sync.WaitGroup
-	for rank, comm := range comms {
+	for rank, world := range comms {
 		wg.Go(func() {
-			all[rank], errs[rank] = n.opener(rank).open(comm, backend, perRank, 4)
+			all[rank], errs[rank] = n.opener(rank).open(world, backend, perRank, 4)
 			for _, d := range all[rank].devices {
 				kinds[rank] = append(kinds[rank], d.(*fakeDevice).kind)
 			}
@@ -110,8 +110,8 @@ func TestBackendIsAgreedUpon(t *testing.T) {
 				reason := d.fellBack
 				if test.want == "" {
 					reason = errs[rank]
-					var known *dist.Failure
-					if !errors.As(reason, &known) || known.Kind != dist.BadResource {
+					var known *comm.Failure
+					if !errors.As(reason, &known) || known.Kind != comm.BadResource {
 						t.Errorf("rank %d: error %v, want a failure that all know", rank, reason)
 					}
 				} else if errs[rank] != nil {

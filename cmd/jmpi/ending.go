@@ -14,7 +14,7 @@ import (
 	"syscall"
 	"time"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/cores"
 )
 
@@ -42,7 +42,7 @@ const (
 type ending struct {
 	rank    atomic.Int64 // as the launcher says, before MPI has started
 	mu      sync.Mutex   // the end holds it for ever: from then on nothing else is printed, published or exits
-	comm    dist.Comm    // nil before MPI has started
+	comm    comm.Comm    // nil before MPI has started
 	folders []string     // of unfinished files, on a file system that all ranks share; the end deletes them
 	fate    string       // of the results once they are published
 	printed int          // exit code, once this rank or another one has printed the line; 0: not yet
@@ -170,10 +170,10 @@ func claim() (first, known bool) {
 }
 
 // join says which ranks the end ends.
-func (e *ending) join(comm dist.Comm) {
-	e.rank.Store(int64(comm.Rank()))
+func (e *ending) join(world comm.Comm) {
+	e.rank.Store(int64(world.Rank()))
 	e.mu.Lock()
-	e.comm = comm
+	e.comm = world
 	e.mu.Unlock()
 }
 

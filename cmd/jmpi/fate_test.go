@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"syscall"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 )
 
 // fate is what happens to a rank of svdRuns: it is killed, or something is done beside it.
@@ -61,7 +61,7 @@ func die() {
 
 // mortal counts the collective calls.
 type mortal struct {
-	dist.Comm
+	comm.Comm
 	fate  fate
 	calls atomic.Int64
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
-	"jmpi/dist"
+	"jmpi/dist/exchange"
+	"jmpi/dist/jacobi"
 	"jmpi/internal/cores"
 	"jmpi/kernels"
 	"jmpi/strategy"
@@ -55,7 +56,7 @@ func (f *sessionFlags) check() error {
 	case f.log != "console" && f.log != "json":
 		return usagef("--log %s: choose console or json", f.log)
 	}
-	if _, err := dist.ParseGPUDirect(f.gpuDirect); err != nil {
+	if _, err := exchange.ParseGPUDirect(f.gpuDirect); err != nil {
 		return usagef("--gpu-direct %s: choose auto, on or off", f.gpuDirect)
 	}
 	return nil
@@ -141,8 +142,8 @@ func (f *methodFlags) resolve(limits kernels.Limits, hyperbolic bool) {
 }
 
 // config returns the solver's configuration, without shape and data.
-func (f *methodFlags) config() dist.Config {
-	return dist.Config{
+func (f *methodFlags) config() jacobi.Config {
+	return jacobi.Config{
 		Strategy: f.strategy, Nested: f.scheme == "nested", Full: f.variant == "full",
 		Block: f.block, InnerBlock: f.innerBlock, MaxSweeps: f.maxSweeps,
 	}

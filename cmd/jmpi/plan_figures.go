@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"jmpi/dist"
+	"jmpi/dist/jacobi"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
 	"jmpi/kernels/cuda"
@@ -33,7 +34,7 @@ func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) 
 	}
 	m, n := max(rows, cols), min(rows, cols) // a wide matrix is solved transposed
 	t := dist.Task{
-		Config: dist.Config{M: int(m), N: int(n), Strategy: f.strategy, Nested: f.scheme == "nested", Block: f.block},
+		Config: jacobi.Config{M: int(m), N: int(n), Strategy: f.strategy, Nested: f.scheme == "nested", Block: f.block},
 		Left:   f.vectors == "both" || f.vectors == "u", Right: f.vectors == "both" || f.vectors == "v",
 		Precondition: f.precond, V: f.v,
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 
-	"jmpi/dist"
+	"jmpi/dist/jacobi"
 )
 
 // progress shows a run: a bar of sub-steps on a terminal, and a log line per sweep.
@@ -26,7 +26,7 @@ func newProgress(log zerolog.Logger) *progress {
 }
 
 // step moves the bar of a sweep.
-func (p *progress) step(at dist.Progress) {
+func (p *progress) step(at jacobi.Progress) {
 	if !terminal(os.Stderr) || p.log.GetLevel() > zerolog.InfoLevel {
 		return
 	}
@@ -41,7 +41,7 @@ func (p *progress) step(at dist.Progress) {
 }
 
 // sweep logs what a sweep did.
-func (p *progress) sweep(s dist.SweepInfo) {
+func (p *progress) sweep(s jacobi.SweepInfo) {
 	p.log.Info().Int("sweep", s.Sweep).Int64("rotations", s.Rotations).Int64("proper", s.Proper).
 		Float64("seconds", s.Seconds).Float64("gflops", float64(s.Flops)/s.Seconds/1e9).
 		Int64("bytes_fast", s.BytesFast).Int64("bytes_slow", s.BytesSlow).Msg("sweep")

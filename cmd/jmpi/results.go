@@ -9,6 +9,8 @@ import (
 	"runtime"
 
 	"jmpi/dist"
+	"jmpi/dist/comm"
+	"jmpi/dist/jacobi"
 	"jmpi/internal/limits"
 	"jmpi/internal/matio"
 	"jmpi/internal/report"
@@ -87,7 +89,7 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 	if s.comm.Rank() == 0 {
 		err = matio.WriteVector(folder.Path("S.npy"), d.Sigma)
 	}
-	if err := s.agree(dist.BadResource, err); err != nil {
+	if err := s.agree(comm.BadResource, err); err != nil {
 		return err
 	}
 	written, failure, err := s.writeVectors(p, d, folder)
@@ -111,7 +113,7 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 	} else {
 		err = finish(info, folder)
 	}
-	return s.agree(dist.BadResource, err)
+	return s.agree(comm.BadResource, err)
 }
 
 // finish writes info.json, the last of the files, and gives the folder its name. A signal does not interrupt it.
@@ -153,7 +155,7 @@ func (s *session) writeEmpty(p problem, folder *results.Folder, f svdFlags) erro
 	}
 	info := s.describe(p, f)
 	info.Converged = true
-	info.Sweep = []dist.SweepInfo{}
+	info.Sweep = []jacobi.SweepInfo{}
 	info.Rank = dist.Rank{Of: "a matrix without elements"}
 	info.PeakBytes = []int64{report.PeakBytes()}
 	info.EstimatedBytes = []int64{0}

@@ -10,7 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
+	"jmpi/dist/exchange"
 	"jmpi/internal/selftest"
 	"jmpi/kernels/cpu"
 )
@@ -61,7 +62,7 @@ func (v *verdicts) add(device string, r selftest.Result) {
 // selftest tests this rank's devices, and messages between all; rank 0 prints the lines of all ranks.
 func (s *session) selftest(out io.Writer) error {
 	mine, err := s.judge()
-	if err := s.agree(dist.BadResource, err); err != nil {
+	if err := s.agree(comm.BadResource, err); err != nil {
 		return err
 	}
 	all, err := s.comm.Allgather([]byte(mine.text.String()))
@@ -75,9 +76,9 @@ func (s *session) selftest(out io.Writer) error {
 	case s.fellBack != nil && !s.noGPU:
 		failed = fmt.Errorf("the self-test failed: the GPUs cannot be used: %w", s.fellBack)
 	}
-	failed = dist.Agree(s.comm, dist.BadResource, failed)
+	failed = comm.Agree(s.comm, comm.BadResource, failed)
 	paths, err := s.exchangeOnce()
-	var known *dist.Failure
+	var known *comm.Failure
 	if err != nil && !errors.As(err, &known) {
 		return s.failed(err)
 	}
@@ -99,14 +100,14 @@ func (s *session) selftest(out io.Writer) error {
 // exchangeOnce sends messages along every path and compares what arrives. It returns a line for each path; an error that all ranks
 // know has its line too.
 func (s *session) exchangeOnce() (lines string, err error) {
-	transport, err := dist.ChooseTransport(s.comm, s.devices, s.direct)
+	transport, err := exchange.ChooseTransport(s.comm, s.devices, s.direct)
 	if err != nil {
 		return "", err
 	}
 	if s.comm.Size() > 1 {
 		lines = fmt.Sprintf("%% messages between ranks: %v\n", transport)
 	}
-	rows, err := dist.BenchExchange(s.comm, s.devices, transport, []int64{8, 1 << 20, 16 << 20})
+	rows, err := exchange.Bench(s.comm, s.devices, transport, []int64{8, 1 << 20, 16 << 20})
 	if err != nil {
 		return fmt.Sprintf("%sexchange      FAILED (%v)\n", lines, err), err
 	}

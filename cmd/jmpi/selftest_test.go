@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
 )
@@ -19,7 +19,7 @@ func (lazy) Identity(kernels.Panel, int) error { return nil }
 func selftestOf(t *testing.T, o opened) (code int, text string) {
 	t.Helper()
 	var out strings.Builder
-	s := &session{comm: dist.NewLocal(1)[0], opened: o}
+	s := &session{comm: comm.NewLocal(1)[0], opened: o}
 	err := s.selftest(&out)
 	return exitCode(err), out.String()
 }

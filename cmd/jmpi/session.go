@@ -9,17 +9,18 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
+	"jmpi/dist/exchange"
 	"jmpi/internal/cores"
 )
 
 // session is this rank's part of a run on MPI: its communicator, its cores and devices, and its log.
 type session struct {
-	comm   dist.Comm
+	comm   comm.Comm
 	choice cores.Choice
 	opened
-	placed  []dist.DeviceInfo // the devices of all ranks
-	direct  dist.GPUDirect
+	placed  []exchange.DeviceInfo // the devices of all ranks
+	direct  exchange.GPUDirect
 	log     zerolog.Logger    // writes on rank 0 alone
 	silence int               // --silence
 	step    func(name string) // called before each step of publishing; set by tests alone
@@ -49,29 +50,29 @@ func newSession(f sessionFlags) (*session, error) {
 	}
 	lift := limit(f.silence, "MPI has not started")
 	defer lift()
-	comm, err := dist.StartMPI()
+	world, err := comm.StartMPI()
 	if err != nil {
 		return nil, exit(exitFailure, err)
 	}
-	process.join(comm)
-	s := &session{comm: comm, choice: choice, silence: f.silence}
-	if s.direct, err = dist.ParseGPUDirect(f.gpuDirect); err != nil {
+	process.join(world)
+	s := &session{comm: world, choice: choice, silence: f.silence}
+	if s.direct, err = exchange.ParseGPUDirect(f.gpuDirect); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
-	if err := cores.CheckWorld(comm.Size(), os.Getenv); err != nil {
+	if err := cores.CheckWorld(world.Size(), os.Getenv); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
 	if err := s.watch(f.silence); err != nil {
 		return nil, s.end(err)
 	}
 	lift()
-	if s.opened, err = newOpener().open(comm, f.backend, f.devicesPerRank, choice.Threads); err != nil {
+	if s.opened, err = newOpener().open(world, f.backend, f.devicesPerRank, choice.Threads); err != nil {
 		return nil, s.end(s.failed(err))
 	}
-	if s.placed, err = dist.Census(comm, s.devices); err != nil {
+	if s.placed, err = exchange.Census(world, s.devices); err != nil {
 		return nil, s.end(s.failed(err))
 	}
-	s.log = newLog(f, comm.Rank())
+	s.log = newLog(f, world.Rank())
 	return s, nil
 }
 
@@ -129,8 +130,8 @@ func (s *session) deviceLines() {
 }
 
 // agree makes the failure of one rank the failure of all.
-func (s *session) agree(kind dist.Kind, err error) error {
-	return s.failed(dist.Agree(s.comm, kind, err))
+func (s *session) agree(kind comm.Kind, err error) error {
+	return s.failed(comm.Agree(s.comm, kind, err))
 }
 
 // failed gives an error of a collective operation its exit code. A failure that all ranks know
@@ -139,21 +140,21 @@ func (s *session) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	var known *dist.Failure
+	var known *comm.Failure
 	if !errors.As(err, &known) {
 		process.fail(err) // does not return
 	}
-	return s.verdict(map[dist.Kind]int{dist.BadUse: exitUsage, dist.BadInput: exitInput, dist.BadResource: exitFailure,
-		dist.NoDecomposition: exitNotConverged}[known.Kind], err)
+	return s.verdict(map[comm.Kind]int{comm.BadUse: exitUsage, comm.BadInput: exitInput, comm.BadResource: exitFailure,
+		comm.NoDecomposition: exitNotConverged}[known.Kind], err)
 }
 
 // gather returns what every rank tells. It is collective.
-func gather[T any](comm dist.Comm, mine T) ([]T, error) {
+func gather[T any](world comm.Comm, mine T) ([]T, error) {
 	b, err := json.Marshal(mine)
 	if err != nil {
 		return nil, err
 	}
-	parts, err := comm.Allgather(b)
+	parts, err := world.Allgather(b)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +177,7 @@ func (s *session) same(what, value string) error {
 		err = fmt.Errorf("%s %s here, but %s on rank 0: give all ranks the same options; mpirun -x NAME hands an "+
 			"environment variable to other nodes", what, value, all[0])
 	}
-	return s.agree(dist.BadUse, err)
+	return s.agree(comm.BadUse, err)
 }
 
 // verdict marks an error that all ranks know with its exit code. Rank 0 prints it at once: when one rank has exited with

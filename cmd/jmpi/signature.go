@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strconv"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/matio"
 	"jmpi/internal/report"
 )
@@ -22,7 +22,7 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 		return nil, s.verdict(exitInput, err)
 	}
 	var signs []float64
-	kind := dist.Fine
+	kind := comm.Fine
 	positive, err := strconv.ParseInt(f.signature, 10, 64)
 	if err == nil {
 		signs, kind, err = leadingSigns(positive, n)
@@ -30,22 +30,22 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 		return nil, err
 	}
 	if err == nil && mixed(signs) && (f.precondition == "qrcp" || f.precondition == "qrcp-lq" || f.v == "solve") {
-		kind, err = dist.BadUse, errors.New("--signature: the hyperbolic SVD is preconditioned by none or qr, and its V is accumulated")
+		kind, err = comm.BadUse, errors.New("--signature: the hyperbolic SVD is preconditioned by none or qr, and its V is accumulated")
 	}
 	return signs, s.agree(kind, err)
 }
 
 // leadingSigns returns n signs, the first of them +1 and the others −1.
-func leadingSigns(positive, n int64) ([]float64, dist.Kind, error) {
+func leadingSigns(positive, n int64) ([]float64, comm.Kind, error) {
 	if positive < 0 || positive > n {
 		err := fmt.Errorf("--signature %d: the number of columns with sign +1 lies between 0 and %d", positive, n)
-		return nil, dist.BadUse, err
+		return nil, comm.BadUse, err
 	}
 	signs := slices.Repeat([]float64{1}, int(n))
 	for j := positive; j < n; j++ {
 		signs[j] = -1
 	}
-	return signs, dist.Fine, nil
+	return signs, comm.Fine, nil
 }
 
 // signsFrom reads n signs from a file, which must be the same on all ranks in every byte. It is collective.
@@ -54,7 +54,7 @@ func (s *session) signsFrom(path string, n int64) ([]float64, error) {
 	if err != nil {
 		err = fmt.Errorf("--signature: %w", err)
 	}
-	if err := s.agree(dist.BadInput, err); err != nil {
+	if err := s.agree(comm.BadInput, err); err != nil {
 		return nil, err
 	}
 	defer file.Close()
@@ -72,7 +72,7 @@ func (s *session) signsFrom(path string, n int64) ([]float64, error) {
 			err = fmt.Errorf("--signature %s: %w", path, err)
 		}
 	}
-	return signs, s.agree(dist.BadInput, err)
+	return signs, s.agree(comm.BadInput, err)
 }
 
 // mixed tells whether there are both signs.

@@ -5,13 +5,13 @@ import (
 	"strconv"
 	"time"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 )
 
 // watch lets the ranks watch each other. One that has been silent for so long, because it is stopped or its host
 // hangs, ends the job.
 func (s *session) watch(seconds int) error {
-	watcher, ok := s.comm.(dist.Watcher)
+	watcher, ok := s.comm.(comm.Watcher)
 	if !ok {
 		return nil
 	}

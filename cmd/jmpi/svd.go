@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/matio"
 	"jmpi/internal/residual"
 	"jmpi/internal/results"
@@ -92,7 +93,7 @@ func runSVD(input string, f svdFlags) error {
 // svd reads, solves, writes and, if asked, checks.
 func (s *session) svd(input string, f svdFlags) error {
 	file, err := matio.Open(input)
-	if err := s.agree(dist.BadInput, err); err != nil {
+	if err := s.agree(comm.BadInput, err); err != nil {
 		return err
 	}
 	defer file.Close()
@@ -143,7 +144,7 @@ const largeV = 100
 // decompose solves and writes the results into the folder, and publishes it. It returns the exit code.
 func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int, error) {
 	if p.empty() {
-		return exitDone, s.agree(dist.BadResource, s.writeEmpty(p, folder, f))
+		return exitDone, s.agree(comm.BadResource, s.writeEmpty(p, folder, f))
 	}
 	solution, err := dist.Decompose(context.Background(), s.comm, s.devices, s.task(p, f.methodFlags))
 	if err != nil {
@@ -177,7 +178,7 @@ func (s *session) checkResult(file *matio.File, input, dir string) (passed bool,
 			}
 		}
 	}
-	if err := s.agree(dist.BadResource, err); err != nil {
+	if err := s.agree(comm.BadResource, err); err != nil {
 		return false, err
 	}
 	x := []int64{failures}

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
-	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/results"
 )
 
@@ -19,7 +19,7 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 	if s.comm.Rank() == 0 {
 		err = s.ready(target)
 	}
-	if err := s.agree(dist.BadInput, err); err != nil {
+	if err := s.agree(comm.BadInput, err); err != nil {
 		return nil, err
 	}
 	tags, err := s.comm.Allgather([]byte(results.Tag()))
@@ -35,7 +35,7 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 		}
 	}
 	// The others wait here until the folder is there.
-	err = dist.Agree(s.comm, dist.BadInput, err)
+	err = comm.Agree(s.comm, comm.BadInput, err)
 	if err == nil {
 		if s.comm.Rank() != 0 {
 			_, err = process.make(func() (string, error) { return folder.Path(""), folder.Visible() })
@@ -44,7 +44,7 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 			err = fmt.Errorf("the folder for the results, made by rank 0, is not there: %w; "+
 				"it must be on a file system that all nodes share", err)
 		}
-		err = dist.Agree(s.comm, dist.BadInput, err)
+		err = comm.Agree(s.comm, comm.BadInput, err)
 	}
 	if err != nil {
 		if e := s.discard(folder); e != nil {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"jmpi/dist"
+	"jmpi/dist/comm"
 	"jmpi/internal/matio"
 	"jmpi/internal/results"
 )
@@ -58,7 +59,7 @@ func (s *session) writeVectors(p problem, d *dist.Decomposition, folder *results
 	begin := time.Now()
 	var w vectorFiles
 	w.open(p, folder)
-	if failure = dist.Agree(s.comm, dist.BadResource, w.err); failure == nil {
+	if failure = comm.Agree(s.comm, comm.BadResource, w.err); failure == nil {
 		left, right := w.part(w.u), w.part(w.v)
 		if p.wide {
 			left, right = right, left
@@ -70,9 +71,9 @@ func (s *session) writeVectors(p problem, d *dist.Decomposition, folder *results
 	seconds = map[string]float64{"write": written.Sub(begin).Seconds(), "sync": time.Since(written).Seconds()}
 	w.each((*matio.Writer).Close)
 	if failure == nil {
-		failure = dist.Agree(s.comm, dist.BadResource, w.err)
+		failure = comm.Agree(s.comm, comm.BadResource, w.err)
 	}
-	if known := (*dist.Failure)(nil); failure != nil && !errors.As(failure, &known) {
+	if known := (*comm.Failure)(nil); failure != nil && !errors.As(failure, &known) {
 		return seconds, nil, failure
 	}
 	return seconds, failure, nil

@@ -29,6 +29,18 @@ var (
 	leaf     = rule{never: []string{"cmd", "dist", "node"}} // an internal package
 )
 
+// floors are the packages of a distributed decomposition. Each may import those that come after it.
+var floors = []string{"dist", "dist/jacobi", "dist/matrix", "dist/exchange", "dist/comm"}
+
+// upward tells whether a folder on one floor imports a package on a floor above it.
+func upward(folder, imported string) bool {
+	floor := slices.Index(floors, folder)
+	return floor >= 0 && slices.Contains(floors[:floor], imported)
+}
+
+// planned are the packages that only the Jacobi method, and what is above it, may know.
+var planned = []string{"cmd", "node", "strategy", "topology", "kernels/cpu", "kernels/cuda"}
+
 // rules has every package of the module.
 var rules = map[string]rule{
 	"strategy": {pure: true},
@@ -39,10 +51,15 @@ var rules = map[string]rule{
 	"kernels/cpu":        {never: []string{"cmd", "dist", "node", "strategy", "topology", "kernels/cuda"}, tests: []string{"strategy"}},
 	"kernels/cuda":       {never: []string{"cmd", "dist", "node", "strategy", "topology", "kernels/cpu"}, tests: []string{"strategy", "kernels/cpu"}},
 
-	"node":          {never: []string{"cmd", "dist", "topology", "kernels/cpu", "kernels/cuda"}, tests: backends},
-	"dist":          {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
-	"dist/commtest": {never: []string{"cmd", "node", "strategy", "topology", "kernels/cpu", "kernels/cuda"}},
-	"cmd/jmpi":      {},
+	"node":               {never: []string{"cmd", "dist", "topology", "kernels/cpu", "kernels/cuda"}, tests: backends},
+	"dist":               {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
+	"dist/jacobi":        {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
+	"dist/matrix":        {never: planned},
+	"dist/exchange":      {never: planned, tests: []string{"strategy", "topology"}},
+	"dist/comm":          {never: planned},
+	"dist/comm/commtest": {never: planned},
+	"dist/disttest":      {never: []string{"cmd", "dist/jacobi", "dist/matrix", "dist/exchange", "node", "strategy", "topology"}},
+	"cmd/jmpi":           {},
 
 	"internal/arch":       {pure: true},
 	"internal/checkpoint": leaf,
@@ -65,8 +82,8 @@ var rules = map[string]rule{
 
 // owners says in which folders or files an import that comes from outside may stand.
 var owners = map[string][]string{
-	"C":                            {"dist", "kernels/cpu", "kernels/cuda", "internal"},
-	"github.com/sbromberger/gompi": {"dist/mpi.go"},
+	"C":                            {"dist/comm", "kernels/cpu", "kernels/cuda", "internal"},
+	"github.com/sbromberger/gompi": {"dist/comm/mpi.go"},
 	"github.com/spf13":             {"cmd"},
 	"github.com/schollz":           {"cmd"},
 	"github.com/rs/zerolog":        {"cmd", "dist", "node"},
@@ -74,16 +91,17 @@ var owners = map[string][]string{
 	"gonum.org/v1/plot":            {"cmd", "internal/paper"},
 	"testing":                      testLibraries,
 	"jmpi/kernels/kerneltest":      testLibraries,
-	"jmpi/dist/commtest":           testLibraries,
+	"jmpi/dist/comm/commtest":      testLibraries,
+	"jmpi/dist/disttest":           testLibraries,
 	"pgregory.net/rapid":           testLibraries,
 	"github.com/google/go-cmp":     testLibraries,
 }
 
 // testLibraries are the packages that are made of tests; beside them only _test.go files import what tests need.
-var testLibraries = []string{"kernels/kerneltest", "dist/commtest"}
+var testLibraries = []string{"kernels/kerneltest", "dist/comm/commtest", "dist/disttest"}
 
 // forTests are the imports that a _test.go file of any package may have.
-var forTests = []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp", "jmpi/kernels/kerneltest", "jmpi/dist/commtest"}
+var forTests = []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp", "jmpi/kernels/kerneltest", "jmpi/dist/comm/commtest", "jmpi/dist/disttest"}
 
 // within reports whether name is one of the folders, files or packages, or below one.
 func within(name string, roots []string) bool {
@@ -126,6 +144,8 @@ func (r rule) forbids(folder, imported string, test bool) string {
 		return "" // a test of the package itself, from outside
 	case ours && r.pure && !slices.Contains(r.only, name):
 		return fmt.Sprintf("of the module %s may import %v only", folder, r.only)
+	case ours && upward(folder, name):
+		return fmt.Sprintf("%s must not depend on a floor above it", folder)
 	case ours && within(name, r.never):
 		return fmt.Sprintf("%s must not depend on it", folder)
 	case !ours && r.pure && (imported == "C" || strings.Contains(strings.SplitN(imported, "/", 2)[0], ".")):
@@ -241,11 +261,24 @@ func TestCheckerFindsViolations(t *testing.T) {
 		{"node/sweep.go", "jmpi/kernels/cpu", false},
 		{"node/sweep_test.go", "jmpi/kernels/cpu", true},
 		{"node/sweep_test.go", "jmpi/dist", false},
-		{"dist/mpi.go", "github.com/sbromberger/gompi", true},
-		{"dist/exchange.go", "github.com/sbromberger/gompi", false},
-		{"dist/exchange.go", "jmpi/kernels/cuda", false},
-		{"dist/exchange.go", "jmpi/topology", true},
-		{"dist/exchange.go", "github.com/spf13/cobra", false},
+		{"dist/comm/mpi.go", "github.com/sbromberger/gompi", true},
+		{"dist/comm/local.go", "github.com/sbromberger/gompi", false},
+		{"dist/comm/local.go", "jmpi/dist/exchange", false},
+		{"dist/comm/local_test.go", "jmpi/dist/comm/commtest", true},
+		{"dist/exchange/lane.go", "jmpi/dist/comm", true},
+		{"dist/exchange/lane.go", "jmpi/dist/jacobi", false},
+		{"dist/exchange/lane.go", "jmpi/kernels/cuda", false},
+		{"dist/exchange/lane.go", "jmpi/topology", false},
+		{"dist/exchange/tags_test.go", "jmpi/topology", true},
+		{"dist/matrix/matrix.go", "jmpi/dist/exchange", true},
+		{"dist/matrix/matrix.go", "jmpi/dist/jacobi", false},
+		{"dist/matrix/matrix.go", "jmpi/dist", false},
+		{"dist/matrix/matrix.go", "C", false},
+		{"dist/jacobi/solve.go", "jmpi/topology", true},
+		{"dist/jacobi/solve.go", "jmpi/dist", false},
+		{"dist/decompose.go", "jmpi/dist/jacobi", true},
+		{"dist/decompose.go", "github.com/spf13/cobra", false},
+		{"dist/decompose.go", "jmpi/dist/disttest", false},
 		{"cmd/jmpi/main.go", "github.com/spf13/cobra", true},
 		{"cmd/jmpi/main.go", "jmpi/kernels/cpu", true},
 		{"cmd/jmpi/main.go", "C", false},

@@ -1,0 +1,97 @@
+package comm
+
+import (
+	"slices"
+)
+
+// collective runs one non-blocking collective operation of MPI to its end.
+func (c *mpiComm) collective(op string, post func(id int64) error) error {
+	o := newOperation(CommError{Op: op, Rank: c.rank, Peer: -1, Tag: -1})
+	o.post = func(_ *mpiThread, id int64) (int, error) { return 1, post(id) }
+	c.queue.put(o)
+	return o.request.Wait()
+}
+
+func (c *mpiComm) AllreduceSum(x []int64) error { return c.allreduce(x, false) }
+
+func (c *mpiComm) AllreduceMax(x []int64) error { return c.allreduce(x, true) }
+
+func (c *mpiComm) allreduce(x []int64, maximum bool) error {
+	if len(x) == 0 {
+		return nil
+	}
+	both, err := newCSlice[int64](2 * len(x))
+	if err != nil {
+		return collectiveError(opAllreduce, c.rank, err)
+	}
+	defer freeCSlice(both)
+	in, out := both[:len(x)], both[len(x):]
+	copy(in, x)
+	err = c.collective(opAllreduce, func(id int64) error { return rawIallreduce(in, out, maximum, id) })
+	if err != nil {
+		return err
+	}
+	copy(x, out)
+	return nil
+}
+
+// Allgather first gathers the lengths, then the bytes.
+func (c *mpiComm) Allgather(b []byte) ([][]byte, error) {
+	lengths, err := c.gatherLengths(len(b))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGather(lengths); err != nil {
+		return nil, collectiveError(opAllgather, c.rank, err)
+	}
+	all, err := c.gatherBytes(b, lengths)
+	if err != nil {
+		return nil, err
+	}
+	parts := make([][]byte, c.size)
+	for rank, length := range lengths {
+		parts[rank], all = all[:length:length], all[length:]
+	}
+	return parts, nil
+}
+
+func (c *mpiComm) gatherLengths(length int) ([]int64, error) {
+	both, err := newCSlice[int64](1 + c.size)
+	if err != nil {
+		return nil, collectiveError(opAllgather, c.rank, err)
+	}
+	defer freeCSlice(both)
+	in, out := both[:1], both[1:]
+	in[0] = int64(length)
+	if err := c.collective(opAllgather, func(id int64) error { return rawIallgather(in, out, id) }); err != nil {
+		return nil, err
+	}
+	return slices.Clone(out), nil
+}
+
+// gatherBytes returns the b of all ranks, one after the other.
+func (c *mpiComm) gatherBytes(b []byte, lengths []int64) ([]byte, error) {
+	counts, err := newCSlice[cInt](2 * c.size)
+	if err != nil {
+		return nil, collectiveError(opAllgather, c.rank, err)
+	}
+	defer freeCSlice(counts)
+	cLengths, cOffsets := counts[:c.size], counts[c.size:]
+	total := int64(0)
+	for rank, length := range lengths {
+		cLengths[rank], cOffsets[rank] = cInt(length), cInt(total)
+		total += length
+	}
+	both, err := newCSlice[byte](len(b) + int(total))
+	if err != nil {
+		return nil, collectiveError(opAllgather, c.rank, err)
+	}
+	defer freeCSlice(both)
+	in, out := both[:len(b)], both[len(b):]
+	copy(in, b)
+	err = c.collective(opAllgather, func(id int64) error { return rawIallgatherv(in, out, cLengths, cOffsets, id) })
+	if err != nil {
+		return nil, err
+	}
+	return slices.Clone(out), nil
+}

@@ -1,0 +1,158 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"jmpi/dist/comm"
+	"jmpi/kernels"
+)
+
+// Exchange carries block-columns between devices: by the communicator between ranks, from memory to memory or along lanes; by
+// copies inside a rank.
+type Exchange struct {
+	run   context.Context
+	fail  context.CancelCauseFunc // ends the run
+	comm  comm.Comm
+	rank  []int            // of each device
+	local []int            // number of each device within its rank
+	most  int              // devices of a rank, at most
+	chunk int64            // bytes of a chunk of staged messages, a multiple of 8, the same on all ranks
+	lanes map[int][2]*lane // of this rank's devices, outward and inward; empty if messages are direct
+	mu    sync.Mutex
+	boxes map[address]chan parcel
+}
+
+// Part says which part of a macro block-column a message carries.
+type Part struct {
+	Column int // macro block-column
+	Piece  int // of it, < pieces
+	Kind   int // 0: of G, 1: of V
+	Turn   int // 0 or 1 in turn, exchange by exchange
+}
+
+// address is where a message inside a rank waits for its receiver.
+type address struct {
+	from, to int
+	Part
+}
+
+// parcel is memory on offer until the request ends.
+type parcel struct {
+	from    kernels.Panel
+	request *comm.Request
+}
+
+// mailCapacity bounds the messages of one address under way: one an exchange, and a device is
+// never more than one exchange ahead of the one that it sends to.
+const mailCapacity = 4
+
+// New makes the exchange of a run, which ends with the context, and which fail ends.
+// Staged messages travel in chunks of so many bytes, 0: the usual length.
+func New(run context.Context, fail context.CancelCauseFunc, c comm.Comm, rank []int, chunk int64) *Exchange {
+	x := &Exchange{run: run, fail: fail, comm: c, rank: rank, chunk: chunk, lanes: map[int][2]*lane{}, boxes: map[address]chan parcel{}}
+	count := map[int]int{}
+	for _, r := range rank {
+		x.local = append(x.local, count[r])
+		count[r]++
+		x.most = max(x.most, count[r])
+	}
+	return x
+}
+
+// Stage opens the lanes of one of this rank's devices, for messages of at most longest bytes. It belongs before the first message, and
+// on all ranks or none.
+func (x *Exchange) Stage(device int, be kernels.Backend, longest int64) error {
+	outward, err := newLane(x, be, false, longest)
+	if err != nil {
+		return err
+	}
+	inward, err := newLane(x, be, true, longest)
+	if err != nil {
+		return errors.Join(err, outward.close())
+	}
+	x.lanes[device] = [2]*lane{outward, inward}
+	return nil
+}
+
+// Close ends the lanes when all messages are through, or the run has ended.
+func (x *Exchange) Close() (err error) {
+	for device, l := range x.lanes {
+		err = errors.Join(err, l[0].close(), l[1].close())
+		delete(x.lanes, device)
+	}
+	return err
+}
+
+// tag keeps apart all messages that may be under way between two ranks at once: a device sends only when its messages of the
+// exchange before are through, and receives into one landing slot while the other may still be filled, so two turns do.
+func (x *Exchange) tag(from, to int, p Part) int {
+	return (((x.local[from]*x.most+x.local[to])*Pieces+p.Piece)*2+p.Kind)*2 + p.Turn
+}
+
+func (x *Exchange) box(a address) chan parcel {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	b := x.boxes[a]
+	if b == nil {
+		b = make(chan parcel, mailCapacity)
+		x.boxes[a] = b
+	}
+	return b
+}
+
+// Send starts to send the contiguous panel p from one device to another. p must stay unchanged until the request is done.
+func (x *Exchange) Send(from, to int, what Part, p kernels.Panel) *comm.Request {
+	if x.rank[to] != x.rank[from] {
+		if l, staged := x.lanes[from]; staged {
+			return l[0].put(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))
+		}
+		return x.comm.Isend(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))
+	}
+	r := comm.NewRequest()
+	x.box(address{from, to, what}) <- parcel{p, r}
+	return r
+}
+
+// Receive starts to receive into the contiguous panel p, in the memory of back end be.
+func (x *Exchange) Receive(be kernels.Backend, from, to int, what Part, p kernels.Panel) *comm.Request {
+	if x.rank[to] != x.rank[from] {
+		if l, staged := x.lanes[to]; staged {
+			return l[1].put(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))
+		}
+		return x.comm.Irecv(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))
+	}
+	r := comm.NewRequest()
+	go func() {
+		select {
+		case offer := <-x.box(address{from, to, what}):
+			err := be.Copy(p, offer.from)
+			offer.request.Finish(err)
+			r.Finish(err)
+		case <-x.run.Done():
+			r.Finish(context.Cause(x.run))
+		}
+	}()
+	return r
+}
+
+// Wait waits for requests, or for the end of the run.
+func (x *Exchange) Wait(what string, requests []*comm.Request) error {
+	for _, r := range requests {
+		select {
+		case err := <-r.Done():
+			if err != nil {
+				return fmt.Errorf("exchange: %s: %w", what, err)
+			}
+		case <-x.run.Done():
+			return context.Cause(x.run)
+		}
+	}
+	return nil
+}
+
+// Pieces is the largest number of messages in which a macro block-column of G travels, so that its first
+// narrow block-columns are under way, or already worked on, while its last are still computed.
+const Pieces = 4

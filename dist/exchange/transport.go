@@ -1,0 +1,139 @@
+package exchange
+
+import (
+	"errors"
+	"fmt"
+
+	"jmpi/dist/comm"
+	"jmpi/kernels"
+)
+
+// GPUDirect says whether messages between ranks may lie in device memory.
+type GPUDirect int
+
+const (
+	GPUDirectAuto GPUDirect = iota // if the library claims to take it and a test at the start proves it
+	GPUDirectOn                    // yes, untested
+	GPUDirectOff                   // no: through pinned host memory
+)
+
+var gpuDirectNames = [...]string{GPUDirectAuto: "auto", GPUDirectOn: "on", GPUDirectOff: "off"}
+
+func (g GPUDirect) String() string { return gpuDirectNames[g] }
+
+// ParseGPUDirect is the inverse of String.
+func ParseGPUDirect(s string) (GPUDirect, error) {
+	for g, name := range gpuDirectNames {
+		if s == name {
+			return GPUDirect(g), nil
+		}
+	}
+	return 0, fmt.Errorf("exchange: %q is none of auto, on and off", s)
+}
+
+// Transport says how messages between ranks travel, and why so. It is the same on every rank.
+type Transport struct {
+	Direct bool   `json:"direct"` // the library reads and writes the devices' memory; otherwise staged through pinned host memory
+	Why    string `json:"why"`
+}
+
+func (t Transport) String() string {
+	if t.Direct {
+		return "direct: " + t.Why
+	}
+	return "staged through pinned host memory: " + t.Why
+}
+
+// Why the choice was none.
+const (
+	WhyHost  = "the devices' memory is host memory"
+	whyAlone = "one rank sends no messages"
+)
+
+// Trivial says whether there was no choice.
+func (t Transport) Trivial() bool { return t.Why == WhyHost || t.Why == whyAlone }
+
+// ChooseTransport decides how messages between the ranks travel. devices are this rank's, all of one kind on all ranks. It is collective,
+// and survives an MPI library that crashes on device memory, except with GPUDirectOn, which does not try.
+func ChooseTransport(c comm.Comm, devices []kernels.Backend, mode GPUDirect) (Transport, error) {
+	// Both are 1 where some rank says so: device memory is not host memory; the library claims nothing.
+	x := []int64{0, 0}
+	for _, be := range devices {
+		if !be.Limits().HostMemory {
+			x[0] = 1
+		}
+	}
+	if !c.ClaimsDevices() {
+		x[1] = 1
+	}
+	if err := c.AllreduceMax(x); err != nil {
+		return Transport{}, fmt.Errorf("exchange: transport: %w", err)
+	}
+	switch {
+	case x[0] == 0:
+		return Transport{true, WhyHost}, nil
+	case c.Size() == 1:
+		return Transport{false, whyAlone}, nil
+	case mode == GPUDirectOff:
+		return Transport{false, "as told"}, nil
+	case mode == GPUDirectAuto && x[1] != 0:
+		return Transport{false, "the MPI library does not claim to be built for device memory"}, nil
+	}
+	// The library finds its way to the memory of all devices of a rank from the context of one.
+	err := comm.Agree(c, comm.BadResource, c.Do(devices[0].Attach))
+	c.Spin(true)
+	if mode == GPUDirectOn {
+		return Transport{true, "as told, untested"}, err
+	}
+	if err == nil {
+		err = prove(c, devices[0])
+	}
+	var known *comm.Failure
+	if errors.As(err, &known) {
+		c.Spin(false)
+		return Transport{false, "the MPI library claims to be built for device memory, but in the test " + known.Error()}, nil
+	}
+	return Transport{true, "tested"}, err
+}
+
+// probeBytes are the lengths of the test messages: MPI carries short and long ones by different protocols.
+var probeBytes = []int64{8, 1 << 20}
+
+// prove sends device memory from every rank to itself, then around the ring of all ranks, the short messages first: what is more
+// likely to fail leaves no rank waiting. The error is a *Failure known to all ranks.
+func prove(c comm.Comm, be kernels.Backend) error {
+	most := probeBytes[len(probeBytes)-1]
+	memory, err := be.Alloc(2 * most)
+	if err := comm.Agree(c, comm.BadResource, err); err != nil {
+		return err
+	}
+	p, err := newPattern(be, most)
+	if err := comm.Agree(c, comm.BadResource, err); err != nil {
+		return err
+	}
+	rank, size := c.Rank(), c.Size()
+	for _, bytes := range probeBytes {
+		for _, shift := range []int{0, 1} {
+			to, from := (rank+shift)%size, (rank-shift+size)%size
+			err := p.probe(c, memory, to, memory+kernels.Address(most), from, bytes)
+			if err := comm.Agree(c, comm.BadResource, err); err != nil {
+				return errors.Join(err, p.free()) // the library may still use the memory on the device
+			}
+		}
+	}
+	return comm.Agree(c, comm.BadResource, errors.Join(p.free(), be.Free(memory)))
+}
+
+// probe sends the pattern of this rank and checks that of another.
+func (p *pattern) probe(c comm.Comm, send kernels.Address, to int, receive kernels.Address, from int, bytes int64) error {
+	if err := p.write(send, bytes, int64(c.Rank())); err != nil {
+		return err
+	}
+	if err := p.clear(receive, bytes); err != nil {
+		return err
+	}
+	if err := c.Probe(send, to, receive, from, bytes); err != nil {
+		return fmt.Errorf("%d bytes to rank %d, and from rank %d: %w", bytes, to, from, err)
+	}
+	return p.check(receive, bytes, int64(from))
+}

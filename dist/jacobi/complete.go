@@ -1,0 +1,249 @@
+package jacobi
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"jmpi/dist/comm"
+	"jmpi/internal/dense"
+	"jmpi/kernels"
+)
+
+// completionPasses is how often the new columns are orthogonalized against all others: twice is enough, and once more for those that
+// are found to be combinations of the others in the first pass, and start anew.
+const completionPasses = 3
+
+// collapsed is the norm below which little but rounding errors is left of a column of norm 1 that was orthogonalized against others.
+const collapsed = 0x1p-26
+
+// group is a set of new columns that are handled together: those of one narrow block-column, so that the shapes of all
+// products, and with them the bits of the results, do not depend on the number of ranks.
+type group struct {
+	block   int   // narrow block-column
+	columns []int // of G·V, ascending
+	w       []float64
+}
+
+// tiny is the norm below which columns of G·V may not have been rotated (kernels.Backend, Jacobi, which leaves columns of 2⁻⁹⁹⁰ of
+// the largest as they are), or have lost digits for being subnormal: their left singular vectors are made orthogonal at the end.
+const tiny = 0x1p-560 // 2^top·2⁻⁹⁶⁰
+
+// complete returns orthonormal columns, orthogonal to all others, for those columns of G·V on this rank that are zero or tiny, by index;
+// they start from the tiny columns themselves. It runs block Gram–Schmidt, on random columns for zero ones: the other block-columns pass
+// by in one order on every rank. It is collective.
+func (s *Solution) complete() (map[int][]float64, error) {
+	groups, zeros := s.zeroGroups()
+	if zeros == 0 {
+		return nil, nil
+	}
+	m := s.config.M
+	for i := range groups {
+		g := &groups[i]
+		g.w = make([]float64, len(g.columns)*m)
+		for k, j := range g.columns {
+			if zeros == len(s.norm) { // nothing to be orthogonal to
+				g.w[k*m+j] = 1
+				continue
+			}
+			if s.norm[j] == 0 {
+				randomize(g.w[k*m:(k+1)*m], j, 0)
+			} else if err := s.normalized(j, g.w[k*m:(k+1)*m]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if zeros < len(s.norm) {
+		for range completionPasses {
+			if err := s.completionPass(groups); err != nil {
+				return nil, err
+			}
+		}
+	}
+	completed := map[int][]float64{}
+	for _, g := range groups {
+		for k, j := range g.columns {
+			completed[j] = g.w[k*m : (k+1)*m]
+		}
+	}
+	return completed, nil
+}
+
+// zeroGroups returns the groups of this rank, by block, and the number of zero columns on all ranks.
+func (s *Solution) zeroGroups() (groups []group, zeros int) {
+	here := map[int]bool{}
+	s.each(func(_ *runner, _, column int) error { here[column] = true; return nil })
+	for block := range s.Layout.Columns {
+		g := group{block: block}
+		for j := s.Layout.Start(block); j < s.Layout.Start(block+1); j++ {
+			if s.norm[j] < tiny {
+				g.columns = append(g.columns, j)
+			}
+		}
+		zeros += len(g.columns)
+		if len(g.columns) > 0 && here[block/s.Layout.PerMacro] {
+			groups = append(groups, g)
+		}
+	}
+	return groups, zeros
+}
+
+// completionPass orthogonalizes the new columns against the normalized columns of G·V, and among themselves.
+func (s *Solution) completionPass(groups []group) error {
+	for block := range s.Layout.Columns {
+		u, err := s.present(block)
+		if err != nil {
+			return err
+		}
+		for i := range groups {
+			subtract(u, groups[i].w, s.config.M)
+		}
+	}
+	for i := range groups {
+		groups[i].renew(s.config.M)
+	}
+	for block := range s.Layout.Columns {
+		var own []float64
+		for i := range groups {
+			if groups[i].block == block {
+				own = groups[i].w
+				orthonormalize(own, s.config.M)
+			}
+		}
+		q, err := s.share(own)
+		if err != nil {
+			return err
+		}
+		for i := range groups {
+			if groups[i].block > block {
+				subtract(q, groups[i].w, s.config.M)
+			}
+		}
+	}
+	return nil
+}
+
+// renew replaces columns of which little is left by random ones, and gives all norm 1.
+func (g *group) renew(m int) {
+	for k, j := range g.columns {
+		x := g.w[k*m : (k+1)*m]
+		if kernels.Norm2(x) < collapsed {
+			randomize(x, j, 1)
+		}
+		dense.Normalize(x)
+	}
+}
+
+// normalized puts column j of G·V, which is on this rank, into x, scaled to norm 1.
+func (s *Solution) normalized(j int, x []float64) error {
+	return s.each(func(r *runner, slot, column int) error {
+		j0, j1 := s.Layout.Macro(column)
+		if j < j0 || j >= j1 {
+			return nil
+		}
+		g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+		if err := r.dev.Backend.Read(x, len(x), g.Columns(j-j0, j-j0+1)); err != nil {
+			return err
+		}
+		_, e := math.Frexp(s.norm[j])
+		dense.Ldexp(x, -e)
+		dense.Normalize(x)
+		return nil
+	})
+}
+
+// randomize fills x with numbers that depend on the column and the attempt alone, of norm 1.
+func randomize(x []float64, column int, attempt uint64) {
+	const completion = 0x636f6d706c657465 // so that no other numbers are the same
+	random := rand.New(rand.NewPCG(uint64(column), completion+attempt))
+	for i := range x {
+		x[i] = random.NormFloat64()
+	}
+	dense.Normalize(x)
+}
+
+// subtract does w ← w − q·(qᵀ·w) for orthonormal q, both column-major with m rows.
+func subtract(q, w []float64, m int) {
+	k, count := len(q)/m, len(w)/m
+	if k == 0 || count == 0 {
+		return
+	}
+	c := make([]float64, k*count)
+	dense.Product(true, false, k, count, m, 1, q, m, w, m, 0, c, k)
+	dense.Product(false, false, m, count, k, -1, q, m, c, k, 1, w, m)
+}
+
+// orthonormalize runs the modified Gram–Schmidt method on the columns of w, twice.
+func orthonormalize(w []float64, m int) {
+	impl := gonum.Implementation{}
+	for range 2 {
+		for k := range len(w) / m {
+			x := w[k*m : (k+1)*m]
+			for i := range k {
+				y := w[i*m : (i+1)*m]
+				impl.Daxpy(m, -impl.Ddot(m, y, 1, x, 1), y, 1, x, 1)
+			}
+			norm := impl.Dnrm2(m, x, 1)
+			if norm < collapsed {
+				randomize(x, k, 2)
+				norm = impl.Dnrm2(m, x, 1)
+			}
+			impl.Dscal(m, 1/norm, x, 1)
+		}
+	}
+}
+
+// present gives every rank the normalized columns, the tiny ones left out, of a narrow block-column of G·V.
+func (s *Solution) present(block int) ([]float64, error) {
+	m := s.config.M
+	var mine []float64
+	err := s.each(func(r *runner, slot, column int) error {
+		first := column * s.Layout.PerMacro
+		if block < first || block >= first+s.Layout.PerMacro {
+			return nil
+		}
+		g, _ := r.dev.Panels(slot, column, block-first, block-first+1)
+		buf := make([]float64, m*g.N)
+		if err := r.dev.Backend.Read(buf, m, g); err != nil {
+			return err
+		}
+		for i := range g.N {
+			norm := s.norm[s.Layout.Start(block)+i]
+			if norm < tiny {
+				continue
+			}
+			for _, x := range buf[i*m : (i+1)*m] {
+				mine = append(mine, x/norm)
+			}
+		}
+		return nil
+	})
+	if err := comm.Agree(s.comm, comm.BadResource, err); err != nil {
+		return nil, err
+	}
+	return s.share(mine)
+}
+
+// sharePiece is how many numbers share sends at once.
+const sharePiece = 1 << 22
+
+// share gives every rank the numbers of the one rank that has any.
+func (s *Solution) share(mine []float64) ([]float64, error) {
+	length := []int64{int64(len(mine))}
+	if err := s.comm.AllreduceMax(length); err != nil {
+		return nil, fmt.Errorf("jacobi: completing U: %w", err)
+	}
+	out := make([]float64, 0, length[0])
+	for from := 0; from < int(length[0]); from += sharePiece {
+		all, err := comm.Gather(s.comm, mine[min(from, len(mine)):min(from+sharePiece, len(mine))])
+		if err != nil {
+			return nil, fmt.Errorf("jacobi: completing U: %w", err)
+		}
+		for _, part := range all {
+			out = append(out, part...)
+		}
+	}
+	return out, nil
+}

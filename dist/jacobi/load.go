@@ -1,0 +1,163 @@
+package jacobi
+
+import (
+	"fmt"
+	"math"
+
+	"jmpi/dist/comm"
+	"jmpi/dist/matrix"
+	"jmpi/internal/dense"
+	"jmpi/kernels"
+)
+
+// chunkBytes bounds the host memory through which block-columns are read and written.
+const chunkBytes = 32 << 20
+
+// load distributes the matrix, scaled by a power of two so that its largest entry lies in [2^(top−1), 2^top),
+// and sets V to the identity. It returns the exponent e of the scaling: G = 2^-e·A.
+func (s *Solution) load(p *planner) (e int, err error) {
+	at := p.start()
+	load := s.loadFiles
+	if s.config.Source != nil {
+		load = s.loadSource
+	}
+	largest, err := load(at)
+	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
+		return 0, err
+	}
+	if e, err = matrix.CommonExponent(s.comm, largest); err != nil {
+		return 0, err
+	}
+	if err := comm.Agree(s.comm, comm.BadResource, s.scaleAll(-e)); err != nil {
+		return 0, err
+	}
+	norms, err := s.norms()
+	if err := comm.Agree(s.comm, comm.BadResource, err); err != nil {
+		return 0, err
+	}
+	s.floor = noise(norms)
+	return e, nil
+}
+
+// loadFiles reads the block-columns of this rank's devices, and returns the largest magnitude.
+func (s *Solution) loadFiles(at map[int][2]int) (largest float64, err error) {
+	for _, r := range s.runners {
+		for slot, column := range at[r.id] {
+			r.dev.Place(slot, column)
+			if largest, err = s.loadMacro(r, slot, column, largest); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return largest, nil
+}
+
+// loadSource takes the block-columns of this rank's devices from a sheet, whose blocks pass by on every rank.
+func (s *Solution) loadSource(at map[int][2]int) (largest float64, err error) {
+	from := s.config.Source
+	for _, r := range s.runners {
+		for slot, column := range at[r.id] {
+			r.dev.Place(slot, column)
+			if _, v := r.dev.Panels(slot, column, 0, s.Layout.PerMacro); v.N > 0 && err == nil {
+				j0, _ := s.Layout.Macro(column)
+				err = r.dev.Backend.Identity(v, j0)
+			}
+		}
+	}
+	for b := range from.Blocks() {
+		x, e := from.Broadcast(b)
+		if e != nil {
+			return 0, e
+		}
+		if !s.config.KeepSource {
+			delete(from.Own, b)
+		}
+		for _, r := range s.runners {
+			for slot, column := range at[r.id] {
+				if err == nil {
+					largest, err = s.place(r, slot, column, b, x, largest)
+				}
+			}
+		}
+	}
+	return largest, err
+}
+
+// place writes what block b of the source has of a macro block-column, and returns its largest magnitude or the one given.
+func (s *Solution) place(r *runner, slot, column, b int, x []float64, largest float64) (float64, error) {
+	g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+	b0, b1 := s.config.Source.Span(b)
+	j0, j1 := s.Layout.Macro(column)
+	from, to := max(b0, j0), min(b1, j1)
+	if from >= to {
+		return largest, nil
+	}
+	part := x[(from-b0)*g.M : (to-b0)*g.M]
+	for _, e := range part {
+		largest = math.Max(largest, math.Abs(e))
+	}
+	return largest, r.dev.Backend.Write(g.Columns(from-j0, to-j0), part, g.M)
+}
+
+// loadMacro reads one macro block-column, and returns its largest magnitude or the one given.
+func (s *Solution) loadMacro(r *runner, slot, column int, largest float64) (float64, error) {
+	g, v := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+	j0, _ := s.Layout.Macro(column)
+	err := chunks(g, func(a, b int, buf []float64) error {
+		if err := s.config.Load(j0+a, j0+b, buf); err != nil {
+			return err
+		}
+		for _, x := range buf {
+			largest = math.Max(largest, math.Abs(x))
+		}
+		return r.dev.Backend.Write(g.Columns(a, b), buf, g.M)
+	})
+	if err != nil {
+		return 0, err
+	}
+	if v.N > 0 {
+		return largest, r.dev.Backend.Identity(v, j0)
+	}
+	return largest, nil
+}
+
+// scaleAll multiplies G by 2^e on the devices of this rank.
+func (s *Solution) scaleAll(e int) error {
+	if e == 0 {
+		return nil
+	}
+	for _, r := range s.runners {
+		for slot := range 2 {
+			column := r.dev.Column(slot)
+			g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+			err := chunks(g, func(a, b int, buf []float64) error {
+				part := g.Columns(a, b)
+				if err := r.dev.Backend.Read(buf, g.M, part); err != nil {
+					return err
+				}
+				dense.Ldexp(buf, e)
+				return r.dev.Backend.Write(part, buf, g.M)
+			})
+			if err != nil {
+				return fmt.Errorf("jacobi: scale: %w", err)
+			}
+		}
+	}
+	return nil
+}
+
+// chunks calls f for ranges of columns of a panel with a buffer of that size, column-major without padding.
+func chunks(p kernels.Panel, f func(a, b int, buf []float64) error) error {
+	if p.M == 0 || p.N == 0 {
+		return nil
+	}
+	width := max(1, min(p.N, chunkBytes/(p.M*kernels.WordBytes)))
+	buf := make([]float64, width*p.M)
+	for a := 0; a < p.N; a += width {
+		b := min(a+width, p.N)
+		if err := f(a, b, buf[:(b-a)*p.M]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

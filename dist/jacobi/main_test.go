@@ -1,0 +1,9 @@
+package jacobi
+
+import (
+	"testing"
+
+	"jmpi/dist/comm/commtest"
+)
+
+func TestMain(m *testing.M) { commtest.Main(m) }

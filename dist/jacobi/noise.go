@@ -1,0 +1,57 @@
+package jacobi
+
+import (
+	"fmt"
+
+	"jmpi/kernels"
+	"jmpi/node"
+)
+
+// noisySweeps is after how many sweeps columns can be told to be noise: before, small ones may still be what is left of a cancellation under way.
+const noisySweeps = 3
+
+// noise returns the norm below which a column of G·V is nothing but rounding errors: every column of V has norm 1, so that of G·V
+// carries errors of at least ε times the norm of the shortest column of G. It is 0 if all columns are zero.
+func noise(norms []float64) float64 {
+	shortest := 0.0
+	for _, x := range norms {
+		if x > 0 && (shortest == 0 || x < shortest) {
+			shortest = x
+		}
+	}
+	return kernels.UnitRoundoff * shortest
+}
+
+// clearNoise sets columns of rounding errors to zero. Dependent columns end as such, by combinations of more columns than one factor has, so that the
+// pointwise method cannot tell (kernels.Backend, Jacobi). They would be orthogonalized again and again, each time to the errors of the errors:
+// 1e-16, 1e-29, …, to the end of the range. A grading of the columns moves the bound, so it does not count as noise.
+func (s *Solution) clearNoise(sweep int) error {
+	if sweep < noisySweeps || s.floor == 0 || s.config.Independent {
+		return nil
+	}
+	return s.devices(func(r *runner) error {
+		if err := r.settle(); err != nil {
+			return err
+		}
+		for slot := range node.Slots {
+			column := r.dev.Column(slot)
+			if column < 0 {
+				continue
+			}
+			g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+			norms, err := r.dev.Backend.ColumnNorms(g)
+			if err != nil {
+				return fmt.Errorf("jacobi: norms: %w", err)
+			}
+			for j, x := range norms {
+				if x == 0 || x >= s.floor {
+					continue
+				}
+				if err := r.dev.Backend.Identity(g.Columns(j, j+1), g.M); err != nil { // no row: zero
+					return fmt.Errorf("jacobi: dependent columns: %w", err)
+				}
+			}
+		}
+		return r.dev.Backend.Sync()
+	})
+}

@@ -1,0 +1,59 @@
+package jacobi
+
+import (
+	"jmpi/dist/comm"
+	"jmpi/dist/matrix"
+	"jmpi/kernels"
+)
+
+// onDevices is the G of a Solution, or its accumulated transformation W.
+type onDevices struct {
+	*Solution
+	right bool // W
+}
+
+// G is the matrix on the devices, scaled by the power of two that Unscaled undoes.
+func (s *Solution) G() matrix.Operator { return onDevices{s, false} }
+
+// W is the accumulated transformation.
+func (s *Solution) W() matrix.Operator { return onDevices{s, true} }
+
+func (o onDevices) panel(g, w kernels.Panel) kernels.Panel {
+	if o.right {
+		return w
+	}
+	return g
+}
+
+// Times is that of operator. The columns are those of the matrix that was solved, in their order.
+func (o onDevices) Times(transposed bool, x []float64, count int) ([]float64, error) {
+	n, long := o.config.N, o.config.M
+	if o.right || transposed {
+		long = n
+	}
+	sum := make([]float64, 2*long*count) // of this rank
+	err := o.each(func(r *runner, slot, column int) error {
+		j0, j1 := o.Layout.Macro(column)
+		p := o.panel(r.dev.Panels(slot, column, 0, o.Layout.PerMacro))
+		if transposed {
+			part, err := r.dev.Backend.Product(p, true, x, count)
+			for k := range count {
+				copy(sum[k*n+j0:k*n+j1], part[k*(j1-j0):])
+			}
+			return err
+		}
+		factors := make([]float64, 0, (j1-j0)*count)
+		for k := range count {
+			factors = append(factors, x[k*n+j0:k*n+j1]...)
+		}
+		part, err := r.dev.Backend.Product(p, false, factors, count)
+		if err == nil {
+			matrix.AddPair(sum[:long*count], sum[long*count:], part)
+		}
+		return err
+	})
+	if err := comm.Agree(o.comm, comm.BadResource, err); err != nil {
+		return nil, err
+	}
+	return matrix.SumTwice(o.comm, sum) // transposed: of each element all terms but one are zero
+}

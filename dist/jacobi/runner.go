@@ -1,0 +1,248 @@
+package jacobi
+
+import (
+	"fmt"
+	"time"
+
+	"jmpi/dist/comm"
+	"jmpi/dist/exchange"
+	"jmpi/kernels"
+	"jmpi/node"
+	"jmpi/strategy"
+	"jmpi/topology"
+)
+
+// runner drives one device through the macro steps of a plan. It waits only for its own messages.
+type runner struct {
+	id       int // of the device, among all
+	dev      *node.Device
+	program  *node.Program
+	exchange *exchange.Exchange
+
+	turn     int             // of the next exchange, see part
+	incoming []arrival       // of the macro block-column that is landing or has landed last
+	outgoing []*comm.Request // of the one that left last; its slot is free when they are done
+	fast     int64           // bytes received in this sweep over fast links
+	slow     int64           // and over slow ones
+}
+
+// arrival is one piece of a landing macro block-column.
+type arrival struct {
+	column, i0, i1 int // narrow block-columns i0 ≤ i < i1 within the macro block-column
+	requests       []*comm.Request
+}
+
+// route is what one device does in a macro step.
+type route struct {
+	out, in *topology.Move // what leaves and what arrives after it, nil for nothing
+	mine    map[int]bool   // the macro block-columns of its pair
+}
+
+func (r *runner) route(s topology.Step) route {
+	t := route{mine: map[int]bool{}}
+	for i, d := range s.Device {
+		if d == r.id {
+			t.mine[s.Pairs[i][0]], t.mine[s.Pairs[i][1]] = true, true
+		}
+	}
+	for i := range s.Moves {
+		if s.Moves[i].From == r.id {
+			t.out = &s.Moves[i]
+		}
+		if s.Moves[i].To == r.id {
+			t.in = &s.Moves[i]
+		}
+	}
+	return t
+}
+
+// macroStep runs the sub-steps of one macro step, calling done after each, and starts the exchange after them.
+func (r *runner) macroStep(s topology.Step, done func()) error {
+	t := r.route(s)
+	landing, err := r.openLanding(t.in)
+	if err != nil {
+		return err
+	}
+	fine := r.program.Macro[s.Step].Fine
+	for i, pairs := range fine {
+		leaving := -1
+		if i == len(fine)-1 && t.out != nil {
+			leaving = t.out.Column
+		}
+		if err := r.subStep(pairs, t, leaving); err != nil {
+			return err
+		}
+		done()
+	}
+	if t.out != nil {
+		r.dev.Place(r.dev.Slot(t.out.Column), -1)
+	}
+	if t.in != nil {
+		r.dev.Place(landing.slot, t.in.Column)
+		r.incoming = landing.arrivals
+	}
+	r.turn = 1 - r.turn
+	return nil
+}
+
+// landing is the slot that receives a macro block-column.
+type landing struct {
+	slot     int
+	arrivals []arrival
+}
+
+// openLanding posts the receives of the next exchange as soon as the landing slot is free.
+func (r *runner) openLanding(in *topology.Move) (landing, error) {
+	if in == nil {
+		return landing{}, nil
+	}
+	if err := r.await("waiting for a block-column to leave", r.outgoing); err != nil {
+		return landing{}, err
+	}
+	r.outgoing = nil
+	l := landing{slot: r.dev.Slot(-1)}
+	if l.slot < 0 {
+		return l, fmt.Errorf("jacobi: device %d has no landing slot for macro block-column %d", r.id, in.Column)
+	}
+	for i, cut := range r.cuts() {
+		a := arrival{column: in.Column, i0: cut[0], i1: cut[1]}
+		g, v := r.dev.Panels(l.slot, in.Column, cut[0], cut[1])
+		for k, p := range []kernels.Panel{g, v} {
+			if p.Bytes() > 0 {
+				a.requests = append(a.requests, r.exchange.Receive(r.dev.Backend, in.From, in.To, exchange.Part{Column: in.Column, Piece: i, Kind: k, Turn: r.turn}, p))
+				r.count(in.Slow, p)
+			}
+		}
+		l.arrivals = append(l.arrivals, a)
+	}
+	return l, nil
+}
+
+func (r *runner) count(slow bool, p kernels.Panel) {
+	if slow {
+		r.slow += p.Bytes()
+	} else {
+		r.fast += p.Bytes()
+	}
+}
+
+// subStep orthogonalizes this device's pairs of one sub-step. If macro block-column leaving ≥ 0 goes to
+// another device afterwards, its pieces are finished one by one and each is sent while the next is computed.
+func (r *runner) subStep(pairs []strategy.Pair, t route, leaving int) error {
+	c := r.program.Layout.PerMacro
+	var mine []strategy.Pair
+	crosses := true
+	for _, p := range pairs {
+		if t.mine[p.P/c] && t.mine[p.Q/c] {
+			mine = append(mine, p)
+			crosses = crosses && p.P/c != p.Q/c
+		}
+	}
+	// The macro block-column that is worked through in order: the one that leaves, or the one that lands.
+	lead := leaving
+	if lead < 0 && len(r.incoming) > 0 {
+		lead = r.incoming[0].column
+	}
+	if lead < 0 || !crosses {
+		if err := r.arrive(mine); err != nil {
+			return err
+		}
+		if err := r.dev.Run(mine); err != nil {
+			return err
+		}
+	}
+	for i, cut := range r.cuts() {
+		if lead >= 0 && crosses {
+			some := within(mine, lead*c+cut[0], lead*c+cut[1])
+			if err := r.arrive(some); err != nil {
+				return err
+			}
+			if err := r.dev.Run(some); err != nil {
+				return err
+			}
+		}
+		if leaving >= 0 {
+			r.depart(t.out, i, cut)
+		}
+	}
+	return nil
+}
+
+// within returns the pairs that have an index from j0 to j1-1.
+func within(pairs []strategy.Pair, j0, j1 int) (part []strategy.Pair) {
+	for _, p := range pairs {
+		if (j0 <= p.P && p.P < j1) || (j0 <= p.Q && p.Q < j1) {
+			part = append(part, p)
+		}
+	}
+	return part
+}
+
+// arrive waits until the narrow block-columns of the pairs have landed.
+func (r *runner) arrive(pairs []strategy.Pair) error {
+	c := r.program.Layout.PerMacro
+	var later []arrival
+	for _, a := range r.incoming {
+		if len(within(pairs, a.column*c+a.i0, a.column*c+a.i1)) == 0 {
+			later = append(later, a)
+			continue
+		}
+		if err := r.await("waiting for a block-column to arrive", a.requests); err != nil {
+			return err
+		}
+	}
+	r.incoming = later
+	return nil
+}
+
+// depart sends a finished piece of the macro block-column that leaves.
+func (r *runner) depart(out *topology.Move, piece int, cut [2]int) {
+	g, v := r.dev.Panels(r.dev.Slot(out.Column), out.Column, cut[0], cut[1])
+	for k, p := range []kernels.Panel{g, v} {
+		if p.Bytes() > 0 {
+			r.outgoing = append(r.outgoing, r.exchange.Send(out.From, out.To, exchange.Part{Column: out.Column, Piece: piece, Kind: k, Turn: r.turn}, p))
+		}
+	}
+}
+
+// longest returns the length of the longest message that this device sends or receives.
+func (r *runner) longest() (bytes int64) {
+	for column := range r.program.Layout.Macros {
+		for _, cut := range r.cuts() {
+			g, v := r.dev.Panels(0, column, cut[0], cut[1])
+			bytes = max(bytes, g.Bytes(), v.Bytes())
+		}
+	}
+	return bytes
+}
+
+// settle waits for everything under way.
+func (r *runner) settle() error {
+	for _, a := range r.incoming {
+		if err := r.await("waiting for a block-column to arrive", a.requests); err != nil {
+			return err
+		}
+	}
+	r.incoming = nil
+	err := r.await("waiting for a block-column to leave", r.outgoing)
+	r.outgoing = nil
+	return err
+}
+
+func (r *runner) await(what string, requests []*comm.Request) error {
+	start := time.Now()
+	defer func() { r.dev.Phases.Exchange += time.Since(start).Seconds() }()
+	return r.exchange.Wait(what, requests)
+}
+
+// cuts returns the pieces of a macro block-column as ranges of its narrow block-columns. In a sub-step across two macro
+// block-columns every pair joins narrow block-columns i and i xor x, so aligned ranges stay together.
+func (r *runner) cuts() [][2]int {
+	c := r.program.Layout.PerMacro
+	k := min(c, exchange.Pieces)
+	cuts := make([][2]int, k)
+	for i := range cuts {
+		cuts[i] = [2]int{i * c / k, (i + 1) * c / k}
+	}
+	return cuts
+}

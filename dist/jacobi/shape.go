@@ -1,0 +1,51 @@
+package jacobi
+
+import (
+	"jmpi/kernels"
+	"jmpi/node"
+)
+
+// positive returns how many leading columns have sign +1.
+func (c Config) positive() int {
+	if c.Positive == 0 {
+		return c.N
+	}
+	return c.Positive
+}
+
+// Node returns the configuration of each of so many devices: the partition into block-columns, and the inner levels.
+func (c Config) Node(devices int, limits kernels.Limits) node.Config {
+	width := c.Block
+	if width == 0 {
+		width = limits.Width
+	}
+	nc := node.Config{
+		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Independent: c.Independent, Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
+		Exchanges: devices > 1,
+	}
+	if c.Full {
+		nc.Sweeps = node.FullSweeps
+	}
+	if c.Nested {
+		nc.Layout.Columns, nc.Layout.PerMacro = nc.Layout.Macros, 1
+		nc.Widths = append(nc.Widths, width)
+	} else {
+		width = nc.Layout.Width()
+	}
+	inner := c.InnerBlock
+	if inner == 0 && 2*width > limits.PointwiseOrder {
+		inner = limits.PointwiseOrder / 4
+	}
+	if inner > 0 && inner < width {
+		nc.Widths = append(nc.Widths, inner)
+	}
+	if c.Full && nc.Positive < c.N && (nc.Layout.Columns > 2 || len(nc.Widths) > 0) {
+		nc.Sweeps = node.HyperbolicSweeps
+	}
+	return nc
+}
+
+// Demand returns the bytes that each of so many devices allocates.
+func (c Config) Demand(devices int, limits kernels.Limits) int64 {
+	return node.Demand(c.Node(devices, limits), limits)
+}

@@ -1,0 +1,390 @@
+package jacobi
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"testing"
+
+	"jmpi/dist/comm"
+	"jmpi/dist/disttest"
+	"jmpi/dist/exchange"
+	"jmpi/internal/dense"
+	"jmpi/internal/gen"
+	"jmpi/kernels"
+	"jmpi/kernels/cpu"
+	"jmpi/node"
+	"jmpi/strategy"
+)
+
+// outcome is a decomposition gathered from all ranks.
+type outcome struct {
+	m, n      int
+	s         []float64
+	u, v      []float64 // column-major m×n, n×n
+	sweeps    []SweepInfo
+	done      bool
+	transport exchange.Transport
+	trace     map[int][][4]int // of each device: level, problem, p, q
+}
+
+// decompose runs Solve on ranks of one process, each with CPU devices.
+func decompose(t *testing.T, a []float64, ranks, devices int, c Config) outcome {
+	t.Helper()
+	return decomposeOn(t, a, comm.NewLocal(ranks), c, func(comm comm.Comm) ([]kernels.Backend, comm.Comm) {
+		var backends []kernels.Backend
+		for range devices {
+			be, err := cpu.Open(1)
+			if err != nil {
+				t.Error(err)
+			}
+			backends = append(backends, be)
+		}
+		return backends, comm
+	})
+}
+
+// decomposeOn runs Solve on some ranks, with the devices and the Comm that open gives a rank. What the other ranks
+// have of U and V stays zero.
+func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config, open func(comm.Comm) ([]kernels.Backend, comm.Comm)) outcome {
+	t.Helper()
+	o := outcome{m: c.M, n: c.N, u: make([]float64, c.M*c.N), v: make([]float64, c.N*c.N), trace: map[int][][4]int{}}
+	if c.MaxSweeps == 0 {
+		c.MaxSweeps = 30
+	}
+	if c.Strategy == "" {
+		c.Strategy = "rev-rowcyc"
+	}
+	c.Load = func(j0, j1 int, dst []float64) error {
+		copy(dst, a[j0*c.M:j1*c.M])
+		return nil
+	}
+	var mu sync.Mutex
+	c.Trace = func(device, level, problem, p, q int) {
+		mu.Lock()
+		defer mu.Unlock()
+		o.trace[device] = append(o.trace[device], [4]int{level, problem, p, q})
+	}
+	var wg sync.WaitGroup
+	for _, comm := range comms {
+		wg.Go(func() {
+			backends, comm := open(comm)
+			for _, be := range backends {
+				defer be.Close()
+			}
+			s, err := Solve(context.Background(), comm, backends, c)
+			if err != nil {
+				t.Error(err)
+				comm.Abort(1)
+				return
+			}
+			defer s.Free()
+			err = s.Columns(false, func(k int, u, v []float64) error {
+				copy(o.u[k*c.M:(k+1)*c.M], u) // disjoint parts
+				copy(o.v[k*c.N:], v)
+				return nil
+			})
+			if err != nil {
+				t.Error(err)
+				comm.Abort(1)
+				return
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			o.s, o.sweeps, o.done, o.transport = s.Sigma, s.Sweeps, s.Converged, s.Transport
+		})
+	}
+	wg.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+	return o
+}
+
+// verify asserts the check rows of docs/design.md §9 below limit: residual, orthogonality of U and V, order.
+func (o outcome) verify(t *testing.T, a []float64, limit float64) {
+	t.Helper()
+	if !o.done {
+		t.Errorf("not converged in %d sweeps", len(o.sweeps))
+	}
+	normA, r := 0.0, 0.0
+	for j := range o.n {
+		for i := range o.m {
+			x := a[j*o.m+i]
+			normA += x * x
+			for k := range o.n {
+				x -= o.u[k*o.m+i] * o.s[k] * o.v[k*o.n+j]
+			}
+			r += x * x
+		}
+	}
+	if normA > 0 {
+		if got := math.Sqrt(r) / (math.Sqrt(normA) * float64(max(o.m, o.n)) * kernels.Epsilon); !(got < limit) {
+			t.Errorf("residual %.3g", got)
+		}
+	} else if r != 0 {
+		t.Errorf("residual of the zero matrix %g", r)
+	}
+	if got := disttest.Orthogonality(o.u, o.m, o.n); !(got < limit) {
+		t.Errorf("orthU %.3g", got)
+	}
+	if got := disttest.Orthogonality(o.v, o.n, o.n); !(got < limit) {
+		t.Errorf("orthV %.3g", got)
+	}
+	for k := range o.s {
+		if !(o.s[k] >= 0) || k > 0 && o.s[k] > o.s[k-1] {
+			t.Fatalf("σ_%d = %g after %g", k+1, o.s[k], o.s[max(k-1, 0)])
+		}
+	}
+}
+
+// Ordinary and awkward shapes, on any number of ranks and devices, by all schemes and variants.
+func TestSolve(t *testing.T) {
+	shapes := [][2]int{{1, 1}, {2, 1}, {2, 2}, {3, 3}, {7, 5}, {40, 40}, {61, 37}, {96, 96}}
+	for _, shape := range shapes {
+		m, n := shape[0], shape[1]
+		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 1})
+		for _, grid := range [][2]int{{1, 1}, {2, 1}, {1, 3}, {4, 1}, {2, 2}, {5, 1}} {
+			for _, nested := range []bool{false, true} {
+				for _, full := range []bool{false, true} {
+					name := fmt.Sprintf("%d×%d on %d×%d nested=%v full=%v", m, n, grid[0], grid[1], nested, full)
+					t.Run(name, func(t *testing.T) {
+						c := Config{M: m, N: n, Vectors: true, Nested: nested, Full: full, Block: 5}
+						decompose(t, a, grid[0], grid[1], c).verify(t, a, 3)
+					})
+				}
+			}
+		}
+	}
+}
+
+// Three levels: narrow block-columns cut again inside the factors.
+func TestSolveThreeLevels(t *testing.T) {
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: 128, Cols: 128, Seed: 2})
+	for _, nested := range []bool{false, true} {
+		for _, full := range []bool{false, true} {
+			c := Config{M: 128, N: 128, Vectors: true, Nested: nested, Full: full, Block: 16, InnerBlock: 4}
+			decompose(t, a, 2, 1, c).verify(t, a, 2)
+		}
+	}
+}
+
+// What one-sided Jacobi programs stumble over: zero and equal columns, rank one, the identity, huge and tiny entries.
+func TestSolveDegenerate(t *testing.T) {
+	const n = 24
+	entry := map[string]func(i, j int) float64{
+		"zero":            func(i, j int) float64 { return 0 },
+		"one entry":       func(i, j int) float64 { return map[bool]float64{true: 3}[i == 4 && j == 7] },
+		"identity":        func(i, j int) float64 { return map[bool]float64{true: 1}[i == j] },
+		"all equal":       func(i, j int) float64 { return 2 },
+		"rank one":        func(i, j int) float64 { return float64(i+1) * float64(j+1) },
+		"equal columns":   func(i, j int) float64 { return math.Sin(float64(i*i + 7*i*(j%5) + j%5)) },
+		"zero columns":    func(i, j int) float64 { return map[bool]float64{true: math.Sin(float64(i*i + 3*i*j))}[j%3 == 0] },
+		"huge":            func(i, j int) float64 { return 0x1p1000 * math.Sin(float64(i*i+3*i*j+j)) },
+		"tiny":            func(i, j int) float64 { return 0x1p-1000 * math.Sin(float64(i*i+3*i*j+j)) },
+		"many equal σ":    func(i, j int) float64 { return map[bool]float64{true: 1 + float64(i%2)}[i == (j+5)%n] },
+		"graded 1…1e-300": func(i, j int) float64 { return math.Sin(float64(i*i+3*i*j+j)) * math.Pow(10, -300*float64(j)/(n-1)) },
+	}
+	for name, f := range entry {
+		a := make([]float64, n*n)
+		largest := 0.0
+		for j := range n {
+			for i := range n {
+				a[j*n+i] = f(i, j)
+				largest = math.Max(largest, math.Abs(a[j*n+i]))
+			}
+		}
+		for _, grid := range [][2]int{{1, 1}, {2, 1}, {3, 1}} {
+			for _, full := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s on %d×%d full=%v", name, grid[0], grid[1], full), func(t *testing.T) {
+					o := decompose(t, a, grid[0], grid[1], Config{M: n, N: n, Vectors: true, Full: full, Block: 3})
+					scaled := append([]float64(nil), a...)
+					if largest > 0 { // powers of two, so that the verification cannot overflow
+						_, e := math.Frexp(largest)
+						dense.Ldexp(scaled, -e)
+						dense.Ldexp(o.s, -e)
+					}
+					o.verify(t, scaled, 5)
+				})
+			}
+		}
+	}
+}
+
+// Diagonal matrices with few other entries: most pairs need no rotation, and the columns are in the wrong order. No sweep may
+// end the method before every pair has met.
+func TestSolveNearlyDiagonal(t *testing.T) {
+	toy := []float64{1, 0, 0, 0, 2, 0, 0.5, 0, 3}
+	decompose(t, toy, 1, 1, Config{M: 3, N: 3, Vectors: true, Full: true}).verify(t, toy, 5)
+	rnd := rand.New(rand.NewPCG(1, 1))
+	for _, n := range []int{3, 5, 20, 50, 64, 65} {
+		for range 12 {
+			a := make([]float64, n*n)
+			for j := range n {
+				a[j*n+j] = 1 + rnd.Float64()
+			}
+			a[rnd.IntN(n*n)] += 0.3
+			for _, devices := range []int{1, 4} {
+				o := decompose(t, a, devices, 1, Config{M: n, N: n, Vectors: true, Full: true})
+				o.verify(t, a, 5)
+			}
+		}
+	}
+}
+
+// One fine ordering gives the same bits of S, U and V however the devices are split into ranks, for
+// 1, 2 and 4 devices, and from run to run; the trace shows that they execute the same pairs.
+func TestBitIdentical(t *testing.T) {
+	const n = 96
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: 120, Cols: n, Seed: 3})
+	c := Config{M: 120, N: n, Vectors: true, Full: true, Block: 6}
+	want := decompose(t, a, 1, 1, c)
+	for _, grid := range [][2]int{{1, 1}, {1, 2}, {2, 1}, {1, 4}, {2, 2}, {4, 1}} {
+		got := decompose(t, a, grid[0], grid[1], c)
+		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) || !reflect.DeepEqual(got.v, want.v) {
+			t.Errorf("%d ranks × %d devices: other bits than one device", grid[0], grid[1])
+		}
+	}
+}
+
+// S has the same bits whether or not V is carried.
+func TestVectorsDoNotChangeSigma(t *testing.T) {
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: 50, Cols: 50, Seed: 4})
+	with := decompose(t, a, 2, 1, Config{M: 50, N: 50, Vectors: true, Block: 4})
+	without := decompose(t, a, 2, 1, Config{M: 50, N: 50, Block: 4})
+	if !reflect.DeepEqual(with.s, without.s) {
+		t.Error("S differs")
+	}
+}
+
+// Multiplying A by 2^k multiplies S by 2^k and changes nothing else.
+func TestScaleInvariance(t *testing.T) {
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: 30, Cols: 20, Seed: 5})
+	c := Config{M: 30, N: 20, Vectors: true, Full: true, Block: 3}
+	want := decompose(t, a, 1, 2, c)
+	for _, k := range []int{-900, -1, 3, 900} {
+		b := append([]float64(nil), a...)
+		dense.Ldexp(b, k)
+		got := decompose(t, b, 1, 2, c)
+		dense.Ldexp(got.s, -k)
+		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) || !reflect.DeepEqual(got.v, want.v) {
+			t.Errorf("scaling by 2^%d changes the decomposition", k)
+		}
+	}
+}
+
+// The executed trace, not the plan: for powers of two every device count executes the pairs of reverse R in order
+// (flat); nested, the macro pairs of reverse R of order 2g, and inside each the pairs of reverse R again.
+func TestTraceIsReverseR(t *testing.T) {
+	const n = 64
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 6})
+	fine, err := strategy.New("rev-rowcyc", 16)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, devices := range []int{1, 2, 4} {
+		o := decompose(t, a, devices, 1, Config{M: n, N: n, Block: 4, MaxSweeps: 1})
+		stepOf := map[[2]int]int{}
+		for s, pairs := range fine.Steps {
+			for _, p := range pairs {
+				stepOf[[2]int{p.P, p.Q}] = s
+			}
+		}
+		seen := map[[2]int]int{}
+		for d := range devices {
+			last := 0
+			for _, e := range o.trace[d] {
+				if e[0] != 0 {
+					continue
+				}
+				pair := [2]int{e[2], e[3]}
+				if stepOf[pair] < last {
+					t.Fatalf("flat, %d devices: device %d executed %v of step %d after step %d", devices, d, pair, stepOf[pair], last)
+				}
+				last = stepOf[pair]
+				seen[pair]++
+			}
+		}
+		if len(seen) != 16*15/2 {
+			t.Errorf("flat, %d devices: %d pairs executed, want %d", devices, len(seen), 16*15/2)
+		}
+		for pair, count := range seen {
+			if count != 1 {
+				t.Errorf("flat, %d devices: pair %v executed %d times", devices, pair, count)
+			}
+		}
+		nestedTrace(t, a, n, devices)
+	}
+}
+
+func nestedTrace(t *testing.T, a []float64, n, devices int) {
+	o := decompose(t, a, devices, 1, Config{M: n, N: n, Nested: true, Block: 4, MaxSweeps: 1})
+	outer, err := strategy.New("rev-rowcyc", 2*devices)
+	if err != nil {
+		t.Fatal(err)
+	}
+	inner, err := strategy.New("rev-rowcyc", node.NewLayout(n/devices, 1, 4).Columns)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var sequence [][4]int
+	for _, pairs := range inner.Steps {
+		for _, p := range pairs {
+			sequence = append(sequence, [4]int{1, 0, p.P, p.Q})
+		}
+	}
+	for d := range devices {
+		trace := o.trace[d]
+		for s, pairs := range outer.Steps {
+			if len(trace) < 1+len(sequence) {
+				t.Fatalf("nested, %d devices: device %d stopped in outer step %d", devices, d, s)
+			}
+			found := false
+			for _, p := range pairs {
+				found = found || trace[0] == [4]int{0, 0, p.P, p.Q}
+			}
+			if !found || !reflect.DeepEqual(trace[1:1+len(sequence)], sequence) {
+				t.Fatalf("nested, %d devices: outer step %d executed %v first", devices, s, trace[0])
+			}
+			trace = trace[1+len(sequence):]
+		}
+		if len(trace) != 0 {
+			t.Errorf("nested, %d devices: %d pairs too many", devices, len(trace))
+		}
+	}
+}
+
+// An error of one rank's data is the error of all, and names the rank.
+func TestLoadFailureIsAgreed(t *testing.T) {
+	errs := make([]error, 3)
+	var wg sync.WaitGroup
+	for i, comm := range comm.NewLocal(3) {
+		wg.Go(func() {
+			be, err := cpu.Open(1)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer be.Close()
+			_, errs[i] = Solve(context.Background(), comm, []kernels.Backend{be}, Config{
+				M: 12, N: 12, Strategy: "rev-rowcyc", MaxSweeps: 5, Block: 2,
+				Load: func(j0, j1 int, dst []float64) error {
+					if comm.Rank() == 1 {
+						return fmt.Errorf("NaN at row 3, column 17")
+					}
+					return nil
+				},
+			})
+		})
+	}
+	wg.Wait()
+	for _, err := range errs {
+		f, ok := err.(*comm.Failure)
+		if !ok || f.Rank != 1 || f.Kind != comm.BadInput || f.Text != "NaN at row 3, column 17" {
+			t.Errorf("got %v", err)
+		}
+	}
+}

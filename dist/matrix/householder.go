@@ -1,0 +1,308 @@
+package matrix
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sort"
+
+	"jmpi/dist/comm"
+	"jmpi/internal/dense"
+)
+
+// The largest numbers of columns that are factored at a time: with pivoting more would cost more than they save.
+const (
+	panelWidth   = 64
+	pivotedWidth = 32
+)
+
+// Factor computes the QR factorization of a sheet, A·P = Q·R, by Householder reflectors, and overwrites it by R: column j becomes column
+// place[j] of R. The columns are taken in the given order or, if it is nil, by decreasing norm of what remains of them, up to
+// dense.Threshold (column pivoting). It is collective.
+func (s *Matrix) Factor(order []int) (q *Orthogonal, place []int, err error) {
+	f, err := s.factorize(order, dense.Noise{}, false)
+	return f.q, f.place, err
+}
+
+// FactorPivoted is factor with column pivoting that tells the rank: how many columns were more than noise when they were taken. Of columns that
+// are noise, all become zero, or those that do not count in the singular values (remainder.go). Noise is that of s, and is changed. It also returns
+// by how much noise may turn the space of the rows of R, in radians or so.
+func (s *Matrix) FactorPivoted(noise dense.Noise, all bool) (q *Orthogonal, place []int, rank int, doubt float64, err error) {
+	f, err := s.factorize(nil, noise, all)
+	return f.q, f.place, f.rank, f.doubt, err
+}
+
+func (s *Matrix) factorize(order []int, noise dense.Noise, all bool) (*factorization, error) {
+	f := &factorization{Matrix: s, order: order, noise: noise, all: all, least: math.Inf(1), q: &Orthogonal{comm: s.Comm, M: s.M}, place: make([]int, s.N), slots: map[int][]int{}, live: map[int]int{}}
+	for j := range f.place {
+		f.place[j] = -1
+	}
+	for b := range s.Own {
+		j0, j1 := s.Span(b)
+		f.live[b] = j1 - j0
+		for j := j0; j < j1; j++ {
+			f.slots[b] = append(f.slots[b], j)
+		}
+	}
+	if !noise.None() {
+		f.errors = make([][]float64, s.M+1)
+		f.errors[0] = noise.From(0)
+	}
+	for f.done < min(s.M, s.N) {
+		more, err := f.panel()
+		if err != nil {
+			return f, fmt.Errorf("matrix: QR factorization: %w", err)
+		}
+		if !more {
+			break
+		}
+	}
+	f.finish()
+	return f, nil
+}
+
+// Natural returns the columns of s in their order.
+func (s *Matrix) Natural() []int { return Natural(s.N) }
+
+// factorization is the state of sheet.factor. Inside its block a column moves: those that are not done come first.
+type factorization struct {
+	*Matrix
+	order  []int       // in which the columns are taken, nil: pivoting
+	noise  dense.Noise // of what is left
+	errors [][]float64 // for each number of rows of R that are done so far: how long the errors of what is left are, of a column whose noise is 1
+	q      *Orthogonal
+	all    bool          // all columns that are noise become zero
+	lost   losses        // of those that do not count, otherwise
+	least  float64       // of the magnitudes on the diagonal of R so far
+	doubt  float64       // largest ratio of noise to what was taken
+	begun  int           // row where the last panel began
+	done   int           // columns, and rows, of R that are done
+	rank   int           // how many of them were more than noise
+	place  []int         // of each column in R, −1 while it is not done
+	slots  map[int][]int // the column in each slot of this rank's blocks
+	live   map[int]int   // the columns of each block that are not done
+}
+
+// panel does the next panel. It returns false if what remains is negligible.
+func (f *factorization) panel() (bool, error) {
+	chosen, bound, err := f.choose()
+	if err != nil || len(chosen) == 0 {
+		return false, err
+	}
+	a, noise, err := f.assemble(chosen)
+	if err != nil {
+		return false, err
+	}
+	lead := f.owner(chosen[0])
+	var p dense.Panel
+	if f.Comm.Rank() == lead {
+		if f.order == nil {
+			p = dense.FactorPivoted(f.M-f.done, len(chosen), a, bound, noise, f.dropping())
+		} else {
+			p = dense.Factor(f.M-f.done, len(chosen), a)
+		}
+	}
+	if f.Comm.Size() > 1 {
+		message, err := comm.FromRank(f.Comm, lead, pack(p))
+		if err != nil {
+			return false, err
+		}
+		p = unpack(f.M-f.done, message)
+	}
+	if p.Count == 0 {
+		return false, nil
+	}
+	for i, c := range p.Pivots {
+		f.settle(chosen[c], p.R[i*p.Count:i*p.Count+i+1])
+	}
+	err = f.Each(func(b int, x []float64) error {
+		p.Apply(true, f.live[b], x[f.done:], f.M)
+		return nil
+	})
+	f.spread(&p)
+	for _, x := range p.Noisy {
+		f.zero(chosen[x[0]], f.done+x[1])
+	}
+	f.q.keep(f.done, p.Reflectors)
+	f.begun = f.done
+	for i := range p.Count {
+		f.least = min(f.least, math.Abs(p.R[i+i*p.Count]))
+	}
+	f.done += p.Count
+	f.rank += p.Rank
+	return true, err
+}
+
+// choose returns the columns of the next panel, and the norm of the longest one that is not in it.
+func (f *factorization) choose() (columns []int, bound float64, err error) {
+	if f.order != nil {
+		return f.order[f.done:min(f.N, f.done+panelWidth)], 0, nil
+	}
+	norms := make([]float64, f.N) // of what is left of the columns of this rank that are not done
+	err = f.Each(func(b int, x []float64) error {
+		for slot, j := range f.slots[b][:f.live[b]] {
+			norms[j] = dense.Length(x[slot*f.M+f.done : (slot+1)*f.M])
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, 0, err
+	}
+	all, err := f.GatherColumns(func(j int) float64 { return norms[j] })
+	if err != nil {
+		return nil, 0, err
+	}
+	if f.done == 0 {
+		f.lost.longest = slices.Max(all)
+	}
+	for j := range all {
+		if f.place[j] < 0 && all[j] >= dense.Negligible {
+			columns = append(columns, j)
+		}
+	}
+	sort.SliceStable(columns, func(a, b int) bool { return all[columns[a]] > all[columns[b]] })
+	if columns, err = f.denoise(columns, all); err != nil {
+		return nil, 0, err
+	}
+	if len(columns) > pivotedWidth {
+		bound = all[columns[pivotedWidth]]
+		columns = columns[:pivotedWidth]
+	}
+	return columns, bound, nil
+}
+
+// assemble gives every rank, or the only owner, what remains of the chosen columns, side by side, and their noise.
+func (f *factorization) assemble(chosen []int) (a []float64, noise dense.Noise, err error) {
+	rank, alone := f.Comm.Rank(), true
+	var mine []float64
+	for _, j := range chosen {
+		alone = alone && f.owner(j) == f.owner(chosen[0])
+		if f.owner(j) == rank {
+			mine = append(mine, f.current(j)[f.done:]...)
+			if !f.noise.None() {
+				mine = append(mine, f.noise.Column(j)...)
+			}
+		}
+	}
+	all := make([][]float64, f.Comm.Size())
+	if all[rank] = mine; !alone {
+		if all, err = comm.Gather(f.Comm, mine); err != nil {
+			return nil, noise, err
+		}
+	} else if f.owner(chosen[0]) != rank {
+		return nil, noise, nil
+	}
+	if !f.noise.None() {
+		for _, rows := range f.noise.Rows {
+			noise.Rows = append(noise.Rows, slices.Clone(rows[f.done:]))
+		}
+	}
+	rows := f.M - f.done
+	a = make([]float64, 0, rows*len(chosen))
+	for _, j := range chosen {
+		next := func(n int) (x []float64) {
+			part := &all[f.owner(j)]
+			x, *part = (*part)[:n], (*part)[n:]
+			return x
+		}
+		a = append(a, next(rows)...)
+		if !f.noise.None() {
+			noise.Columns = append(noise.Columns, next(f.noise.Width())...)
+		}
+	}
+	return a, noise, nil
+}
+
+// current returns column j, which must be this rank's, as it is now, from the slot where it is.
+func (f *factorization) current(j int) []float64 {
+	b := j / blockWidth
+	slot := f.slot(b, j)
+	return f.Own[b][slot*f.M : (slot+1)*f.M]
+}
+
+func (f *factorization) slot(b, j int) int {
+	for slot, have := range f.slots[b] {
+		if have == j {
+			return slot
+		}
+	}
+	return -1
+}
+
+// settle makes column j the next of R: r is what it has in the rows of the panel.
+func (f *factorization) settle(j int, r []float64) {
+	f.place[j] = f.done + len(r) - 1
+	if f.owner(j) != f.Comm.Rank() {
+		return
+	}
+	b := j / blockWidth
+	x, slots := f.Own[b], f.slots[b]
+	slot, last := f.slot(b, j), f.live[b]-1
+	if slot != last {
+		u, v := x[slot*f.M:(slot+1)*f.M], x[last*f.M:(last+1)*f.M]
+		for i := range u {
+			u[i], v[i] = v[i], u[i]
+		}
+		slots[slot], slots[last] = slots[last], slots[slot]
+	}
+	c := x[last*f.M+f.done : (last+1)*f.M]
+	copy(c, r)
+	clear(c[len(r):])
+	f.live[b] = last
+}
+
+// finish puts the columns back into their slots; those that are negligible below the rows that are done become the last of R, and zero there.
+func (f *factorization) finish() {
+	next := f.done
+	for j := range f.place {
+		if f.place[j] < 0 {
+			f.place[j] = next
+			next++
+		}
+	}
+	for b, slots := range f.slots {
+		j0, _ := f.Span(b)
+		x := make([]float64, len(f.Own[b]))
+		for slot, j := range slots {
+			copy(x[(j-j0)*f.M:(j-j0+1)*f.M], f.Own[b][slot*f.M:(slot+1)*f.M])
+			if f.place[j] >= f.done {
+				clear(x[(j-j0)*f.M+f.done : (j-j0+1)*f.M])
+			}
+		}
+		f.Own[b] = x
+	}
+}
+
+// pack writes a panel's factorization as one sequence of numbers; unpack reads it again, the reflectors having m rows.
+func pack(p dense.Panel) []float64 {
+	message := []float64{float64(p.Count), float64(len(p.Noise)), float64(len(p.Noisy)), float64(p.Rank)}
+	for _, c := range p.Pivots {
+		message = append(message, float64(c))
+	}
+	for _, x := range p.Noisy {
+		message = append(message, float64(x[0]), float64(x[1]))
+	}
+	for _, x := range [][]float64{p.R, p.T, p.Noise, p.Y} {
+		message = append(message, x...)
+	}
+	return message
+}
+
+func unpack(m int, message []float64) (p dense.Panel) {
+	next := func(n int) (x []float64) {
+		x, message = message[:n:n], message[n:]
+		return x
+	}
+	head := next(4)
+	r := int(head[0])
+	for _, c := range next(r) {
+		p.Pivots = append(p.Pivots, int(c))
+	}
+	for range int(head[2]) {
+		x := next(2)
+		p.Noisy = append(p.Noisy, [2]int{int(x[0]), int(x[1])})
+	}
+	p.R, p.T, p.Noise, p.Y = next(r*r), next(r*r), next(int(head[1])), next(r*m)
+	p.M, p.Count, p.Rank = m, r, int(head[3])
+	return p
+}

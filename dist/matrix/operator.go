@@ -1,0 +1,152 @@
+package matrix
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/blas/gonum"
+
+	"jmpi/dist/comm"
+	"jmpi/internal/dense"
+	"jmpi/internal/parallel"
+	"jmpi/kernels"
+)
+
+// Operator is a matrix that can be multiplied by a few vectors, wherever it lies.
+type Operator interface {
+	// times returns the matrix, or its transpose, times so many vectors; they follow one another, as those of the result do. Every rank
+	// gives the same ones and gets the same result, whose bits do not depend on the number of ranks. It is collective.
+	Times(transposed bool, x []float64, count int) ([]float64, error)
+}
+
+// Times is that of operator.
+func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, error) {
+	blas := gonum.Implementation{}
+	if transposed {
+		y := make([]float64, s.N*count)
+		err := s.Columns(func(j int, c []float64) error {
+			for k := range count {
+				y[k*s.N+j] = blas.Ddot(s.M, c, 1, x[k*s.M:(k+1)*s.M], 1)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		return gatherEach(s, y, count)
+	}
+	sum := make([]float64, 2*s.M*count)
+	for b := range s.Blocks() {
+		c := s.Own[b]
+		if c == nil {
+			continue
+		}
+		// The threads share the rows.
+		err := parallel.Each(s.Threads, (s.M+rowPiece-1)/rowPiece, func(i int) error {
+			i0, i1 := i*rowPiece, min((i+1)*rowPiece, s.M)
+			j0, j1 := s.Span(b)
+			for j := j0; j < j1; j++ {
+				for k := range count {
+					kernels.AddTwice(sum[k*s.M+i0:k*s.M+i1], sum[(count+k)*s.M+i0:(count+k)*s.M+i1], x[k*s.N+j], c[(j-j0)*s.M+i0:(j-j0)*s.M+i1])
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return SumTwice(s.Comm, sum)
+}
+
+// rowPiece is the number of rows of a product that one thread works on.
+const rowPiece = 512
+
+// gatherEach gives every rank all elements of `count` vectors, of which each has those of its own columns.
+func gatherEach(s *Matrix, y []float64, count int) ([]float64, error) {
+	for k := range count {
+		part := y[k*s.N : (k+1)*s.N]
+		all, err := s.GatherColumns(func(j int) float64 { return part[j] })
+		if err != nil {
+			return nil, err
+		}
+		copy(part, all)
+	}
+	return y, nil
+}
+
+// SumTwice adds the vectors of all ranks, high parts first and then low ones, in twice the working precision, and rounds: so the
+// bits of the sum do not depend on who has which terms, but for one case in 2⁴⁰ or so. It is collective.
+func SumTwice(c comm.Comm, mine []float64) ([]float64, error) {
+	all, err := comm.Gather(c, mine)
+	if err != nil {
+		return nil, err
+	}
+	n := len(mine) / 2
+	high, low := make([]float64, n), make([]float64, n)
+	for _, x := range all {
+		AddPair(high, low, x)
+	}
+	for i := range high {
+		high[i] += low[i]
+	}
+	return high, nil
+}
+
+// AddPair adds x, high parts and then low ones, to high + low.
+func AddPair(high, low, x []float64) {
+	for i := range high {
+		s, e := kernels.TwoSum(high[i], x[i])
+		high[i], low[i] = s, low[i]+e+x[len(high)+i]
+	}
+}
+
+// ScaledColumns is M·diag(f).
+type ScaledColumns struct {
+	Operator
+	Factors []float64
+}
+
+func (s ScaledColumns) Times(transposed bool, x []float64, count int) ([]float64, error) {
+	if !transposed {
+		return s.Operator.Times(false, ScaledBy(x, s.Factors), count)
+	}
+	y, err := s.Operator.Times(true, x, count)
+	if err != nil {
+		return nil, err
+	}
+	return ScaledBy(y, s.Factors), nil
+}
+
+// Mirrored is J·M·J.
+type Mirrored struct {
+	Operator
+	Positive int
+}
+
+func (m Mirrored) Times(transposed bool, x []float64, count int) ([]float64, error) {
+	y, err := m.Operator.Times(transposed, m.reflected(x, count), count)
+	if err != nil {
+		return nil, err
+	}
+	return m.reflected(y, count), nil
+}
+
+func (m Mirrored) reflected(x []float64, count int) []float64 { return Reflected(x, count, m.Positive) }
+
+// Reflected returns J·x for so many vectors, J = diag(I_positive, −I).
+func Reflected(x []float64, count, positive int) []float64 {
+	y := slices.Clone(x)
+	for k, n := 0, len(x)/max(1, count); k < count; k++ {
+		dense.Negate(y[k*n+positive : (k+1)*n])
+	}
+	return y
+}
+
+// ScaledBy returns vectors that follow one another, their elements times those of f.
+func ScaledBy(x, f []float64) []float64 {
+	y := make([]float64, len(x))
+	for i, e := range x {
+		y[i] = e * f[i%len(f)]
+	}
+	return y
+}
