@@ -22,7 +22,7 @@ func TestFootprint(t *testing.T) {
 		name             string
 		m                int
 		w                ways
-		Generate, beside int64
+		matrix, beside int64
 		carried          bool // V lies on the devices
 	}{
 		{"values alone", n, ways{precondition: "none", v: "none"}, square, 0, false},
@@ -42,7 +42,7 @@ func TestFootprint(t *testing.T) {
 			if c.w.slabs {
 				config.M = n
 			}
-			if want := (Footprint{node.Demand(config.Node(devices, hostLimits), hostLimits), c.Generate, c.beside}); f != want {
+			if want := (Footprint{node.Demand(config.Node(devices, hostLimits), hostLimits), c.matrix, c.beside}); f != want {
 				t.Errorf("%s on %d devices: %+v, want %+v", c.name, devices, f, want)
 			}
 		}

@@ -31,33 +31,39 @@ type group struct {
 // the largest as they are), or have lost digits for being subnormal: their left singular vectors are made orthogonal at the end.
 const tiny = 0x1p-560 // 2^top·2⁻⁹⁶⁰
 
+// completion finds the columns of U whose singular value is zero.
+type completion struct {
+	*spread
+	norm []float64 // of the columns of G·V
+}
+
 // complete returns orthonormal columns, orthogonal to all others, for those columns of G·V on this rank that are zero or tiny, by index;
 // they start from the tiny columns themselves. It runs block Gram–Schmidt, on random columns for zero ones: the other block-columns pass
 // by in one order on every rank. It is collective.
-func (s *Solution) complete() (map[int][]float64, error) {
-	groups, zeros := s.zeroGroups()
+func (c completion) complete() (map[int][]float64, error) {
+	groups, zeros := c.zeroGroups()
 	if zeros == 0 {
 		return nil, nil
 	}
-	m := s.config.M
+	m := c.m
 	for i := range groups {
 		g := &groups[i]
 		g.w = make([]float64, len(g.columns)*m)
 		for k, j := range g.columns {
-			if zeros == len(s.norm) { // nothing to be orthogonal to
+			if zeros == len(c.norm) { // nothing to be orthogonal to
 				g.w[k*m+j] = 1
 				continue
 			}
-			if s.norm[j] == 0 {
+			if c.norm[j] == 0 {
 				randomize(g.w[k*m:(k+1)*m], j, 0)
-			} else if err := s.normalized(j, g.w[k*m:(k+1)*m]); err != nil {
+			} else if err := c.normalized(j, g.w[k*m:(k+1)*m]); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if zeros < len(s.norm) {
+	if zeros < len(c.norm) {
 		for range completionPasses {
-			if err := s.completionPass(groups); err != nil {
+			if err := c.completionPass(groups); err != nil {
 				return nil, err
 			}
 		}
@@ -72,18 +78,18 @@ func (s *Solution) complete() (map[int][]float64, error) {
 }
 
 // zeroGroups returns the groups of this rank, by block, and the number of zero columns on all ranks.
-func (s *Solution) zeroGroups() (groups []group, zeros int) {
+func (c completion) zeroGroups() (groups []group, zeros int) {
 	here := map[int]bool{}
-	s.each(func(_ *runner, _, column int) error { here[column] = true; return nil })
-	for block := range s.Layout.Columns {
+	c.each(func(_ *runner, _, column int) error { here[column] = true; return nil })
+	for block := range c.layout.Columns {
 		g := group{block: block}
-		for j := s.Layout.Start(block); j < s.Layout.Start(block+1); j++ {
-			if s.norm[j] < tiny {
+		for j := c.layout.Start(block); j < c.layout.Start(block+1); j++ {
+			if c.norm[j] < tiny {
 				g.columns = append(g.columns, j)
 			}
 		}
 		zeros += len(g.columns)
-		if len(g.columns) > 0 && here[block/s.Layout.PerMacro] {
+		if len(g.columns) > 0 && here[block/c.layout.PerMacro] {
 			groups = append(groups, g)
 		}
 	}
@@ -91,34 +97,34 @@ func (s *Solution) zeroGroups() (groups []group, zeros int) {
 }
 
 // completionPass orthogonalizes the new columns against the normalized columns of G·V, and among themselves.
-func (s *Solution) completionPass(groups []group) error {
-	for block := range s.Layout.Columns {
-		u, err := s.present(block)
+func (c completion) completionPass(groups []group) error {
+	for block := range c.layout.Columns {
+		u, err := c.present(block)
 		if err != nil {
 			return err
 		}
 		for i := range groups {
-			subtract(u, groups[i].w, s.config.M)
+			subtract(u, groups[i].w, c.m)
 		}
 	}
 	for i := range groups {
-		groups[i].renew(s.config.M)
+		groups[i].renew(c.m)
 	}
-	for block := range s.Layout.Columns {
+	for block := range c.layout.Columns {
 		var own []float64
 		for i := range groups {
 			if groups[i].block == block {
 				own = groups[i].w
-				orthonormalize(own, s.config.M)
+				orthonormalize(own, c.m)
 			}
 		}
-		q, err := s.share(own)
+		q, err := c.share(own)
 		if err != nil {
 			return err
 		}
 		for i := range groups {
 			if groups[i].block > block {
-				subtract(q, groups[i].w, s.config.M)
+				subtract(q, groups[i].w, c.m)
 			}
 		}
 	}
@@ -137,17 +143,17 @@ func (g *group) renew(m int) {
 }
 
 // normalized puts column j of G·V, which is on this rank, into x, scaled to norm 1.
-func (s *Solution) normalized(j int, x []float64) error {
-	return s.each(func(r *runner, slot, column int) error {
-		j0, j1 := s.Layout.Macro(column)
+func (c completion) normalized(j int, x []float64) error {
+	return c.each(func(r *runner, slot, column int) error {
+		j0, j1 := c.layout.Macro(column)
 		if j < j0 || j >= j1 {
 			return nil
 		}
-		g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+		g, _ := c.panels(r, slot, column)
 		if err := r.dev.Backend.Read(x, len(x), g.Columns(j-j0, j-j0+1)); err != nil {
 			return err
 		}
-		_, e := math.Frexp(s.norm[j])
+		_, e := math.Frexp(c.norm[j])
 		dense.Ldexp(x, -e)
 		dense.Normalize(x)
 		return nil
@@ -196,12 +202,12 @@ func orthonormalize(w []float64, m int) {
 }
 
 // present gives every rank the normalized columns, the tiny ones left out, of a narrow block-column of G·V.
-func (s *Solution) present(block int) ([]float64, error) {
-	m := s.config.M
+func (c completion) present(block int) ([]float64, error) {
+	m := c.m
 	var mine []float64
-	err := s.each(func(r *runner, slot, column int) error {
-		first := column * s.Layout.PerMacro
-		if block < first || block >= first+s.Layout.PerMacro {
+	err := c.each(func(r *runner, slot, column int) error {
+		first := column * c.layout.PerMacro
+		if block < first || block >= first+c.layout.PerMacro {
 			return nil
 		}
 		g, _ := r.dev.Panels(slot, column, block-first, block-first+1)
@@ -210,7 +216,7 @@ func (s *Solution) present(block int) ([]float64, error) {
 			return err
 		}
 		for i := range g.N {
-			norm := s.norm[s.Layout.Start(block)+i]
+			norm := c.norm[c.layout.Start(block)+i]
 			if norm < tiny {
 				continue
 			}
@@ -220,24 +226,24 @@ func (s *Solution) present(block int) ([]float64, error) {
 		}
 		return nil
 	})
-	if err := comm.Agree(s.comm, comm.BadResource, err); err != nil {
+	if err := comm.Agree(c.comm, comm.BadResource, err); err != nil {
 		return nil, err
 	}
-	return s.share(mine)
+	return c.share(mine)
 }
 
 // sharePiece is how many numbers share sends at once.
 const sharePiece = 1 << 22
 
 // share gives every rank the numbers of the one rank that has any.
-func (s *Solution) share(mine []float64) ([]float64, error) {
+func (c completion) share(mine []float64) ([]float64, error) {
 	length := []int64{int64(len(mine))}
-	if err := s.comm.AllreduceMax(length); err != nil {
+	if err := c.comm.AllreduceMax(length); err != nil {
 		return nil, fmt.Errorf("jacobi: completing U: %w", err)
 	}
 	out := make([]float64, 0, length[0])
 	for from := 0; from < int(length[0]); from += sharePiece {
-		all, err := comm.Gather(s.comm, mine[min(from, len(mine)):min(from+sharePiece, len(mine))])
+		all, err := comm.Gather(c.comm, mine[min(from, len(mine)):min(from+sharePiece, len(mine))])
 		if err != nil {
 			return nil, fmt.Errorf("jacobi: completing U: %w", err)
 		}

@@ -47,7 +47,7 @@ func TestGPUSolve(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%s %d×%d on %d", x.kind, x.m, x.n, x.devices), func(t *testing.T) {
 			a := disttest.Generate(t, x.kind, gen.Options{Rows: int64(x.m), Cols: int64(x.n), Seed: 1})
-			decomposeOnGPUs(t, a, 1, x.devices, Config{M: x.m, N: x.n, Vectors: true, Full: x.full}).verify(t, a, 1)
+			decomposeOnGPUs(t, a, 1, x.devices, Config{Problem: Problem{M: x.m, N: x.n, Vectors: true}, Settings: Settings{Variant: variantOf(x.full)}}).verify(t, a, 1)
 		})
 	}
 }
@@ -62,7 +62,7 @@ func TestGPURelativeAccuracy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := decomposeOnGPUs(t, a, 1, 1, Config{M: n, N: n, Vectors: true, Full: true})
+		got := decomposeOnGPUs(t, a, 1, 1, Config{Problem: Problem{M: n, N: n, Vectors: true}, Settings: Settings{Variant: Full}})
 		worst := 0.0
 		for k, s := range want {
 			worst = math.Max(worst, math.Abs(got.s[k]-s)/s)
@@ -81,7 +81,7 @@ func TestGPUSweepsAsOnCPU(t *testing.T) {
 	for _, kind := range []string{"gauss", "geometric", "graded-cols", "lowrank"} {
 		for _, full := range []bool{true, false} {
 			a := disttest.Generate(t, kind, gen.Options{Rows: n, Cols: n, Seed: 2})
-			c := Config{M: n, N: n, Vectors: true, Full: full, Block: 48, InnerBlock: 12}
+			c := Config{Problem: Problem{M: n, N: n, Vectors: true}, Settings: Settings{Variant: variantOf(full), Block: 48, InnerBlock: 12}}
 			onCPU, onGPU := decompose(t, a, 1, 1, c), decomposeOnGPUs(t, a, 1, 1, c)
 			t.Logf("%s, full %t: %d sweeps on the GPU, %d on the CPU", kind, full, len(onGPU.sweeps), len(onCPU.sweeps))
 			if d := len(onGPU.sweeps) - len(onCPU.sweeps); d < -1 || d > 1 {
@@ -99,7 +99,7 @@ func TestGPUSplitsAreBitIdentical(t *testing.T) {
 		g = 4
 	}
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 3})
-	c := Config{M: m, N: n, Vectors: true, Full: true, Block: 20}
+	c := Config{Problem: Problem{M: m, N: n, Vectors: true}, Settings: Settings{Variant: Full, Block: 20}}
 	want := decomposeOnGPUs(t, a, 1, g, c)
 	want.verify(t, a, 1)
 	for ranks := 1; ranks <= g; ranks *= 2 {

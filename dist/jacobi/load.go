@@ -13,38 +13,43 @@ import (
 // chunkBytes bounds the host memory through which block-columns are read and written.
 const chunkBytes = 32 << 20
 
-// load distributes the matrix, scaled by a power of two so that its largest entry lies in [2^(top−1), 2^top),
-// and sets V to the identity. It returns the exponent e of the scaling: G = 2^-e·A.
-func (s *Solution) load(p *planner) (e int, err error) {
-	at := p.start()
-	load := s.loadFiles
-	if s.config.Source != nil {
-		load = s.loadSource
+// loader brings a matrix to the devices.
+type loader struct {
+	*spread
+	Problem
+}
+
+// load distributes the matrix, scaled by a power of two so that its largest entry lies in [2^(top−1), 2^top), and sets V to the
+// identity; `at` has the two macro block-columns of each device. It returns the exponent e of the scaling, G = 2^-e·A, and the norm
+// below which columns are rounding errors. It is collective.
+func (l loader) load(at map[int][2]int) (e int, floor float64, err error) {
+	load := l.loadFiles
+	if l.Source != nil {
+		load = l.loadSource
 	}
 	largest, err := load(at)
-	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
-		return 0, err
+	if err := comm.Agree(l.comm, comm.BadInput, err); err != nil {
+		return 0, 0, err
 	}
-	if e, err = matrix.CommonExponent(s.comm, largest); err != nil {
-		return 0, err
+	if e, err = matrix.CommonExponent(l.comm, largest); err != nil {
+		return 0, 0, err
 	}
-	if err := comm.Agree(s.comm, comm.BadResource, s.scaleAll(-e)); err != nil {
-		return 0, err
+	if err := comm.Agree(l.comm, comm.BadResource, l.scaleAll(-e)); err != nil {
+		return 0, 0, err
 	}
-	norms, err := s.norms()
-	if err := comm.Agree(s.comm, comm.BadResource, err); err != nil {
-		return 0, err
+	norms, err := l.norms(false)
+	if err := comm.Agree(l.comm, comm.BadResource, err); err != nil {
+		return 0, 0, err
 	}
-	s.floor = noise(norms)
-	return e, nil
+	return e, noise(norms), nil
 }
 
 // loadFiles reads the block-columns of this rank's devices, and returns the largest magnitude.
-func (s *Solution) loadFiles(at map[int][2]int) (largest float64, err error) {
-	for _, r := range s.runners {
+func (l loader) loadFiles(at map[int][2]int) (largest float64, err error) {
+	for _, r := range l.runners {
 		for slot, column := range at[r.id] {
 			r.dev.Place(slot, column)
-			if largest, err = s.loadMacro(r, slot, column, largest); err != nil {
+			if largest, err = l.loadMacro(r, slot, column, largest); err != nil {
 				return 0, err
 			}
 		}
@@ -53,13 +58,13 @@ func (s *Solution) loadFiles(at map[int][2]int) (largest float64, err error) {
 }
 
 // loadSource takes the block-columns of this rank's devices from a sheet, whose blocks pass by on every rank.
-func (s *Solution) loadSource(at map[int][2]int) (largest float64, err error) {
-	from := s.config.Source
-	for _, r := range s.runners {
+func (l loader) loadSource(at map[int][2]int) (largest float64, err error) {
+	from := l.Source
+	for _, r := range l.runners {
 		for slot, column := range at[r.id] {
 			r.dev.Place(slot, column)
-			if _, v := r.dev.Panels(slot, column, 0, s.Layout.PerMacro); v.N > 0 && err == nil {
-				j0, _ := s.Layout.Macro(column)
+			if _, v := l.panels(r, slot, column); v.N > 0 && err == nil {
+				j0, _ := l.layout.Macro(column)
 				err = r.dev.Backend.Identity(v, j0)
 			}
 		}
@@ -69,13 +74,13 @@ func (s *Solution) loadSource(at map[int][2]int) (largest float64, err error) {
 		if e != nil {
 			return 0, e
 		}
-		if !s.config.KeepSource {
+		if !l.KeepSource {
 			delete(from.Own, b)
 		}
-		for _, r := range s.runners {
+		for _, r := range l.runners {
 			for slot, column := range at[r.id] {
 				if err == nil {
-					largest, err = s.place(r, slot, column, b, x, largest)
+					largest, err = l.place(r, slot, column, b, x, largest)
 				}
 			}
 		}
@@ -84,10 +89,10 @@ func (s *Solution) loadSource(at map[int][2]int) (largest float64, err error) {
 }
 
 // place writes what block b of the source has of a macro block-column, and returns its largest magnitude or the one given.
-func (s *Solution) place(r *runner, slot, column, b int, x []float64, largest float64) (float64, error) {
-	g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
-	b0, b1 := s.config.Source.Span(b)
-	j0, j1 := s.Layout.Macro(column)
+func (l loader) place(r *runner, slot, column, b int, x []float64, largest float64) (float64, error) {
+	g, _ := l.panels(r, slot, column)
+	b0, b1 := l.Source.Span(b)
+	j0, j1 := l.layout.Macro(column)
 	from, to := max(b0, j0), min(b1, j1)
 	if from >= to {
 		return largest, nil
@@ -100,11 +105,11 @@ func (s *Solution) place(r *runner, slot, column, b int, x []float64, largest fl
 }
 
 // loadMacro reads one macro block-column, and returns its largest magnitude or the one given.
-func (s *Solution) loadMacro(r *runner, slot, column int, largest float64) (float64, error) {
-	g, v := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
-	j0, _ := s.Layout.Macro(column)
+func (l loader) loadMacro(r *runner, slot, column int, largest float64) (float64, error) {
+	g, v := l.panels(r, slot, column)
+	j0, _ := l.layout.Macro(column)
 	err := chunks(g, func(a, b int, buf []float64) error {
-		if err := s.config.Load(j0+a, j0+b, buf); err != nil {
+		if err := l.Load(j0+a, j0+b, buf); err != nil {
 			return err
 		}
 		for _, x := range buf {
@@ -122,14 +127,14 @@ func (s *Solution) loadMacro(r *runner, slot, column int, largest float64) (floa
 }
 
 // scaleAll multiplies G by 2^e on the devices of this rank.
-func (s *Solution) scaleAll(e int) error {
+func (l loader) scaleAll(e int) error {
 	if e == 0 {
 		return nil
 	}
-	for _, r := range s.runners {
+	for _, r := range l.runners {
 		for slot := range 2 {
 			column := r.dev.Column(slot)
-			g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
+			g, _ := l.panels(r, slot, column)
 			err := chunks(g, func(a, b int, buf []float64) error {
 				part := g.Columns(a, b)
 				if err := r.dev.Backend.Read(buf, g.M, part); err != nil {

@@ -25,33 +25,33 @@ func noise(norms []float64) float64 {
 // clearNoise sets columns of rounding errors to zero. Dependent columns end as such, by combinations of more columns than one factor has, so that the
 // pointwise method cannot tell (kernels.Backend, Jacobi). They would be orthogonalized again and again, each time to the errors of the errors:
 // 1e-16, 1e-29, …, to the end of the range. A grading of the columns moves the bound, so it does not count as noise.
-func (s *Solution) clearNoise(sweep int) error {
-	if sweep < noisySweeps || s.floor == 0 || s.config.Independent {
+func (r *run) clearNoise(sweep int, floor float64) error {
+	if sweep < noisySweeps || floor == 0 || r.config.Independent {
 		return nil
 	}
-	return s.devices(func(r *runner) error {
-		if err := r.settle(); err != nil {
+	return r.all(func(d *runner) error {
+		if err := d.settle(); err != nil {
 			return err
 		}
 		for slot := range node.Slots {
-			column := r.dev.Column(slot)
+			column := d.dev.Column(slot)
 			if column < 0 {
 				continue
 			}
-			g, _ := r.dev.Panels(slot, column, 0, s.Layout.PerMacro)
-			norms, err := r.dev.Backend.ColumnNorms(g)
+			g, _ := r.panels(d, slot, column)
+			norms, err := d.dev.Backend.ColumnNorms(g)
 			if err != nil {
 				return fmt.Errorf("jacobi: norms: %w", err)
 			}
 			for j, x := range norms {
-				if x == 0 || x >= s.floor {
+				if x == 0 || x >= floor {
 					continue
 				}
-				if err := r.dev.Backend.Identity(g.Columns(j, j+1), g.M); err != nil { // no row: zero
+				if err := d.dev.Backend.Identity(g.Columns(j, j+1), g.M); err != nil { // no row: zero
 					return fmt.Errorf("jacobi: dependent columns: %w", err)
 				}
 			}
 		}
-		return r.dev.Backend.Sync()
+		return d.dev.Backend.Sync()
 	})
 }

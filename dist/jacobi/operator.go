@@ -8,15 +8,9 @@ import (
 
 // onDevices is the G of a Solution, or its accumulated transformation W.
 type onDevices struct {
-	*Solution
+	*spread
 	right bool // W
 }
-
-// G is the matrix on the devices, scaled by the power of two that Unscaled undoes.
-func (s *Solution) G() matrix.Operator { return onDevices{s, false} }
-
-// W is the accumulated transformation.
-func (s *Solution) W() matrix.Operator { return onDevices{s, true} }
 
 func (o onDevices) panel(g, w kernels.Panel) kernels.Panel {
 	if o.right {
@@ -27,14 +21,14 @@ func (o onDevices) panel(g, w kernels.Panel) kernels.Panel {
 
 // Times is that of operator. The columns are those of the matrix that was solved, in their order.
 func (o onDevices) Times(transposed bool, x []float64, count int) ([]float64, error) {
-	n, long := o.config.N, o.config.M
+	n, long := o.n, o.m
 	if o.right || transposed {
 		long = n
 	}
 	sum := make([]float64, 2*long*count) // of this rank
 	err := o.each(func(r *runner, slot, column int) error {
-		j0, j1 := o.Layout.Macro(column)
-		p := o.panel(r.dev.Panels(slot, column, 0, o.Layout.PerMacro))
+		j0, j1 := o.layout.Macro(column)
+		p := o.panel(o.spread.panels(r, slot, column))
 		if transposed {
 			part, err := r.dev.Backend.Product(p, true, x, count)
 			for k := range count {

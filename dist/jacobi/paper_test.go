@@ -23,7 +23,7 @@ func TestSweeps(t *testing.T) {
 			nested  bool
 		}{{1, false}, {4, false}, {4, true}} {
 			for full, limit := range map[bool]int{true: 8, false: 10} {
-				o := decompose(t, a, run.devices, 1, Config{M: n, N: n, Nested: run.nested, Full: full, Block: 16})
+				o := decompose(t, a, run.devices, 1, Config{Problem: Problem{M: n, N: n}, Settings: Settings{Scheme: schemeOf(run.nested), Variant: variantOf(full), Block: 16}})
 				t.Logf("%s, %d devices, nested %t, full %t: %d sweeps", kind, run.devices, run.nested, full, len(o.sweeps))
 				if !o.done || len(o.sweeps) > limit {
 					t.Errorf("%s, %d devices, nested %t, full %t: %d sweeps, want at most %d", kind, run.devices, run.nested, full, len(o.sweeps), limit)
@@ -34,7 +34,7 @@ func TestSweeps(t *testing.T) {
 			}
 		}
 		for full, ours := range best {
-			o := decompose(t, a, 1, 1, Config{M: n, N: n, Full: full, Block: 16, Strategy: "brentluk"})
+			o := decompose(t, a, 1, 1, Config{Problem: Problem{M: n, N: n}, Settings: Settings{Variant: variantOf(full), Block: 16, Strategy: "brentluk"}})
 			t.Logf("%s, Brent–Luk, full %t: %d sweeps", kind, full, len(o.sweeps))
 			if len(o.sweeps) <= ours {
 				t.Errorf("%s, full %t: Brent–Luk takes %d sweeps, reverse R %d", kind, full, len(o.sweeps), ours)
@@ -56,7 +56,7 @@ func TestRelativeAccuracy(t *testing.T) {
 			}
 			for _, grid := range [][2]int{{1, 1}, {4, 1}} {
 				for _, full := range []bool{true, false} {
-					o := decompose(t, a, grid[0], grid[1], Config{M: n, N: n, Full: full})
+					o := decompose(t, a, grid[0], grid[1], Config{Problem: Problem{M: n, N: n}, Settings: Settings{Variant: variantOf(full)}})
 					worst := 0.0
 					for k := range want {
 						worst = math.Max(worst, math.Abs(o.s[k]/want[k]-1))

@@ -51,7 +51,7 @@ func TestTagsAreDistinctInARun(t *testing.T) {
 	}
 	for _, grid := range [][2]int{{2, 1}, {3, 1}, {2, 2}, {4, 1}, {3, 2}} {
 		for _, horizon := range []int{1, 12} {
-			c := Config{M: 24, N: 24, Vectors: true, Block: 2, PlanHorizon: horizon}
+			c := Config{Problem: Problem{M: 24, N: 24, Vectors: true}, Settings: Settings{Block: 2, PlanHorizon: horizon, Variant: Block}}
 			decomposeOn(t, a, comm.NewLocal(grid[0]), c, func(comm comm.Comm) ([]kernels.Backend, comm.Comm) {
 				_, backends, _ := disttest.OpenRank(t, comm, grid[1], exchange.StageBytes)
 				for i, be := range backends {

@@ -20,7 +20,7 @@ type planner struct {
 	first   int // sweep of the plan's first step
 }
 
-func newPlanner(program *node.Program, devices []exchange.DeviceInfo, c Config) (*planner, error) {
+func newPlanner(program *node.Program, devices []exchange.DeviceInfo, horizon int) (*planner, error) {
 	hosts := make([]string, len(devices))
 	for i, d := range devices {
 		hosts[i] = d.Host
@@ -29,7 +29,7 @@ func newPlanner(program *node.Program, devices []exchange.DeviceInfo, c Config) 
 	if err != nil {
 		return nil, fmt.Errorf("jacobi: network: %w", err)
 	}
-	p := &planner{program: program, network: network, horizon: c.PlanHorizon}
+	p := &planner{program: program, network: network, horizon: horizon}
 	if p.horizon == 0 {
 		p.horizon = planHorizon
 	}

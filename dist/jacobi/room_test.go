@@ -14,8 +14,7 @@ import (
 
 // A device without enough memory is refused before anything is allocated, on all ranks, with the number of devices that would do.
 func TestMemoryIsCheckedFirst(t *testing.T) {
-	c := Config{M: 600, N: 512, Vectors: true, Strategy: "rev-rowcyc", MaxSweeps: 1, Block: 16,
-		Load: func(j0, j1 int, dst []float64) error { return nil }}
+	c := Config{Problem: Problem{M: 600, N: 512, Vectors: true, Load: func(j0, j1 int, dst []float64) error { return nil }}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 1, Block: 16, Variant: Block}}
 	be, err := cpu.Open(1)
 	if err != nil {
 		t.Fatal(err)

@@ -6,11 +6,11 @@ import (
 )
 
 // positive returns how many leading columns have sign +1.
-func (c Config) positive() int {
-	if c.Positive == 0 {
-		return c.N
+func (p Problem) positive() int {
+	if p.Positive == 0 {
+		return p.N
 	}
-	return c.Positive
+	return p.Positive
 }
 
 // Node returns the configuration of each of so many devices: the partition into block-columns, and the inner levels.
@@ -23,10 +23,11 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Independent: c.Independent, Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
 		Exchanges: devices > 1,
 	}
-	if c.Full {
+	full := c.Variant.Resolve(limits, c.positive() < c.N) == Full
+	if full {
 		nc.Sweeps = node.FullSweeps
 	}
-	if c.Nested {
+	if c.Scheme == Nested {
 		nc.Layout.Columns, nc.Layout.PerMacro = nc.Layout.Macros, 1
 		nc.Widths = append(nc.Widths, width)
 	} else {
@@ -39,7 +40,7 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	if inner > 0 && inner < width {
 		nc.Widths = append(nc.Widths, inner)
 	}
-	if c.Full && nc.Positive < c.N && (nc.Layout.Columns > 2 || len(nc.Widths) > 0) {
+	if full && nc.Positive < c.N && (nc.Layout.Columns > 2 || len(nc.Widths) > 0) {
 		nc.Sweeps = node.HyperbolicSweeps
 	}
 	return nc

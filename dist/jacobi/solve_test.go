@@ -31,6 +31,20 @@ type outcome struct {
 	trace     map[int][][4]int // of each device: level, problem, p, q
 }
 
+func schemeOf(nested bool) Scheme {
+	if nested {
+		return Nested
+	}
+	return Flat
+}
+
+func variantOf(full bool) Variant {
+	if full {
+		return Full
+	}
+	return Block
+}
+
 // decompose runs Solve on ranks of one process, each with CPU devices.
 func decompose(t *testing.T, a []float64, ranks, devices int, c Config) outcome {
 	t.Helper()
@@ -152,7 +166,7 @@ func TestSolve(t *testing.T) {
 				for _, full := range []bool{false, true} {
 					name := fmt.Sprintf("%d×%d on %d×%d nested=%v full=%v", m, n, grid[0], grid[1], nested, full)
 					t.Run(name, func(t *testing.T) {
-						c := Config{M: m, N: n, Vectors: true, Nested: nested, Full: full, Block: 5}
+						c := Config{Problem: Problem{M: m, N: n, Vectors: true}, Settings: Settings{Scheme: schemeOf(nested), Variant: variantOf(full), Block: 5}}
 						decompose(t, a, grid[0], grid[1], c).verify(t, a, 3)
 					})
 				}
@@ -166,7 +180,7 @@ func TestSolveThreeLevels(t *testing.T) {
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 128, Cols: 128, Seed: 2})
 	for _, nested := range []bool{false, true} {
 		for _, full := range []bool{false, true} {
-			c := Config{M: 128, N: 128, Vectors: true, Nested: nested, Full: full, Block: 16, InnerBlock: 4}
+			c := Config{Problem: Problem{M: 128, N: 128, Vectors: true}, Settings: Settings{Scheme: schemeOf(nested), Variant: variantOf(full), Block: 16, InnerBlock: 4}}
 			decompose(t, a, 2, 1, c).verify(t, a, 2)
 		}
 	}
@@ -200,7 +214,7 @@ func TestSolveDegenerate(t *testing.T) {
 		for _, grid := range [][2]int{{1, 1}, {2, 1}, {3, 1}} {
 			for _, full := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s on %d×%d full=%v", name, grid[0], grid[1], full), func(t *testing.T) {
-					o := decompose(t, a, grid[0], grid[1], Config{M: n, N: n, Vectors: true, Full: full, Block: 3})
+					o := decompose(t, a, grid[0], grid[1], Config{Problem: Problem{M: n, N: n, Vectors: true}, Settings: Settings{Variant: variantOf(full), Block: 3}})
 					scaled := append([]float64(nil), a...)
 					if largest > 0 { // powers of two, so that the verification cannot overflow
 						_, e := math.Frexp(largest)
@@ -218,7 +232,7 @@ func TestSolveDegenerate(t *testing.T) {
 // end the method before every pair has met.
 func TestSolveNearlyDiagonal(t *testing.T) {
 	toy := []float64{1, 0, 0, 0, 2, 0, 0.5, 0, 3}
-	decompose(t, toy, 1, 1, Config{M: 3, N: 3, Vectors: true, Full: true}).verify(t, toy, 5)
+	decompose(t, toy, 1, 1, Config{Problem: Problem{M: 3, N: 3, Vectors: true}, Settings: Settings{Variant: Full}}).verify(t, toy, 5)
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{3, 5, 20, 50, 64, 65} {
 		for range 12 {
@@ -228,7 +242,7 @@ func TestSolveNearlyDiagonal(t *testing.T) {
 			}
 			a[rnd.IntN(n*n)] += 0.3
 			for _, devices := range []int{1, 4} {
-				o := decompose(t, a, devices, 1, Config{M: n, N: n, Vectors: true, Full: true})
+				o := decompose(t, a, devices, 1, Config{Problem: Problem{M: n, N: n, Vectors: true}, Settings: Settings{Variant: Full}})
 				o.verify(t, a, 5)
 			}
 		}
@@ -240,7 +254,7 @@ func TestSolveNearlyDiagonal(t *testing.T) {
 func TestBitIdentical(t *testing.T) {
 	const n = 96
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 120, Cols: n, Seed: 3})
-	c := Config{M: 120, N: n, Vectors: true, Full: true, Block: 6}
+	c := Config{Problem: Problem{M: 120, N: n, Vectors: true}, Settings: Settings{Variant: Full, Block: 6}}
 	want := decompose(t, a, 1, 1, c)
 	for _, grid := range [][2]int{{1, 1}, {1, 2}, {2, 1}, {1, 4}, {2, 2}, {4, 1}} {
 		got := decompose(t, a, grid[0], grid[1], c)
@@ -253,8 +267,8 @@ func TestBitIdentical(t *testing.T) {
 // S has the same bits whether or not V is carried.
 func TestVectorsDoNotChangeSigma(t *testing.T) {
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 50, Cols: 50, Seed: 4})
-	with := decompose(t, a, 2, 1, Config{M: 50, N: 50, Vectors: true, Block: 4})
-	without := decompose(t, a, 2, 1, Config{M: 50, N: 50, Block: 4})
+	with := decompose(t, a, 2, 1, Config{Problem: Problem{M: 50, N: 50, Vectors: true}, Settings: Settings{Block: 4, Variant: Block}})
+	without := decompose(t, a, 2, 1, Config{Problem: Problem{M: 50, N: 50}, Settings: Settings{Block: 4, Variant: Block}})
 	if !reflect.DeepEqual(with.s, without.s) {
 		t.Error("S differs")
 	}
@@ -263,7 +277,7 @@ func TestVectorsDoNotChangeSigma(t *testing.T) {
 // Multiplying A by 2^k multiplies S by 2^k and changes nothing else.
 func TestScaleInvariance(t *testing.T) {
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 30, Cols: 20, Seed: 5})
-	c := Config{M: 30, N: 20, Vectors: true, Full: true, Block: 3}
+	c := Config{Problem: Problem{M: 30, N: 20, Vectors: true}, Settings: Settings{Variant: Full, Block: 3}}
 	want := decompose(t, a, 1, 2, c)
 	for _, k := range []int{-900, -1, 3, 900} {
 		b := append([]float64(nil), a...)
@@ -286,7 +300,7 @@ func TestTraceIsReverseR(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, devices := range []int{1, 2, 4} {
-		o := decompose(t, a, devices, 1, Config{M: n, N: n, Block: 4, MaxSweeps: 1})
+		o := decompose(t, a, devices, 1, Config{Problem: Problem{M: n, N: n}, Settings: Settings{Block: 4, MaxSweeps: 1, Variant: Block}})
 		stepOf := map[[2]int]int{}
 		for s, pairs := range fine.Steps {
 			for _, p := range pairs {
@@ -321,7 +335,7 @@ func TestTraceIsReverseR(t *testing.T) {
 }
 
 func nestedTrace(t *testing.T, a []float64, n, devices int) {
-	o := decompose(t, a, devices, 1, Config{M: n, N: n, Nested: true, Block: 4, MaxSweeps: 1})
+	o := decompose(t, a, devices, 1, Config{Problem: Problem{M: n, N: n}, Settings: Settings{Scheme: Nested, Block: 4, MaxSweeps: 1, Variant: Block}})
 	outer, err := strategy.New("rev-rowcyc", 2*devices)
 	if err != nil {
 		t.Fatal(err)
@@ -369,15 +383,12 @@ func TestLoadFailureIsAgreed(t *testing.T) {
 				return
 			}
 			defer be.Close()
-			_, errs[i] = Solve(context.Background(), comm, []kernels.Backend{be}, Config{
-				M: 12, N: 12, Strategy: "rev-rowcyc", MaxSweeps: 5, Block: 2,
-				Load: func(j0, j1 int, dst []float64) error {
+			_, errs[i] = Solve(context.Background(), comm, []kernels.Backend{be}, Config{Problem: Problem{M: 12, N: 12, Load: func(j0, j1 int, dst []float64) error {
 					if comm.Rank() == 1 {
 						return fmt.Errorf("NaN at row 3, column 17")
 					}
 					return nil
-				},
-			})
+				}}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 5, Block: 2, Variant: Block}})
 		})
 	}
 	wg.Wait()

@@ -20,7 +20,7 @@ import (
 func TestStagedIsBitIdentical(t *testing.T) {
 	const n = 64
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 70, Cols: n, Seed: 8})
-	c := Config{M: 70, N: n, Vectors: true, Block: 4}
+	c := Config{Problem: Problem{M: 70, N: n, Vectors: true}, Settings: Settings{Block: 4, Variant: Block}}
 	for ranks := 1; ranks <= 4; ranks++ {
 		for devices := 1; devices <= 2; devices++ {
 			want := decompose(t, a, ranks, devices, c)
@@ -73,10 +73,7 @@ func TestStagingFailureEndsTheRun(t *testing.T) {
 				if i == 1 {
 					devices[0].Failing = failing
 				}
-				_, errs[i] = Solve(context.Background(), comm, backends, Config{
-					M: n, N: n, Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4,
-					Load: func(j0, j1 int, dst []float64) error { copy(dst, a[j0*n:j1*n]); return nil },
-				})
+				_, errs[i] = Solve(context.Background(), comm, backends, Config{Problem: Problem{M: n, N: n, Load: func(j0, j1 int, dst []float64) error { copy(dst, a[j0*n:j1*n]); return nil }}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4, Variant: Block}})
 				comm.Abort(6)
 			})
 		}
@@ -98,7 +95,7 @@ func TestMPIRankStaged(t *testing.T) {
 	}
 	const n = 64
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 70, Cols: n, Seed: 8})
-	c := Config{M: 70, N: n, Vectors: true, Block: 4, StageBytes: 256}
+	c := Config{Problem: Problem{M: 70, N: n, Vectors: true}, Settings: Settings{Block: 4, StageBytes: 256, Variant: Block}}
 	got := decomposeOn(t, a, []comm.Comm{commtest.World()}, c, func(comm comm.Comm) ([]kernels.Backend, comm.Comm) {
 		_, backends, watched := disttest.OpenRank(t, comm, 2, c.StageBytes)
 		return backends, watched

@@ -1,0 +1,122 @@
+package jacobi
+
+import (
+	"github.com/rs/zerolog"
+
+	"jmpi/dist/exchange"
+	"jmpi/dist/matrix"
+	"jmpi/internal/enum"
+	"jmpi/kernels"
+)
+
+// Config says what to solve and how. It must be the same on every rank, except Load's data and the hooks.
+type Config struct {
+	Problem
+	Settings
+	Hooks
+}
+
+// Problem is a matrix, with the signs of its columns, and what is wanted of it.
+type Problem struct {
+	M, N     int  // shape of the matrix, M ≥ N
+	Positive int  // of the hyperbolic SVD: the leading columns with sign +1, 0 < Positive ≤ N, the others have −1; 0: N, the SVD
+	Rising   bool // the singular values are sorted the other way round
+	// Independent says that the columns are, so that none becomes zero but for rounding errors: however small, each counts.
+	Independent bool
+	Vectors     bool // accumulate V
+
+	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called from
+	// one goroutine, in increasing order within a macro block-column.
+	Load func(j0, j1 int, dst []float64) error
+	// Source, if not nil, takes the place of Load. Its blocks are given up as the devices take them, unless KeepSource is set.
+	Source     *matrix.Matrix
+	KeepSource bool
+}
+
+// Settings choose the variant of the method. The zero value leaves all to the defaults, but Strategy and MaxSweeps.
+type Settings struct {
+	Strategy    string // pivot strategy of all levels
+	Scheme      Scheme
+	Variant     Variant
+	Block       int // preferred width of the narrow block-columns, 0: the back end's
+	InnerBlock  int // preferred width inside the factors, 0: as few levels as possible
+	MaxSweeps   int // limit of sweeps of the topmost level
+	PlanHorizon int // sweeps that are planned together, 0: 12
+	GPUDirect   exchange.GPUDirect
+	StageBytes  int64 // of the chunks of messages that pass through pinned host memory, a multiple of 8; 0: 4 MiB
+	Profile     bool  // time the phases of devices that work asynchronously one by one, which slows them; others are timed anyway
+}
+
+// Hooks are called while the method runs. The functions may be nil.
+type Hooks struct {
+	Log      zerolog.Logger
+	Progress func(p Progress)                 // after each sub-step of the rank's first device
+	Swept    func(s SweepInfo)                // after each sweep, on every rank
+	Trace    func(device, level, i, p, q int) // every executed pivot pair, see node.Config
+}
+
+// Scheme says what a device does in a macro step.
+type Scheme int
+
+const (
+	Flat   Scheme = iota // pairs of narrow block-columns across its two macro block-columns
+	Nested               // a Jacobi method of its own on its two macro block-columns, [Nov15, §5]
+)
+
+var schemes = enum.Names{Flat: "flat", Nested: "nested"}
+
+func (s Scheme) String() string { return schemes.Of(int(s)) }
+
+// Set is the inverse of String.
+func (s *Scheme) Set(text string) error { return enum.Set(s, text, schemes) }
+
+// Type lists the values.
+func (s Scheme) Type() string { return schemes.Choices() }
+
+// Variant says how many inner sweeps a pivot problem gets, [Nov15, §4].
+type Variant int
+
+const (
+	AutoVariant Variant = iota // the faster one on the devices, see Resolve
+	Block                      // one
+	Full                       // as many as it needs
+)
+
+var variants = enum.Names{AutoVariant: "auto", Block: "block", Full: "full"}
+
+func (v Variant) String() string { return variants.Of(int(v)) }
+
+// Set is the inverse of String.
+func (v *Variant) Set(text string) error { return enum.Set(v, text, variants) }
+
+// Type lists the values.
+func (v Variant) Type() string { return variants.Choices() }
+
+// Resolve replaces AutoVariant by the faster variant on devices with these limits, for the SVD or the hyperbolic one.
+func (v Variant) Resolve(limits kernels.Limits, hyperbolic bool) Variant {
+	switch {
+	case v != AutoVariant:
+		return v
+	case limits.FullBlock || hyperbolic:
+		return Full
+	}
+	return Block
+}
+
+// Progress tells how far a sweep is.
+type Progress struct {
+	Sweep, Step, Steps int // 1-based sweep; sub-steps done, and in all
+}
+
+// SweepInfo is what one sweep of the topmost level did, over all ranks.
+type SweepInfo struct {
+	Sweep     int     `json:"-"`
+	Rotations int64   `json:"rotations"`
+	Proper    int64   `json:"proper"`
+	Seconds   float64 `json:"seconds"`
+	Flops     int64   `json:"flops"` // of Gram and postmultiply
+	BytesFast int64   `json:"bytes_fast"`
+	BytesSlow int64   `json:"bytes_slow"`
+
+	tally kernels.Tally
+}

@@ -1,0 +1,69 @@
+package jacobi
+
+import (
+	"math"
+	"slices"
+
+	"jmpi/dist/exchange"
+	"jmpi/dist/matrix"
+	"jmpi/node"
+)
+
+// Solution is the decomposition, its columns still on the devices.
+type Solution struct {
+	Sigma     []float64 // non-increasing, N of them, the same on every rank
+	Converged bool
+	Stalled   bool // in the hyperbolic SVD columns of different signs stayed parallel
+	Sweeps    []SweepInfo
+	Devices   []exchange.DeviceInfo
+	Layout    node.Layout
+	Transport exchange.Transport
+	Phases    node.Phases // summed over this rank's devices
+	Seconds   float64     // from the distributed matrix to Sigma
+	VNorm     float64     // ‖V‖_F of a hyperbolic SVD whose V was accumulated, else 0: relative errors may be ε·VNorm²
+
+	run *run
+	at  columns
+}
+
+// columns tells of the columns of G·V on the devices.
+type columns struct {
+	norm     []float64 // 2^-scale·Sigma, in the order of the columns
+	position []int     // position[j]: where Sigma holds the norm of column j
+	scale    int       // the devices hold 2^-scale·G
+}
+
+// Free gives the memory on the devices back.
+func (s *Solution) Free() {
+	if s != nil && s.run != nil {
+		s.run.free()
+	}
+}
+
+// Natural returns the singular values in the order of the columns of G.
+func (s *Solution) Natural() []float64 {
+	x := make([]float64, len(s.Sigma))
+	for j, k := range s.at.position {
+		x[j] = s.Sigma[k]
+	}
+	return x
+}
+
+// G is the matrix on the devices, and W what was accumulated: 2^scale·G = A·W.
+func (s *Solution) G() matrix.Operator {
+	scale := slices.Repeat([]float64{math.Ldexp(1, s.at.scale)}, s.run.n)
+	return matrix.ScaledColumns{Operator: onDevices{s.run.spread, false}, Factors: scale}
+}
+
+// W is the accumulated transformation.
+func (s *Solution) W() matrix.Operator { return onDevices{s.run.spread, true} }
+
+// PhaseSeconds returns the seconds of this rank's devices in each phase, summed over its devices; "compute" stands for the three
+// of the pivot problems where these were not told apart (Settings.Profile).
+func (s *Solution) PhaseSeconds() map[string]float64 {
+	p := s.Phases
+	if p.Shorten == 0 {
+		return map[string]float64{"compute": p.Compute, "exchange": p.Exchange}
+	}
+	return map[string]float64{"shorten": p.Shorten, "inner": p.Inner, "postmultiply": p.Postmultiply, "exchange": p.Exchange}
+}

@@ -1,0 +1,145 @@
+package jacobi
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"jmpi/dist/comm"
+	"jmpi/kernels"
+	"jmpi/topology"
+)
+
+// degenerateSweeps is in how many sweeps in a row there must be degenerate rotations for the hyperbolic SVD not to exist. One that does
+// exist may have some at the start.
+const degenerateSweeps = 8
+
+// iterated is what the sweeps have come to.
+type iterated struct {
+	sweeps    []SweepInfo
+	converged bool
+	stalled   bool // columns of different signs stayed parallel
+}
+
+// iterate sweeps until a sweep has no proper rotation, or the limit is reached. Columns of G·V whose norm is below floor are rounding errors.
+func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
+	defer func() {
+		if err != nil {
+			r.cancel(err) // what is under way ends
+		}
+		err = errors.Join(err, r.exchange.Close())
+	}()
+	for n := 1; n <= r.config.MaxSweeps && !done.converged; n++ {
+		start := time.Now()
+		steps, err := p.sweep(n - 1)
+		if err != nil {
+			return done, err
+		}
+		if err := r.all(func(x *runner) error { return r.sweepDevice(x, n, steps) }); err != nil {
+			return done, err
+		}
+		info, err := r.count(done.sweeps)
+		if err != nil {
+			return done, err
+		}
+		info.Seconds = time.Since(start).Seconds()
+		done.sweeps = append(done.sweeps, info)
+		done.converged = info.tally.Settled()
+		if done.stalls(r.config.MaxSweeps) { // all ranks say so: nothing may be left under way
+			err := NoDecomposition("in sweep %d columns of different signs were still parallel and of the same norm, so that A·J·Aᵀ has a lower rank than A", n)
+			return done, errors.Join(err, r.all((*runner).settle))
+		}
+		if err := r.clearNoise(n, floor); err != nil {
+			return done, err
+		}
+		if r.config.Swept != nil {
+			r.config.Swept(info)
+		}
+	}
+	return done, r.all((*runner).settle)
+}
+
+// stalls tells if the hyperbolic SVD does not exist: there are vectors x ≠ 0 in the range of Gᵀ with xᵀ·J·x = 0 that stay.
+func (i *iterated) stalls(maxSweeps int) bool {
+	n := len(i.sweeps)
+	for _, info := range i.sweeps[max(0, n-degenerateSweeps):] {
+		if info.tally.Degenerate == 0 {
+			return false
+		}
+	}
+	i.stalled = n >= degenerateSweeps || i.converged || n >= maxSweeps
+	return i.stalled
+}
+
+// NoDecomposition is the failure of all ranks when the hyperbolic SVD does not exist.
+func NoDecomposition(format string, a ...any) error {
+	return &comm.Failure{Kind: comm.NoDecomposition,
+		Text: "the matrix has no hyperbolic singular value decomposition with this signature: " + fmt.Sprintf(format, a...)}
+}
+
+// sweepDevice runs all macro steps of a sweep on one device.
+func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
+	at := Progress{Sweep: n, Steps: x.program.SubSteps()}
+	for _, step := range steps {
+		err := x.macroStep(step, func() {
+			at.Step++
+			if r.config.Progress != nil && x == r.runners[0] {
+				r.config.Progress(at)
+			}
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// all runs f for each device of the rank at the same time. The first error ends the run on all of them: what is
+// under way between them outlives a sweep, so it is the run's context that ends, not one of the call.
+func (r *run) all(f func(*runner) error) error {
+	var wg sync.WaitGroup
+	for _, x := range r.runners {
+		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil {
+					r.cancel(fmt.Errorf("jacobi: device %d: internal error: %v", x.id, p))
+				}
+			}()
+			if err := f(x); err != nil {
+				r.cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(r.ctx)
+}
+
+// count sums the counters of a sweep, which follows others, over all devices: the one collective operation of a sweep ([Nov15, §5]).
+func (r *run) count(before []SweepInfo) (SweepInfo, error) {
+	n := len(before) + 1
+	var x [8]int64
+	for _, d := range r.runners {
+		x[0] += d.dev.Tally.Rotations
+		x[1] += d.dev.Tally.Proper
+		x[2] += d.fast
+		x[3] += d.slow
+		x[4] += int64(d.dev.Phases.ShortenFlops + d.dev.Phases.PostmultiplyFlops)
+		x[5] += d.dev.Tally.Degenerate
+		x[6] += d.dev.Tally.Open
+		x[7] += d.dev.Tally.Idle
+		d.dev.Tally = kernels.Tally{}
+		d.fast, d.slow = 0, 0
+	}
+	if err := r.comm.AllreduceSum(x[:]); err != nil {
+		return SweepInfo{}, fmt.Errorf("jacobi: counters of sweep %d: %w", n, err)
+	}
+	for _, b := range before {
+		x[4] -= b.Flops
+	}
+	return SweepInfo{
+		Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4],
+		tally: kernels.Tally{Rotations: x[0], Proper: x[1], Degenerate: x[5], Open: x[6], Idle: x[7]},
+	}, nil
+}
