@@ -39,7 +39,7 @@ const (
 	matrixProbes = 8
 )
 
-// fidelity measures X·W = G with WᵀJW = J, where the norms of G's columns are sigma and ‖W‖_F = norm, by products with random vectors y, z of ±1:
+// fidelity measures X·W = G with WᵀJW = J, where the norms of G's columns are sigma and ‖W‖_F = norm, by products with random vectors y, z:
 //
 //	X·w_j − g_j    from  (Xᵀy)ᵀ·w_j − yᵀ·g_j,  for each column
 //	X − U·S·Vᵀ     from  Xᵀy − V·(Gᵀy),  V = J·W·J
@@ -58,7 +58,7 @@ func (d *Decomposition) fidelity(g, w matrix.Operator, sigma []float64, norm flo
 	if err != nil {
 		return f, err
 	}
-	y := randomSigns(m, columnProbes, 1)
+	y := randomNormal(m, columnProbes, 1)
 	xy, err := x.Times(true, y, columnProbes)
 	if err != nil {
 		return f, err
@@ -108,7 +108,7 @@ func (d *Decomposition) fidelity(g, w matrix.Operator, sigma []float64, norm flo
 
 // signsEstimate estimates ‖WᵀJW − J‖_F in units of what rounding errors may do. V serves as W does. It is collective.
 func signsEstimate(w matrix.Operator, n, positive int, norm float64) (estimate float64, err error) {
-	z := randomSigns(n, matrixProbes, 3)
+	z := randomNormal(n, matrixProbes, 3)
 	wz, err := w.Times(false, z, matrixProbes)
 	if err != nil {
 		return 0, err
@@ -183,6 +183,18 @@ func distance(x, y []float64) float64 {
 		off[i] = x[i] - y[i]
 	}
 	return kernels.Norm2(off)
+}
+
+// randomNormal returns so many vectors of normally distributed numbers, always the same ones for a seed. Numbers ±1 would not
+// see an error like x·(1, −1)ᵀ in two entries for which they are equal, and all of a few vectors may have such.
+func randomNormal(n, count int, seed uint64) []float64 {
+	const probes = 0x6e6f726d616c // so that no other numbers are the same
+	random := rand.New(rand.NewPCG(seed, probes))
+	x := make([]float64, n*count)
+	for i := range x {
+		x[i] = random.NormFloat64()
+	}
+	return x
 }
 
 // randomSigns returns so many vectors of ±1, always the same ones for a seed.

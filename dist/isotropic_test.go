@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -87,7 +88,9 @@ func testIsotropic(t *testing.T, run runTask, orders []int) {
 				if rotated {
 					a = rotatedRows(a, n+1, n, r)
 				}
-				for name, signs := range signPatterns(n, r) {
+				patterns := signPatterns(n, r)
+				for _, name := range slices.Sorted(maps.Keys(patterns)) { // the same matrices in every run
+					signs := patterns[name]
 					ranks := 1 + cases%4
 					what := fmt.Sprintf("n = %d, μ = %.2g, signs %s, rotated %t, %d ranks", n, mu, name, rotated, ranks)
 					task := both(n+1, n)
