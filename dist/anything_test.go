@@ -87,15 +87,15 @@ func TestDecomposeAnything(t *testing.T) {
 		m := n + rapid.SampledFrom([]int{0, 1, 7, 3*n + 2, 1100}).Draw(rt, "m-n")
 		a := anything(rt, m, n, false)
 		task := both(m, n)
-		task.Precondition = rapid.SampledFrom([]string{"auto", "auto", "none", "qr", "qrcp", "qrcp-lq"}).Draw(rt, "precondition")
-		task.V = rapid.SampledFrom([]string{"auto", "accumulate", "solve"}).Draw(rt, "v")
-		task.Full = rapid.Bool().Draw(rt, "full")
+		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, AutoPreconditioner, NoPreconditioner, QR, QRCP, QRCPLQ}).Draw(rt, "precondition")
+		task.V = rapid.SampledFrom([]RightVectors{AutoRight, Accumulate, FromLeft}).Draw(rt, "v")
+		task.Variant = variantOf(rapid.Bool().Draw(rt, "full"))
 		o, err := try(t, a, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.IntRange(1, 2).Draw(rt, "devices"), task)
 		if err != nil {
 			rt.Fatal(err)
 		}
 		limit := 10.0
-		if task.Precondition == "none" && m > 1000 { // long sums of few different numbers, in units of n·ε
+		if task.Precondition == NoPreconditioner && m > 1000 { // long sums of few different numbers, in units of n·ε
 			limit = 50
 		}
 		o.verify(rt, a, limit)
@@ -175,12 +175,12 @@ func TestHyperbolicAnything(t *testing.T) {
 			a = worse
 		}
 		task := signed(m, n, rapid.IntRange(0, n).Draw(rt, "positive"), rapid.Uint64().Draw(rt, "signs"))
-		task.Precondition = rapid.SampledFrom([]string{"auto", "auto", "none", "qr"}).Draw(rt, "precondition")
-		task.Full = rapid.Bool().Draw(rt, "full")
+		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, AutoPreconditioner, NoPreconditioner, QR}).Draw(rt, "precondition")
+		task.Variant = variantOf(rapid.Bool().Draw(rt, "full"))
 		trust := rapid.Bool().Draw(rt, "trust")
 		defer func(f func(kernels.Limits) bool) { trusting = f }(trusting)
 		trusting = func(kernels.Limits) bool { return trust }
-		rt.Logf("A = %d×%d by columns %v, signs %v, precondition %s, full %v", m, n, a, task.Signs, task.Precondition, task.Full)
+		rt.Logf("A = %d×%d by columns %v, signs %v, precondition %s, variant %v", m, n, a, task.Signs, task.Precondition, task.Variant)
 		o, err := try(t, a, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.IntRange(1, 2).Draw(rt, "devices"), task)
 		rank, indefinite := exactRanks(m, n, a, task.Signs)
 		if indefinite < rank {
@@ -193,7 +193,7 @@ func TestHyperbolicAnything(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if o.Rank.Value != rank && o.hyperbolic() {
+		if o.Rank.Value != rank && mixed(o.task.Signs) {
 			rt.Errorf("rank %+v, not %d", o.Rank, rank)
 		}
 		o.verify(rt, a, 10)
@@ -233,7 +233,7 @@ func TestScaledAnything(t *testing.T) {
 			rt.Fatal(err)
 		}
 		task := both(m, n)
-		task.Precondition = rapid.SampledFrom([]string{"auto", "qrcp", "qrcp-lq"}).Draw(rt, "precondition")
+		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, QRCP, QRCPLQ}).Draw(rt, "precondition")
 		rt.Logf("A = %d×%d by columns %v", m, n, a)
 		o, err := try(t, a, rapid.IntRange(1, 3).Draw(rt, "ranks"), 1, task)
 		if err != nil {

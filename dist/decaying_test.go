@@ -86,11 +86,11 @@ func sigmaOf(t *testing.T, m, n int, a []float64) []float64 {
 
 // sigmaLimit bounds the errors of singular values, in units of ε times the largest. Without a preconditioner there are more sweeps, and
 // where half of the singular values are about the largest, some of them come to 4; a preconditioner that is asked for adds its own errors.
-func sigmaLimit(asked, used string) float64 {
+func sigmaLimit(asked Preconditioner, used string) float64 {
 	switch {
 	case used == "none":
 		return 5
-	case asked != "auto":
+	case asked != AutoPreconditioner:
 		return 4
 	}
 	return 3
@@ -111,8 +111,8 @@ func testDecaying(t *testing.T, run runTask, ranks, n int) {
 	for _, k := range decaying {
 		m, a := k.matrix(n)
 		want := sigmaOf(t, m, n, a)
-		for _, precondition := range []string{"auto", "none", "qr", "qrcp", "qrcp-lq"} {
-			task := Task{Config: jacobi.Config{M: m, N: n, Full: true}, Precondition: precondition}
+		for _, precondition := range []Preconditioner{AutoPreconditioner, NoPreconditioner, QR, QRCP, QRCPLQ} {
+			task := Task{M: m, N: n, Precondition: precondition, Settings: jacobi.Settings{Variant: jacobi.Full}}
 			o, err := run(t, a, ranks, task)
 			if err != nil {
 				t.Fatal(err)
@@ -140,7 +140,7 @@ func TestDecayingBits(t *testing.T) {
 			continue
 		}
 		m, a := k.matrix(150)
-		for _, precondition := range []string{"qr", "qrcp-lq"} {
+		for _, precondition := range []Preconditioner{QR, QRCPLQ} {
 			task := both(m, 150)
 			task.Precondition = precondition
 			one := find(t, a, 1, 1, task)
@@ -159,7 +159,7 @@ func TestDependentColumnsBecomeZero(t *testing.T) {
 		n, rank := c[0], c[1]
 		a := disttest.Generate(t, "lowrank", gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1, Rank: int64(rank)})
 		task := both(n, n)
-		task.Precondition = "qrcp-lq"
+		task.Precondition = QRCPLQ
 		o := find(t, a, 2, 1, task)
 		if o.Rank.Value != rank || o.s[rank-1] == 0 || o.s[rank] != 0 {
 			t.Errorf("%d columns of rank %d: rank %+v, σ = … %g, %g …", n, rank, o.Rank, o.s[rank-1], o.s[rank])

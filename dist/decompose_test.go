@@ -17,8 +17,8 @@ func TestDecompose(t *testing.T) {
 		for _, kind := range []string{"gauss", "geometric", "graded-cols", "graded-rows", "lowrank"} {
 			m, n := shape[0], shape[1]
 			a := disttest.Generate(t, kind, gen.Options{Rows: int64(m), Cols: int64(n), Seed: 2})
-			for _, precondition := range []string{"auto", "none", "qr", "qrcp", "qrcp-lq"} {
-				for _, v := range []string{"accumulate", "solve"} {
+			for _, precondition := range []Preconditioner{AutoPreconditioner, NoPreconditioner, QR, QRCP, QRCPLQ} {
+				for _, v := range []RightVectors{Accumulate, FromLeft} {
 					t.Run(fmt.Sprintf("%d×%d/%s/%s/%s", m, n, kind, precondition, v), func(t *testing.T) {
 						task := both(m, n)
 						task.Precondition, task.V = precondition, v
@@ -45,7 +45,7 @@ func TestSameValuesInAllModes(t *testing.T) {
 			for _, leads := range []bool{false, true} {
 				for mode := range 8 {
 					task := both(m, n)
-					task.Left, task.Right, task.RightLeads, task.V = mode&1 != 0, mode&2 != 0, leads, []string{"accumulate", "solve"}[mode>>2]
+					task.Left, task.Right, task.RightLeads, task.V = mode&1 != 0, mode&2 != 0, leads, []RightVectors{Accumulate, FromLeft}[mode>>2]
 					o := find(t, a, 2, 1, task)
 					if !slices.Equal(o.s, reference.s) {
 						t.Errorf("%s %d×%d, mode %d: other bits of S", kind, m, n, mode)
@@ -71,15 +71,15 @@ func TestFallsBackToAccumulating(t *testing.T) {
 	const n = 40
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})
 	limit := residualLimit
-	for _, precondition := range []string{"none", "qr", "qrcp", "qrcp-lq"} {
+	for _, precondition := range []Preconditioner{NoPreconditioner, QR, QRCP, QRCPLQ} {
 		task := both(n, n)
-		task.Precondition, task.V = precondition, "accumulate"
+		task.Precondition, task.V = precondition, Accumulate
 		want := find(t, a, 1, 1, task)
 		residualLimit = 1e-9
-		task.V = "solve"
+		task.V = FromLeft
 		got := find(t, a, 2, 1, task)
 		residualLimit = limit
-		got.sameBits(t, want, "after the fall-back, "+precondition)
+		got.sameBits(t, want, "after the fall-back, "+precondition.String())
 		if got.V.Used != "accumulate" || got.Residual != 0 {
 			t.Errorf("%s: V by %+v, residual %g", precondition, got.V, got.Residual)
 		}
@@ -131,7 +131,7 @@ func TestRank(t *testing.T) {
 		rank int64
 	}{{"lowrank", 1}, {"lowrank", 7}, {"lowrank", 49}, {"gauss", 50}} {
 		a := disttest.Generate(t, c.kind, gen.Options{Rows: m, Cols: n, Seed: 3, Rank: c.rank % 50})
-		for _, precondition := range []string{"auto", "none", "qrcp", "qrcp-lq"} {
+		for _, precondition := range []Preconditioner{AutoPreconditioner, NoPreconditioner, QRCP, QRCPLQ} {
 			task := both(m, n)
 			task.Precondition = precondition
 			if o := find(t, a, 2, 1, task); o.Rank.Value != int(c.rank) {

@@ -20,6 +20,7 @@ import (
 // and J·N·Z₀·|Λ₀|^−½·sgn Λ₀ are the columns of V for σ = 0, where NᵀJN = Z₀·Λ₀·Z₀ᵀ. Rounding errors in the place of null columns would
 // be rotated hyperbolically against each other; here there are none.
 type deflation struct {
+	n        int // order of A
 	positive int // eigenvalues Λ above 0
 	row      inertia
 	null     inertia // empty if V is not wanted
@@ -35,36 +36,46 @@ type inertia struct {
 // degenerateSign is the magnitude, in units of n·ε, of an eigenvalue of YᵀJY below which it has no sign.
 const degenerateSign = 64
 
-// deflate makes G the matrix to work on, from R, the pivoted QR factorization of the matrix, its rank, and how exact the space of its
-// rows is. It is collective.
-func (d *Decomposition) deflate(ctx context.Context, r *matrix.Matrix, place []int, rank int, doubt float64) error {
-	f := &deflation{}
-	n, p := r.N, &d.pre
-	d.deflated = f
-	if err := d.fitsChosen(); err != nil {
-		return err
+// triangle is R of a pivoted QR factorization whose rank is less than its order.
+type triangle struct {
+	r     *matrix.Matrix
+	place []int
+	rank  int
+	doubt float64 // how exact the space of its rows is
+	above []step  // that led to it
+}
+
+// deflate makes G the matrix to work on. It is collective.
+func deflate(ctx context.Context, s site, t Task, p prepared, r triangle) (prepared, error) {
+	n, rank := r.r.N, r.rank
+	f := &deflation{n: n}
+	p.deflated = f
+	if err := s.fits(t, p.ways(t), true); err != nil {
+		return p, err
 	}
-	l, err := r.Transpose(place, rank)
+	l, err := r.r.Transpose(r.place, rank)
 	if err != nil {
-		return err
+		return p, err
 	}
-	if p.second, err = d.lower(l); err != nil {
-		return err
+	q2, x, err := lower(l)
+	if err != nil {
+		return p, err
 	}
-	if f.row, err = d.inertia(ctx, 0, rank); err != nil {
-		return err
+	space := rowsAndNull{q2, r.place, p.signature.positive}
+	if f.row, err = space.inertia(ctx, s, t, 0, rank); err != nil {
+		return p, err
 	}
 	for _, x := range f.row.lambda {
-		if math.Abs(x) <= max(degenerateSign*float64(n)*kernels.Epsilon, doubt) {
-			return jacobi.NoDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of columns of different signs that are equal", rank)
+		if math.Abs(x) <= max(degenerateSign*float64(n)*kernels.Epsilon, r.doubt) {
+			return p, jacobi.NoDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of columns of different signs that are equal", rank)
 		}
 		if x > 0 {
 			f.positive++
 		}
 	}
-	if d.wants.right {
-		if f.null, err = d.inertia(ctx, rank, n-rank); err != nil {
-			return err
+	if t.needs().right {
+		if f.null, err = space.inertia(ctx, s, t, rank, n-rank); err != nil {
+			return p, err
 		}
 		positive := f.positive
 		for _, x := range f.null.lambda {
@@ -72,34 +83,42 @@ func (d *Decomposition) deflate(ctx context.Context, r *matrix.Matrix, place []i
 				positive++
 			}
 		}
-		if positive != d.task.Positive {
-			return jacobi.NoDecomposition("the null space of A, of dimension %d, contains vectors x that are J-orthogonal to it, xᵀ·J·y = 0 for all y in it", n-rank)
+		if positive != p.signature.positive {
+			return p, jacobi.NoDecomposition("the null space of A, of dimension %d, contains vectors x that are J-orthogonal to it, xᵀ·J·y = 0 for all y in it", n-rank)
 		}
 	}
-	if d.a, err = matrix.Product(d.a, f.row.z, true); err != nil {
-		return err
+	if p.x, err = matrix.Product(x, f.row.z, true); err != nil {
+		return p, err
 	}
-	return d.a.Columns(func(j int, x []float64) error {
-		dense.Scale(x, f.row.root[j])
-		return nil
-	})
+	p.x.Columns(func(j int, x []float64) { dense.Scale(x, f.row.root[j]) })
+	if p.positive = f.positive; f.positive == 0 {
+		p.positive, p.rising = rank, true
+	}
+	p.steps = append([]step{nullSigns{f, p.signature.positive}}, append(r.above, columnOrder(r.place), rightFactor{q2}, f)...)
+	return p, nil
 }
 
-// inertia diagonalizes YᵀJY for Y, so many columns of P·Q₂ from the given one on: YᵀJY = 2·Y₊ᵀY₊ − I where Y₊ are the rows of Y with sign +1, so Z are
-// the right singular vectors of Y₊ and Λ = 2·σ² − 1. It is collective.
-func (d *Decomposition) inertia(ctx context.Context, from, count int) (inertia, error) {
-	p := d.task.Positive
-	y, err := d.pre.second.Form(d.task.Threads, from, count)
+// rowsAndNull are the spaces of the rows of A and its null space: the columns of P·Q₂.
+type rowsAndNull struct {
+	q2       *matrix.Orthogonal
+	place    []int
+	positive int
+}
+
+// inertia diagonalizes YᵀJY for Y, so many columns of P·Q₂ from the given one on: YᵀJY = 2·Y₊ᵀY₊ − I where Y₊ are the rows of Y with
+// sign +1, so Z are the right singular vectors of Y₊ and Λ = 2·σ² − 1. It is collective.
+func (x rowsAndNull) inertia(ctx context.Context, s site, t Task, from, count int) (inertia, error) {
+	y, err := x.q2.Form(s.Threads, from, count)
 	if err != nil {
 		return inertia{}, err
 	}
-	plus := y.Rows(d.pre.place[:p]).Taller(max(p, count))
-	sub, err := d.inner(ctx, plus, true, false)
+	plus := y.Rows(x.place[:x.positive]).Taller(max(x.positive, count))
+	sub, err := svdOf(ctx, s, t, plus, true, false)
 	if err != nil {
 		return inertia{}, fmt.Errorf("signs of the null space: %w", err)
 	}
 	signs := inertia{z: sub.v}
-	for _, x := range sub.Sigma {
+	for _, x := range sub.sigma {
 		lambda := 2*x*x - 1
 		signs.lambda = append(signs.lambda, lambda)
 		signs.root = append(signs.root, math.Sqrt(math.Abs(lambda)))
@@ -115,6 +134,20 @@ func (f *deflation) values(sigma []float64, n int) []float64 {
 	return all
 }
 
+// Back turns U₁ into U of R, n×n, and V₁ into [Y N]ᵀ·V, n×n, but for J and sgn Λ₀ in the columns of the null space (nullSigns).
+func (f *deflation) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error) {
+	var err error
+	if u != nil {
+		if u, err = f.left(u, f.n); err != nil {
+			return nil, nil, err
+		}
+	}
+	if v != nil {
+		v, err = f.right(v)
+	}
+	return u, v, err
+}
+
 // left returns U of R, n×n, from U₁.
 func (f *deflation) left(u *matrix.Matrix, n int) (*matrix.Matrix, error) {
 	return f.beside(u, matrix.UnitColumns(u.Comm, u.Threads, n-u.N, 0, n-u.N))
@@ -122,35 +155,42 @@ func (f *deflation) left(u *matrix.Matrix, n int) (*matrix.Matrix, error) {
 
 // right returns [Y N]ᵀ·V, n×n, from V₁, but for J and sgn Λ₀ in the columns of the null space.
 func (f *deflation) right(v *matrix.Matrix) (*matrix.Matrix, error) {
-	v.Columns(func(_ int, x []float64) error {
+	v.Columns(func(_ int, x []float64) {
 		for i := range x {
 			x[i] /= f.row.root[i]
 		}
-		return nil
 	})
 	v, err := matrix.Product(f.row.z, v, false)
 	if err != nil {
 		return nil, err
 	}
-	f.null.z.Columns(func(j int, x []float64) error {
+	f.null.z.Columns(func(j int, x []float64) {
 		dense.Scale(x, 1/f.null.root[j])
-		return nil
 	})
 	return f.beside(v, f.null.z)
 }
 
-// reflect does x ← J·x·sgn Λ₀ for the columns of v that belong to the null space, rows being partitioned as the signs are.
-func (f *deflation) reflect(v *matrix.Matrix, positive int) {
-	v.Columns(func(j int, x []float64) error {
+// nullSigns stands for what V still needs when all else is undone.
+type nullSigns struct {
+	*deflation
+	signs int // columns of A with sign +1
+}
+
+// Back does x ← J·x·sgn Λ₀ for the columns of V that belong to the null space, its rows being partitioned as the signs are.
+func (f nullSigns) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error) {
+	if v == nil {
+		return u, nil, nil
+	}
+	v.Columns(func(j int, x []float64) {
 		if i := j - f.positive; i < 0 || i >= len(f.null.lambda) {
-			return nil
+			return
 		} else if f.null.lambda[i] > 0 {
-			dense.Negate(x[positive:])
+			dense.Negate(x[f.signs:])
 		} else {
-			dense.Negate(x[:positive])
+			dense.Negate(x[:f.signs])
 		}
-		return nil
 	})
+	return u, v, nil
 }
 
 // beside returns the matrix [X₊ 0 X₋; 0 Y 0], the columns of x of either sign and between them those of y. It is collective.

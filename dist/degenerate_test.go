@@ -182,9 +182,9 @@ func testRepeated(t *testing.T, run runTask) {
 		"half projection": product(func(k int) float64 { return float64(k % 2) }),
 	} {
 		for _, full := range []bool{true, false} {
-			for _, precondition := range []string{"auto", "none", "qrcp-lq"} {
+			for _, precondition := range []Preconditioner{AutoPreconditioner, NoPreconditioner, QRCPLQ} {
 				task := both(n, n)
-				task.Block, task.Full, task.Precondition = 0, full, precondition
+				task.Block, task.Variant, task.Precondition = 0, variantOf(full), precondition
 				o, err := run(t, a, 1, task)
 				if err != nil {
 					t.Fatal(err)

@@ -47,13 +47,10 @@ const (
 //
 // ‖X·W − G‖·‖V‖, which is known from the first, bounds the second; only where it is too large the second itself is formed.
 // With even, the columns of W are as good as the largest of them, not each by itself. It takes O(n²) operations, and is collective.
-func (d *Decomposition) fidelity(g, w matrix.Operator, sigma []float64, norm float64, even bool) (f Fidelity, err error) {
-	x, m, n := d.a, d.a.M, d.a.N
-	positive, _ := d.signs()
+func fidelity(p prepared, g, w matrix.Operator, sigma []float64, norm float64, even bool) (f Fidelity, err error) {
+	x, m, n, positive := p.x, p.x.M, p.x.N, p.positive
 	norms := make([]float64, n)
-	if err := x.Columns(func(j int, c []float64) error { norms[j] = dense.Norm(c); return nil }); err != nil {
-		return f, err
-	}
+	x.Columns(func(j int, c []float64) { norms[j] = dense.Norm(c) })
 	norms, err = x.GatherColumns(func(j int) float64 { return norms[j] })
 	if err != nil {
 		return f, err
@@ -125,19 +122,19 @@ func signsEstimate(w matrix.Operator, n, positive int, norm float64) (estimate f
 	return estimate, nil
 }
 
-// fullVHolds refuses a decomposition whose V, with the null space, is not J-orthogonal. It is collective.
-func (d *Decomposition) fullVHolds() error {
-	estimate, err := signsEstimate(d.v, d.task.N, d.task.Positive, d.VNorm)
+// holdsJ refuses a decomposition whose V, with the null space, is not J-orthogonal. It is collective.
+func holdsJ(v *matrix.Matrix, positive int, norm float64) error {
+	estimate, err := signsEstimate(v, v.N, positive, norm)
 	if err != nil || estimate <= 1 {
 		return err
 	}
-	e, err := signsOff(d.v, d.task.Positive)
+	e, err := signsOff(v, positive)
 	if err != nil {
 		return err
 	}
 	size, err := e.Norm()
-	if off := worse(0, size, exactLimit*kernels.Epsilon*d.VNorm*d.VNorm); err == nil && !(off <= 1) {
-		err = jacobi.NoDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding errors explain", d.VNorm*d.VNorm, off)
+	if off := worse(0, size, exactLimit*kernels.Epsilon*norm*norm); err == nil && !(off <= 1) {
+		err = jacobi.NoDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding errors explain", norm*norm, off)
 	}
 	return err
 }
@@ -150,21 +147,20 @@ func signsOff(v *matrix.Matrix, positive int) (*matrix.Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return e, e.Columns(func(j int, x []float64) error {
+	e.Columns(func(j int, x []float64) {
 		if j < positive {
 			x[j]--
 		} else {
 			x[j]++
 		}
-		return nil
 	})
+	return e, nil
 }
 
 // mirror does x ← J·x.
 func mirror(x *matrix.Matrix, positive int) {
-	x.Columns(func(_ int, c []float64) error {
+	x.Columns(func(_ int, c []float64) {
 		dense.Negate(c[positive:])
-		return nil
 	})
 }
 

@@ -1,9 +1,7 @@
 package dist
 
 import (
-	"slices"
-
-	"jmpi/dist/matrix"
+	"jmpi/dist/jacobi"
 	"jmpi/kernels"
 )
 
@@ -41,10 +39,10 @@ func (f Footprint) most(g Footprint) Footprint {
 
 // ways are the choices of a decomposition that decide how much memory it takes.
 type ways struct {
-	slabs        bool   // a tall matrix is reduced by slabs of its rows
-	vectors      bool   // some are wanted
-	precondition string // none, qr, qrcp or qrcp-lq
-	v            string // none, accumulate or solve
+	slabs        bool // a tall matrix is reduced by slabs of its rows
+	vectors      bool // some are wanted
+	precondition Preconditioner
+	v            RightVectors
 	hyperbolic   bool
 	deflated     bool // hyperbolic and of lower rank
 	bySVD        bool // hyperbolic, by way of the SVD
@@ -57,11 +55,11 @@ func (w ways) copies() int64 {
 		return 8 // the SVD of a copy, its U and V, the symmetric matrix, its factor, and the vectors of that
 	case w.deflated:
 		return 7 // as with preconditioning, the null space, and the decompositions that tell its signs
-	case w.precondition != "none":
+	case w.precondition != NoPreconditioner:
 		return 5 // rows sorted, reflectors, triangular factors, vectors before and after the reflectors
 	case w.hyperbolic:
 		return 2 // rows sorted, reflectors
-	case w.v == "solve":
+	case w.v == FromLeft:
 		return 3 // U, Aᵀ·U or its reflectors, V
 	}
 	return 0
@@ -72,7 +70,7 @@ func (w ways) copies() int64 {
 func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprint) {
 	for _, graded := range []bool{false, true} {
 		for _, w := range t.ways(graded, limits.HostMemory) {
-			f := w.footprint(t.Config, devices, limits)
+			f := w.footprint(t, devices, limits)
 			most = most.most(f)
 			if !graded {
 				usual = usual.most(f)
@@ -84,61 +82,75 @@ func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprin
 
 // ways returns what may be done to a matrix, which is graded or not, on devices whose memory is that of the hosts or not.
 func (t Task) ways(graded, hostMemory bool) (all []ways) {
-	w := ways{slabs: t.reducible() && !graded, vectors: t.Left || t.Right, hyperbolic: t.Signs != nil}
-	preconditions := []string{t.Precondition}
-	if t.Precondition == "auto" || t.Precondition == "" {
+	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil}
+	preconditions := []Preconditioner{t.Precondition}
+	if t.Precondition == AutoPreconditioner {
 		switch {
 		case w.hyperbolic:
-			preconditions = []string{"none", "qr"}
+			preconditions = []Preconditioner{NoPreconditioner, QR}
 		case graded:
-			preconditions = []string{"qrcp-lq"}
+			preconditions = []Preconditioner{QRCPLQ}
 		case w.slabs:
-			preconditions = []string{"qr"}
+			preconditions = []Preconditioner{QR}
 		default:
-			preconditions = []string{"none"}
+			preconditions = []Preconditioner{NoPreconditioner}
 		}
 	}
 	for _, w.precondition = range preconditions {
-		needed := t.needs()
+		needed := t.needs().right
 		if transposes(w.precondition, w.hyperbolic) {
-			needed.left, needed.right = needed.right, needed.left
+			needed = t.needs().left
 		}
-		for _, w.v = range t.rightWays(needed.right, w.hyperbolic || !hostMemory && (t.V == "auto" || t.V == "")) {
+		for _, w.v = range t.rightWays(needed, hostMemory) {
 			all = append(all, w)
 		}
 	}
 	if w.hyperbolic { // its rank may be lower
-		w.deflated, w.precondition = true, "qrcp-lq"
+		w.deflated, w.precondition = true, QRCPLQ
 		all = append(all, w)
 	}
 	return all
 }
 
-// rightWays returns how the right vectors of what the Jacobi method works on may be found; accumulated says that they always are.
-func (t Task) rightWays(needed, accumulated bool) []string {
+// rightWays returns how the right vectors of X, which are needed or not, may be found on devices whose memory is that of the hosts or not.
+func (t Task) rightWays(needed, hostMemory bool) []RightVectors {
 	switch {
+	case t.Signs != nil:
+		return []RightVectors{Accumulate}
 	case !needed:
-		return []string{"none"}
-	case accumulated:
-		return []string{"accumulate"}
-	case t.V == "auto" || t.V == "":
-		return []string{"solve", "accumulate"}
+		return []RightVectors{noRight}
+	case t.V != AutoRight:
+		return []RightVectors{t.V}
+	case !hostMemory:
+		return []RightVectors{Accumulate}
 	}
-	return []string{t.V}
+	return []RightVectors{FromLeft, Accumulate}
 }
 
-// sides are the vectors of A that are needed, be it for the signs of others.
-type sides struct{ left, right bool }
-
-func (t Task) needs() sides {
-	return sides{left: t.Left || t.Right && !t.RightLeads, right: t.Right || t.Left && t.RightLeads}
+// footprint returns the memory of a decomposition on so many devices in all.
+func (w ways) footprint(t Task, devices int, limits kernels.Limits) Footprint {
+	if t.N == 0 {
+		return Footprint{}
+	}
+	c := w.config(t)
+	f := Footprint{Matrix: kernels.WordBytes * int64(t.M) * int64(t.N), Device: c.Demand(devices, limits)}
+	if w.slabs {
+		tree := f.Matrix / 2 // merges of 2n rows, one for each slab of at least 4n rows
+		f.Matrix += tree
+		if w.vectors {
+			f.Beside = tree
+		}
+		f.Beside += kernels.WordBytes * int64(t.N) * int64(t.N)
+	}
+	f.Beside += w.copies() * kernels.WordBytes * int64(c.M) * int64(c.N)
+	return f
 }
 
-// reducible tells whether the matrix is so tall that slabs of its rows are reduced to a triangular factor, unless they are graded.
-func (t Task) reducible() bool { return t.M >= matrix.TallRatio*t.N && t.Precondition != "none" }
-
-// transposes tells whether the Jacobi method works on the transpose of a triangular factor, so that its left vectors are on the right
-// side of A.
-func transposes(precondition string, hyperbolic bool) bool {
-	return !hyperbolic && slices.Contains([]string{"qr", "qrcp"}, precondition)
+// config returns what the Jacobi method is told, as far as its memory depends on it.
+func (w ways) config(t Task) jacobi.Config {
+	c := jacobi.Config{Problem: jacobi.Problem{M: t.M, N: t.N, Vectors: w.v == Accumulate}, Settings: t.Settings}
+	if w.slabs {
+		c.M = c.N
+	}
+	return c
 }

@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -19,26 +20,26 @@ func TestFootprint(t *testing.T) {
 	const n = 1024
 	const square, tall = int64(8 * n * n), int64(8 * 10 * n * n)
 	for _, c := range []struct {
-		name             string
-		m                int
-		w                ways
+		name           string
+		m              int
+		w              ways
 		matrix, beside int64
-		carried          bool // V lies on the devices
+		carried        bool // V lies on the devices
 	}{
-		{"values alone", n, ways{precondition: "none", v: "none"}, square, 0, false},
-		{"solve", n, ways{precondition: "none", v: "solve", vectors: true}, square, 3 * square, false},
-		{"accumulate", n, ways{precondition: "none", v: "accumulate", vectors: true}, square, 0, true},
-		{"preconditioned", n, ways{precondition: "qrcp-lq", v: "none"}, square, 5 * square, false},
-		{"hyperbolic", n, ways{precondition: "none", v: "accumulate", hyperbolic: true}, square, 2 * square, true},
-		{"of lower rank", n, ways{precondition: "qrcp-lq", v: "accumulate", hyperbolic: true, deflated: true}, square, 7 * square, true},
-		{"tall, values alone", 10 * n, ways{slabs: true, precondition: "qr", v: "none"}, 3 * tall / 2, 6 * square, false},
-		{"tall", 10 * n, ways{slabs: true, vectors: true, precondition: "qr", v: "accumulate"}, 3 * tall / 2, tall/2 + 6*square, true},
-		{"tall and graded", 10 * n, ways{vectors: true, precondition: "qrcp-lq", v: "solve"}, tall, 5 * tall, false},
+		{"values alone", n, ways{precondition: NoPreconditioner, v: noRight}, square, 0, false},
+		{"solve", n, ways{precondition: NoPreconditioner, v: FromLeft, vectors: true}, square, 3 * square, false},
+		{"accumulate", n, ways{precondition: NoPreconditioner, v: Accumulate, vectors: true}, square, 0, true},
+		{"preconditioned", n, ways{precondition: QRCPLQ, v: noRight}, square, 5 * square, false},
+		{"hyperbolic", n, ways{precondition: NoPreconditioner, v: Accumulate, hyperbolic: true}, square, 2 * square, true},
+		{"of lower rank", n, ways{precondition: QRCPLQ, v: Accumulate, hyperbolic: true, deflated: true}, square, 7 * square, true},
+		{"tall, values alone", 10 * n, ways{slabs: true, precondition: QR, v: noRight}, 3 * tall / 2, 6 * square, false},
+		{"tall", 10 * n, ways{slabs: true, vectors: true, precondition: QR, v: Accumulate}, 3 * tall / 2, tall/2 + 6*square, true},
+		{"tall and graded", 10 * n, ways{vectors: true, precondition: QRCPLQ, v: FromLeft}, tall, 5 * tall, false},
 	} {
 		for _, devices := range []int{1, 4} {
-			config := jacobi.Config{M: c.m, N: n, Strategy: "rev-rowcyc", Vectors: !c.carried}
-			f := c.w.footprint(config, devices, hostLimits)
-			config.Vectors = c.carried
+			task := Task{M: c.m, N: n, Settings: jacobi.Settings{Strategy: "rev-rowcyc", Variant: jacobi.Block}}
+			f := c.w.footprint(task, devices, hostLimits)
+			config := jacobi.Config{Problem: jacobi.Problem{M: c.m, N: n, Vectors: c.carried}, Settings: task.Settings}
 			if c.w.slabs {
 				config.M = n
 			}
@@ -47,7 +48,7 @@ func TestFootprint(t *testing.T) {
 			}
 		}
 	}
-	if f := (ways{}).footprint(jacobi.Config{M: 5}, 2, hostLimits); f != (Footprint{}) {
+	if f := (ways{}).footprint(Task{M: 5}, 2, hostLimits); f != (Footprint{}) {
 		t.Errorf("no columns: %+v", f)
 	}
 	f := Footprint{Device: 1000, Matrix: 600, Beside: 1400}
@@ -63,44 +64,34 @@ func TestFootprint(t *testing.T) {
 func TestEstimateCovers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 2000).Draw(t, "n")
-		task := Task{
-			Config: jacobi.Config{M: n * rapid.IntRange(1, 9).Draw(t, "m/n"), N: n, Strategy: "rev-rowcyc"},
-			Left:   rapid.Bool().Draw(t, "left"), Right: rapid.Bool().Draw(t, "right"), RightLeads: rapid.Bool().Draw(t, "right leads"),
-			Precondition: rapid.SampledFrom([]string{"auto", "none", "qr", "qrcp", "qrcp-lq"}).Draw(t, "precondition"),
-			V:            rapid.SampledFrom([]string{"auto", "accumulate", "solve"}).Draw(t, "V"),
+		task := Task{M: n * rapid.IntRange(1, 9).Draw(t, "m/n"), N: n, Precondition: rapid.SampledFrom([]Preconditioner{AutoPreconditioner, NoPreconditioner, QR, QRCP, QRCPLQ}).Draw(t, "precondition"), V: rapid.SampledFrom([]RightVectors{AutoRight, Accumulate, FromLeft}).Draw(t, "V"), Wanted: Wanted{Left: rapid.Bool().Draw(t, "left"), Right: rapid.Bool().Draw(t, "right"), RightLeads: rapid.Bool().Draw(t, "right leads")}, Settings: jacobi.Settings{Strategy: "rev-rowcyc"}}
+		if signs := rapid.SampledFrom([]float64{0, 1, -1}).Draw(t, "signs of the last column"); signs != 0 {
+			task.Signs = append(slices.Repeat([]float64{1}, n-1), signs)
+			task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, NoPreconditioner, QR}).Draw(t, "preconditioner")
+			task.V = AutoRight
 		}
 		limits := hostLimits
 		limits.HostMemory = rapid.Bool().Draw(t, "host memory")
 		devices := rapid.IntRange(1, 8).Draw(t, "devices")
 		usual, most := task.Estimate(devices, limits)
 		// What Decompose does with the matrix.
-		task.Positive = n
-		d := &Decomposition{task: task, wants: task.needs(), devices: []kernels.Backend{limited{limits: limits}}}
 		graded := rapid.Bool().Draw(t, "graded")
-		if task.reducible() && !graded {
-			d.slabs = &matrix.Slabs{}
+		in := input{origin: origin{m: task.M, n: n, signature: partition(n, task.Signs)}}
+		if in.x = (&matrix.Matrix{M: task.M, N: n}); task.reducible() && !graded {
+			in.slabs, in.x.M = &matrix.Slabs{}, n
 		}
-		d.a = &matrix.Matrix{M: task.M, N: n}
 		rows := []float64{1, 1}
 		if graded {
-			rows[1] = 1e-9
+			rows[1] = 1e-3
 		}
-		d.choosePreconditioner(matrix.Grading{Rows: rows, Columns: []float64{1, 1}}, 0)
-		d.chooseV()
-		f := d.ways().footprint(task.Config, devices, limits)
+		method := choose(task, in, matrix.Grading{Rows: rows, Columns: []float64{1, 1}}, 0, limits.HostMemory)
+		w := method.ways(task, in.origin)
+		f := w.footprint(task, devices, limits)
 		if g := f.most(most); g != most {
-			t.Fatalf("%+v takes %+v, estimated at most %+v", d.ways(), f, most)
+			t.Fatalf("%+v takes %+v, estimated at most %+v", w, f, most)
 		}
 		if g := f.most(usual); !graded && g != usual {
-			t.Fatalf("%+v takes %+v, estimated %+v", d.ways(), f, usual)
+			t.Fatalf("%+v takes %+v, estimated %+v", w, f, usual)
 		}
 	})
 }
-
-// limited is a back end of which nothing but its limits is asked.
-type limited struct {
-	kernels.Backend
-	limits kernels.Limits
-}
-
-func (l limited) Limits() kernels.Limits { return l.limits }

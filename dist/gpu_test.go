@@ -31,15 +31,18 @@ func TestGPUDecompose(t *testing.T) {
 		for _, kind := range []string{"gauss", "graded-cols", "graded-rows", "lowrank"} {
 			m, n := shape[0], shape[1]
 			a := disttest.Generate(t, kind, gen.Options{Rows: int64(m), Cols: int64(n), Seed: 2})
-			for _, mode := range [][2]string{{"auto", "auto"}, {"none", "solve"}, {"qr", "accumulate"}, {"qrcp-lq", "solve"}} {
+			for _, mode := range []struct {
+				p Preconditioner
+				v RightVectors
+			}{{AutoPreconditioner, AutoRight}, {NoPreconditioner, FromLeft}, {QR, Accumulate}, {QRCPLQ, FromLeft}} {
 				for _, ranks := range []int{1, 2, 3, 4} {
 					task := both(m, n)
-					task.Block, task.Precondition, task.V = 0, mode[0], mode[1]
+					task.Block, task.Precondition, task.V = 0, mode.p, mode.v
 					o, err := findOnGPUs(t, a, ranks, task)
 					if err != nil {
 						t.Fatal(err)
 					}
-					t.Run(fmt.Sprintf("%s %d×%d %v on %d", kind, m, n, mode, ranks), func(t *testing.T) { o.verify(t, a, 4) })
+					t.Run(fmt.Sprintf("%s %d×%d %v %v on %d", kind, m, n, mode.p, mode.v, ranks), func(t *testing.T) { o.verify(t, a, 4) })
 				}
 			}
 		}
@@ -78,7 +81,7 @@ func TestGPUHyperbolic(t *testing.T) {
 			for _, ranks := range []int{1, 2, 3, 4} {
 				for _, full := range []bool{false, true} {
 					task := signed(m, n, positive, 1)
-					task.Block, task.Full = 0, full
+					task.Block, task.Variant = 0, variantOf(full)
 					o, err := findOnGPUs(t, a, ranks, task)
 					if err != nil {
 						t.Fatal(err)

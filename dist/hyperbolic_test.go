@@ -33,7 +33,7 @@ func TestHyperbolic(t *testing.T) {
 	for _, shape := range [][2]int{{1, 1}, {2, 2}, {40, 40}, {61, 37}, {1200, 24}} {
 		m, n := shape[0], shape[1]
 		for _, positive := range []int{0, 1, n / 2, n - 1, n} {
-			for _, precondition := range []string{"auto", "none", "qr"} {
+			for _, precondition := range []Preconditioner{AutoPreconditioner, NoPreconditioner, QR} {
 				a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 9})
 				task := signed(m, n, positive, 1)
 				task.Precondition = precondition
@@ -52,10 +52,10 @@ func TestHyperbolic(t *testing.T) {
 func TestHyperbolicOfOneSign(t *testing.T) {
 	const m, n = 50, 33
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 2})
-	for _, precondition := range []string{"auto", "none", "qr"} {
+	for _, precondition := range []Preconditioner{AutoPreconditioner, NoPreconditioner, QR} {
 		svd, hsvd := both(m, n), signed(m, n, n, 1)
 		svd.Precondition, hsvd.Precondition = precondition, precondition
-		find(t, a, 2, 1, hsvd).sameBits(t, find(t, a, 2, 1, svd), precondition)
+		find(t, a, 2, 1, hsvd).sameBits(t, find(t, a, 2, 1, svd), precondition.String())
 	}
 }
 
@@ -112,7 +112,7 @@ func TestHyperbolicOfOnes(t *testing.T) {
 // If the columns cancel each other altogether, nothing is left to compare small singular values with.
 func TestHyperbolicOfNothing(t *testing.T) {
 	for _, m := range []int{2, 4, 9} {
-		for _, precondition := range []string{"none", "qr", "auto"} {
+		for _, precondition := range []Preconditioner{NoPreconditioner, QR, AutoPreconditioner} {
 			task := both(m, 2)
 			task.Signs, task.Precondition = []float64{1, -1}, precondition
 			_, err := try(t, slices.Repeat([]float64{3}, 2*m), 2, 1, task)

@@ -105,7 +105,7 @@ func testIsotropic(t *testing.T, run runTask, orders []int) {
 						again++
 					}
 					o.verify(t, a, 10)
-					positive, square := o.task.Positive, o.VNorm*o.VNorm
+					positive, square := partition(n, o.task.Signs).positive, o.VNorm*o.VNorm
 					for k, want := range isotropicValues(n, positive, mu) {
 						bound := 100 * kernels.Epsilon * square * want
 						if rotated { // the rotation's own errors move the singular values by ε·‖A‖·‖v‖
@@ -228,14 +228,14 @@ func TestFidelityTellsErrors(t *testing.T) {
 		task := both(n, n)
 		task.Signs = slices.Concat(slices.Repeat([]float64{1}, positive), slices.Repeat([]float64{-1}, n-positive))
 		o := find(t, a, 1, 1, task)
-		d := &Decomposition{comm: comm, task: o.task, a: matrixOf(comm, 1, n, n, a)}
+		p := prepared{x: matrixOf(comm, 1, n, n, a), positive: positive}
 		measure := func(u, s, v []float64) Fidelity {
 			x, y := matrixOf(comm, 1, n, n, u), matrixOf(comm, 1, n, n, v)
 			norm, err := y.Norm()
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := d.fidelity(matrix.ScaledColumns{Operator: x, Factors: s}, matrix.Mirrored{Operator: y, Positive: positive}, s, norm, false)
+			f, err := fidelity(p, matrix.ScaledColumns{Operator: x, Factors: s}, matrix.Mirrored{Operator: y, Positive: positive}, s, norm, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -5,65 +5,61 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
-	"jmpi/dist/jacobi"
-	"jmpi/kernels"
 )
 
-// fitsUnread refuses a matrix for which a host, a rank or a device has no room whatever will be done to it, before it is read. It is collective.
-func (d *Decomposition) fitsUnread() error {
-	w := ways{slabs: d.tall(), vectors: d.wants.left || d.wants.right, precondition: "none", v: "none"}
-	return d.fits(w, false)
+// ways returns what was chosen.
+func (m method) ways(t Task, o origin) ways {
+	return ways{slabs: o.slabs != nil, vectors: t.needs().any(), precondition: m.precondition, v: m.v, hyperbolic: o.hyperbolic(), bySVD: m.bySVD}
 }
 
-// fitsChosen does the same when the matrix is in the memory of the hosts and it is known what comes next. It is collective.
-func (d *Decomposition) fitsChosen() error { return d.fits(d.ways(), true) }
+func (p prepared) ways(t Task) ways {
+	w := p.method.ways(t, p.origin)
+	w.deflated = p.deflated != nil
+	return w
+}
 
-// ways returns what was chosen.
-func (d *Decomposition) ways() ways {
-	return ways{slabs: d.slabs != nil, vectors: d.wants.left || d.wants.right, precondition: d.pre.used, v: d.V.Used,
-		hyperbolic: d.hyperbolic(), deflated: d.deflated != nil, bySVD: d.pre.svd || d.again != nil}
+func (o outcome) ways(t Task) ways {
+	w := o.prepared.ways(t)
+	w.bySVD = w.bySVD || o.second != nil
+	return w
 }
 
 // fits refuses a matrix if a host or a rank has not got the memory for what is done to it and for the devices, or if a device has no room.
 // Once the matrix is there, it is not counted again. It is collective.
-func (d *Decomposition) fits(w ways, there bool) error {
-	all, err := exchange.Census(d.comm, d.devices)
+func (s site) fits(t Task, w ways, there bool) error {
+	all, err := exchange.Census(s.comm, s.devices)
 	if err != nil {
 		return err
 	}
-	return comm.Agree(d.comm, comm.BadResource, d.fitsOn(exchange.HostOf(d.comm.Rank(), all), d.comm.Size(), w, there))
+	return comm.Agree(s.comm, comm.BadResource, s.fitsOn(exchange.HostOf(s.comm.Rank(), all), t, w, there))
 }
 
-// fitsOn is fits for this rank, one of so many.
-func (d *Decomposition) fitsOn(h exchange.Host, ranks int, w ways, there bool) error {
+// fitsOn is fits for this rank.
+func (s site) fitsOn(h exchange.Host, t Task, w ways, there bool) error {
 	const gib = 1 << 30
-	t, limits := d.task, d.devices[0].Limits()
-	f := w.footprint(t.Config, h.Devices, limits)
+	limits, ranks := s.devices[0].Limits(), s.comm.Size()
+	f := w.footprint(t, h.Devices, limits)
 	matrix := fmt.Sprintf("a %d×%d matrix needs", t.M, t.N)
 	if there {
 		f.Matrix = 0
 		matrix += " another"
 	}
 	if !limits.HostMemory {
-		c := t.Config
-		c.Vectors = w.v == "accumulate"
-		if w.slabs {
-			c.M = c.N
-		}
-		if err := c.Fits(h.Devices, h.Beside, h.First, d.devices); err != nil {
+		c := w.config(t)
+		if err := c.Fits(h.Devices, h.Beside, h.First, s.devices); err != nil {
 			return err
 		}
 	}
-	if t.Memory != nil {
+	if s.Memory != nil {
 		need := f.Host(h.Ranks, ranks, h.Ranks, h.Beside, limits.HostMemory)
-		if free := t.Memory(); free > 0 && need > free {
+		if free := s.Memory(); free > 0 && need > free {
 			return fmt.Errorf("%s %.3g GiB on this host for %d of %d ranks, which has %.3g GiB available: take more hosts",
 				matrix, float64(need)/gib, h.Ranks, ranks, float64(free)/gib)
 		}
 	}
-	if t.Room != nil {
-		need := f.Host(1, ranks, 0, len(d.devices), limits.HostMemory)
-		if room, limit := t.Room(there); limit != "" && need > room {
+	if s.Room != nil {
+		need := f.Host(1, ranks, 0, len(s.devices), limits.HostMemory)
+		if room, limit := s.Room(there); limit != "" && need > room {
 			return fmt.Errorf("%s %.3g GiB in this process, but %s leaves %.3g GiB: raise that limit, or take more ranks",
 				matrix, float64(need)/gib, limit, float64(max(0, room))/gib)
 		}
@@ -71,30 +67,8 @@ func (d *Decomposition) fitsOn(h exchange.Host, ranks int, w ways, there bool) e
 	return nil
 }
 
-// EstimatedBytes returns what this rank was expected to take of the memory of its host, by what was chosen.
-func (d *Decomposition) EstimatedBytes() int64 {
-	limits := d.devices[0].Limits()
-	f := d.ways().footprint(d.task.Config, len(d.Solution.Devices), limits)
-	return f.Host(1, d.comm.Size(), 1, len(d.devices), limits.HostMemory)
-}
-
-// footprint returns the memory of a decomposition on so many devices in all.
-func (w ways) footprint(c jacobi.Config, devices int, limits kernels.Limits) Footprint {
-	if c.N == 0 {
-		return Footprint{}
-	}
-	f := Footprint{Matrix: kernels.WordBytes * int64(c.M) * int64(c.N)}
-	if w.slabs {
-		tree := f.Matrix / 2 // merges of 2n rows, one for each slab of at least 4n rows
-		f.Matrix += tree
-		if w.vectors {
-			f.Beside = tree
-		}
-		c.M = c.N
-		f.Beside += kernels.WordBytes * int64(c.N) * int64(c.N)
-	}
-	f.Beside += w.copies() * kernels.WordBytes * int64(c.M) * int64(c.N)
-	c.Vectors = w.v == "accumulate"
-	f.Device = c.Demand(devices, limits)
-	return f
+// estimate returns what this rank was expected to take of the memory of its host, with so many devices in all.
+func (s site) estimate(t Task, w ways, devices int) int64 {
+	limits := s.devices[0].Limits()
+	return w.footprint(t, devices, limits).Host(1, s.comm.Size(), 1, len(s.devices), limits.HostMemory)
 }

@@ -2,6 +2,7 @@ package dist
 
 import (
 	"jmpi/dist/comm"
+	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
 )
@@ -13,63 +14,77 @@ type Part struct {
 	Data              []float64
 }
 
-// Vectors calls left and right with the parts of U and V that this rank has, which may be kept only until the call returns; nil for what is
-// not wanted. In each column of U (of V if the task says so) the entry of largest magnitude, the first of them, is positive; columns of U whose
-// singular value is zero are completed to an orthonormal set. It is collective.
+// vectors are the singular vectors of A, where they lie.
+type vectors struct {
+	u, v       *matrix.Matrix   // nil where they are not needed, or elsewhere
+	slabs      *matrix.Slabs    // U of a tall matrix
+	direct     *jacobi.Solution // U and V on the devices
+	order      []int            // row j of the V on the devices is row order[j] of V; nil: row j
+	rightLeads bool
+}
+
+// Vectors calls left and right with the parts of U and V that this rank has, which may be kept only until the call returns; nil for what
+// is not wanted. In each column of U (of V if the task says so) the entry of largest magnitude, the first of them, is positive; columns
+// of U whose singular value is zero are completed to an orthonormal set. It is collective.
 func (d *Decomposition) Vectors(left, right func(Part) error) error {
 	if left == nil && right == nil {
 		return nil
 	}
-	if d.direct {
-		ordered := make([]float64, d.task.N)
-		return d.Solution.Columns(d.task.RightLeads, func(k int, u, v []float64) error {
-			if left != nil {
-				if err := left(Part{0, k, len(u), 1, u}); err != nil {
-					return err
-				}
-			}
-			if right == nil {
-				return nil
-			}
-			if d.order != nil {
-				for j, l := range d.order {
-					ordered[l] = v[j]
-				}
-				v = ordered
-			}
-			return right(Part{0, k, len(v), 1, v})
-		})
+	if d.vectors.direct != nil {
+		return d.vectors.fromDevices(left, right)
 	}
-	flip, err := d.flips()
+	flip, err := d.vectors.flips(len(d.Sigma))
 	if err != nil {
 		return err
 	}
-	return comm.Agree(d.comm, comm.BadResource, d.parts(flip, left, right))
+	return comm.Agree(d.comm, comm.BadResource, d.vectors.parts(flip, left, right))
+}
+
+// fromDevices gives the columns of U and V that lie on this rank's devices.
+func (x vectors) fromDevices(left, right func(Part) error) error {
+	ordered := make([]float64, len(x.order))
+	return x.direct.Columns(x.rightLeads, func(k int, u, v []float64) error {
+		if left != nil {
+			if err := left(Part{0, k, len(u), 1, u}); err != nil {
+				return err
+			}
+		}
+		if right == nil {
+			return nil
+		}
+		if x.order != nil {
+			for j, l := range x.order {
+				ordered[l] = v[j]
+			}
+			v = ordered
+		}
+		return right(Part{0, k, len(v), 1, v})
+	})
 }
 
 // parts gives what this rank has.
-func (d *Decomposition) parts(flip []bool, left, right func(Part) error) error {
-	if left != nil && d.slabs != nil {
-		for _, slab := range d.slabs.Mine() {
-			i0, i1 := d.slabs.Span(slab)
-			p := Part{i0, 0, i1 - i0, d.task.N, d.slabs.Own[slab].A}
+func (x vectors) parts(flip []bool, left, right func(Part) error) error {
+	if left != nil && x.slabs != nil {
+		err := x.slabs.EachSlab(func(i0, i1 int, a []float64) error {
+			p := Part{i0, 0, i1 - i0, len(flip), a}
 			p.flip(flip)
-			if err := left(p); err != nil {
-				return err
-			}
+			return left(p)
+		})
+		if err != nil {
+			return err
 		}
 		left = nil
 	}
 	for _, side := range []struct {
-		s    *matrix.Matrix
+		x    *matrix.Matrix
 		give func(Part) error
-	}{{d.u, left}, {d.v, right}} {
+	}{{x.u, left}, {x.v, right}} {
 		if side.give == nil {
 			continue
 		}
-		for b := d.comm.Rank(); b < side.s.Blocks(); b += d.comm.Size() {
-			j0, j1 := side.s.Span(b)
-			p := Part{0, j0, side.s.M, j1 - j0, side.s.Own[b]}
+		for b := side.x.Comm.Rank(); b < side.x.Blocks(); b += side.x.Comm.Size() {
+			j0, j1 := side.x.Span(b)
+			p := Part{0, j0, side.x.M, j1 - j0, side.x.Own[b]}
 			p.flip(flip)
 			if err := side.give(p); err != nil {
 				return err
@@ -88,28 +103,26 @@ func (p Part) flip(marked []bool) {
 	}
 }
 
-// flips tells which columns must change their sign, on every rank.
-func (d *Decomposition) flips() ([]bool, error) {
-	flip := make([]bool, len(d.Sigma))
-	if d.slabs != nil && !d.task.RightLeads {
-		lead, err := d.slabs.Leads()
-		for k, x := range lead {
-			flip[k] = x < 0
+// flips tells which of the n columns must change their sign, on every rank.
+func (x vectors) flips(n int) (flip []bool, err error) {
+	var lead []float64
+	if x.slabs != nil && !x.rightLeads {
+		lead, err = x.slabs.Leads()
+	} else {
+		s := x.u
+		if x.rightLeads {
+			s = x.v
 		}
-		return flip, err
+		lead, err = s.GatherColumns(func(j int) float64 {
+			if dense.LeadsNegative(s.Column(j)) {
+				return -1
+			}
+			return 1
+		})
 	}
-	s := d.u
-	if d.task.RightLeads {
-		s = d.v
-	}
-	lead, err := s.GatherColumns(func(j int) float64 {
-		if dense.LeadsNegative(s.Column(j)) {
-			return -1
-		}
-		return 1
-	})
-	for k, x := range lead {
-		flip[k] = x < 0
+	flip = make([]bool, n)
+	for k, e := range lead {
+		flip[k] = e < 0
 	}
 	return flip, err
 }

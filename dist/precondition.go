@@ -7,156 +7,184 @@ import (
 	"jmpi/dist/matrix"
 )
 
-// preconditioner is what was done to the matrix A before the Jacobi method works on X in its place, [docs/numerics.md §4]:
-//
-//	none     X = A
-//	qr       A·P = Q·R with column pivoting, X = Rᵀ
-//	qrcp     the same with rows sorted by decreasing max-norm before
-//	qrcp-lq  further R = X·Q₂ᵀ, X lower triangular
-//
-// For the hyperbolic SVD, whose columns keep their signs, qr is A·P = Q·R with the rows sorted and column pivoting, and X = R·Pᵀ; qrcp-lq is
-// what a matrix of lower rank gets (deflation), and svd what one with steeply graded rows gets (bySVD).
-type preconditioner struct {
-	used       string
-	graded     bool               // chosen because rows or columns differ much in size
-	svd        bool               // a hyperbolic SVD by way of the SVD
-	sorted     []int              // row i of the sorted matrix is row sorted[i] of A; nil: not sorted
-	q          *matrix.Orthogonal // Q
-	place      []int              // column j of A is column place[j] of R
-	transposed bool               // X = Rᵀ: its left vectors belong to the right side of A
-	second     *matrix.Orthogonal // Q₂
-	kept       *matrix.Matrix     // Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied
-}
-
-// precondition replaces the matrix by what the Jacobi method works on.
-func (d *Decomposition) precondition(ctx context.Context) error {
-	g, err := d.a.Grading()
-	if err != nil {
-		return err
-	}
-	parallelism := 0.0
-	if d.devices[0].Limits().HostMemory { // otherwise it does not count
-		if parallelism, err = d.a.Parallelism(); err != nil {
-			return err
-		}
-	}
-	d.choosePreconditioner(g, parallelism)
-	d.chooseV()
-	if err := d.fitsChosen(); err != nil {
-		return err
-	}
-	if d.hyperbolic() {
-		return d.preconditionHyperbolic(ctx, g)
-	}
-	p := &d.pre
-	switch p.used {
-	case "none":
-		return nil
-	case "qr":
-		err = d.triangular(g, matrix.Natural(d.a.M))
-	default:
-		p.sorted = matrix.Decreasing(g.Rows)
-		d.a = d.a.Rows(p.sorted)
-		err = d.triangular(g, p.sorted)
-	}
-	if err != nil {
-		return err
-	}
-	if d.a, err = d.a.Transpose(p.place, d.a.N); err != nil || p.used != "qrcp-lq" {
-		return err
-	}
-	if d.V.Used != "solve" {
-		p.second, err = d.lower(d.a)
-		return err
-	}
-	p.kept = d.a
-	_, err = d.lower(d.a.Clone()) // Q₂ is not needed
-	return err
-}
-
-// triangular replaces the matrix, whose row i was row rows[i] when it was measured, by the R of its pivoted QR factorization, and tells the rank.
-func (d *Decomposition) triangular(g matrix.Grading, rows []int) error {
-	noise, err := d.rankNoise(d.a, g, rows)
-	if err != nil {
-		return err
-	}
-	rank := 0
-	d.pre.q, d.pre.place, rank, _, err = d.a.FactorPivoted(noise, d.orthonormal)
-	d.Rank = pivotedRank(d.a.N, rank)
-	return err
-}
-
-// lower factors Rᵀ = Q₂·Xᵀ, which it overwrites, and makes the lower triangular X the matrix to work on.
-func (d *Decomposition) lower(transposed *matrix.Matrix) (second *matrix.Orthogonal, err error) {
-	if second, _, err = transposed.Factor(transposed.Natural()); err == nil {
-		d.a, err = transposed.Transpose(nil, transposed.N)
-	}
-	return second, err
-}
-
-// choosePreconditioner decides what to do, from the sizes of rows and columns and the parallelism of the columns.
-func (d *Decomposition) choosePreconditioner(g matrix.Grading, parallelism float64) {
-	rows, columns := matrix.Ratio(g.Rows), matrix.Ratio(g.Columns)
-	graded := rows >= gradedRatio || columns >= gradedRatio
-	c := Choice{d.task.Precondition, "as asked for"}
-	if c.Used == "" || c.Used == "auto" {
-		switch {
-		case d.hyperbolic() && rows >= steepRatio:
-			c = Choice{"svd", fmt.Sprintf("graded: the max-norms of the rows differ by a factor of %.2g", rows)}
-		case d.hyperbolic() && (rows >= gradedRatio || d.a.M > d.a.N):
-			c = Choice{"qr", "the hyperbolic SVD of the triangular factor is that of the matrix"}
-		case d.hyperbolic():
-			c = Choice{"none", "the columns keep their signs in the hyperbolic SVD"}
-		case graded:
-			c = Choice{"qrcp-lq", fmt.Sprintf("graded: the max-norms of the rows differ by a factor of %.2g, the norms of the columns by %.2g", rows, columns)}
-		case parallelism >= decayingParallelism:
-			c = Choice{"qrcp-lq", fmt.Sprintf("the singular values decay: the mean square of the cosines between columns is %.2g times that of random ones; so there are fewer sweeps", parallelism)}
-		case d.slabs != nil:
-			c = Choice{"qr", "the triangular factor of a tall matrix, transposed"}
-		default:
-			c = Choice{"none", "rows and columns are of about the same size and in all directions"}
-		}
-	}
-	d.Precondition = c
-	svd := c.Used == "svd"
-	if svd {
-		c.Used = "qr"
-	}
-	d.pre = preconditioner{used: c.Used, svd: svd, graded: graded, transposed: transposes(c.Used, d.hyperbolic())}
-}
-
-// back turns the vectors of X, of which v or u may be nil where it is not needed, into those of A.
-func (p *preconditioner) back(u, v *matrix.Matrix, left, right bool) (*matrix.Matrix, *matrix.Matrix, error) {
-	if p.used == "none" {
-		return u, v, nil
-	}
-	if p.transposed {
-		u, v = v, u
-	}
-	if p.second != nil && right {
-		if err := p.second.Apply(v); err != nil {
-			return nil, nil, err
-		}
-	}
-	if right {
-		v = v.Rows(p.place)
-	}
-	if left {
-		u = u.Taller(p.q.M)
-		if err := p.q.Apply(u); err != nil {
-			return nil, nil, err
-		}
-		u = u.Rows(matrix.Inverse(p.sorted))
-	}
-	return u, v, nil
-}
-
-// gradedRatio is the ratio of the largest to the smallest of the rows' max-norms, or of the columns' norms, from which a matrix counts as graded.
+// gradedRatio is the ratio of the largest to the smallest of the rows' max-norms, or of the columns' norms, from which a matrix
+// counts as graded.
 const gradedRatio = 128
 
-// steepRatio is the ratio of the rows' max-norms from which on a hyperbolic SVD goes by way of the SVD: hyperbolic rotations of columns whose rows are
-// graded leave V less J-orthogonal, and take more than twice as many sweeps.
+// steepRatio is the ratio of the rows' max-norms from which on a hyperbolic SVD goes by way of the SVD: hyperbolic rotations of columns
+// whose rows are graded leave V less J-orthogonal, and take more than twice as many sweeps.
 const steepRatio = 1 << 14
 
 // decayingParallelism is the parallelism of the columns from which the singular values of a matrix count as decaying.
 const decayingParallelism = 4
+
+// prepared is X, what the Jacobi method works on, and how it came from the matrix that was read.
+type prepared struct {
+	origin
+	x        *matrix.Matrix
+	positive int    // columns of X with sign +1
+	rising   bool   // all have −1, for which the singular values of its SVD are sorted the other way round
+	steps    []step // that were done, in order
+	method   method
+	kept     *matrix.Matrix // Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied
+	deflated *deflation     // of a hyperbolic SVD of lower rank, nil otherwise
+	rank     Rank
+	// unranked says that the rank is taken to be full until the decomposition is known; grading is for finding it then.
+	unranked bool
+	grading  matrix.Grading
+}
+
+// step is something that was done to a matrix. Back turns the singular vectors of what it has made into those of what it was given;
+// either may be nil if it is not needed. It is collective.
+type step interface {
+	Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error)
+}
+
+// method is what was chosen to be done.
+type method struct {
+	precondition Preconditioner
+	bySVD        bool // a hyperbolic SVD by way of the SVD
+	graded       bool // rows or columns differ much in size
+	v            RightVectors
+	reason       [2]string // for the preconditioner and for V
+}
+
+// used returns the choices, as info.json tells them.
+func (m method) used() (precondition, v Choice) {
+	precondition = Choice{m.precondition.String(), m.reason[0]}
+	if m.bySVD {
+		precondition.Used = "svd"
+	}
+	return precondition, Choice{m.v.String(), m.reason[1]}
+}
+
+// prepare makes X from the matrix. It is collective.
+func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err error) {
+	err = s.timed("precondition", func() error {
+		g, err := in.x.Grading()
+		if err != nil {
+			return err
+		}
+		parallelism := 0.0
+		if s.hostMemory() { // otherwise it does not count
+			if parallelism, err = in.x.Parallelism(); err != nil {
+				return err
+			}
+		}
+		m := choose(t, in, g, parallelism, s.hostMemory())
+		if err := s.fits(t, m.ways(t, in.origin), true); err != nil {
+			return err
+		}
+		p = prepared{origin: in.origin, x: in.x, positive: in.signature.positive, rising: in.signature.rising, method: m, grading: g}
+		if in.hyperbolic() {
+			p, err = prepareHyperbolic(ctx, s, t, p)
+		} else {
+			p, err = triangular(p)
+		}
+		return err
+	})
+	return p, err
+}
+
+// triangular makes X of an SVD, by the QR and LQ factorizations that were chosen. It is collective.
+func triangular(p prepared) (prepared, error) {
+	m := p.method.precondition
+	if m == NoPreconditioner {
+		return p, nil
+	}
+	rows := matrix.Natural(p.x.M)
+	if m != QR {
+		rows = matrix.Decreasing(p.grading.Rows)
+		p.x = p.x.Rows(rows)
+		p.steps = append(p.steps, rowSort(rows))
+	}
+	noise, err := rankNoise(p.origin, p.x, p.grading, rows)
+	if err != nil {
+		return p, err
+	}
+	q, place, rank, _, err := p.x.FactorPivoted(noise, p.orthonormal)
+	if err != nil {
+		return p, err
+	}
+	p.rank = pivotedRank(p.x.N, rank)
+	p.steps = append(p.steps, leftFactor{q}, columnOrder(place))
+	if p.x, err = p.x.Transpose(place, p.x.N); err != nil {
+		return p, err
+	}
+	if m != QRCPLQ {
+		p.steps = append(p.steps, transposition{})
+		return p, nil
+	}
+	if p.method.v == FromLeft {
+		p.kept = p.x
+		_, p.x, err = lower(p.x.Clone()) // Q₂ is not needed
+		return p, err
+	}
+	q2, x, err := lower(p.x)
+	p.x, p.steps = x, append(p.steps, rightFactor{q2})
+	return p, err
+}
+
+// lower factors Rᵀ = Q₂·Xᵀ, which it overwrites, and returns Q₂ and the lower triangular X. It is collective.
+func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
+	if q2, _, err = transposed.Factor(transposed.Natural()); err == nil {
+		x, err = transposed.Transpose(nil, transposed.N)
+	}
+	return q2, x, err
+}
+
+// choose decides what to do, from the sizes of rows and columns and the parallelism of the columns.
+func choose(t Task, in input, g matrix.Grading, parallelism float64, hostMemory bool) method {
+	rows, columns := matrix.Ratio(g.Rows), matrix.Ratio(g.Columns)
+	m := method{graded: rows >= gradedRatio || columns >= gradedRatio}
+	because := func(p Preconditioner, format string, a ...any) {
+		m.precondition, m.reason[0] = p, fmt.Sprintf(format, a...)
+	}
+	both := in.hyperbolic()
+	switch {
+	case t.Precondition != AutoPreconditioner:
+		because(t.Precondition, "as asked for")
+	case both && rows >= steepRatio:
+		m.bySVD = true
+		because(QR, "graded: the max-norms of the rows differ by a factor of %.2g", rows)
+	case both && (rows >= gradedRatio || in.x.M > in.x.N):
+		because(QR, "the hyperbolic SVD of the triangular factor is that of the matrix")
+	case both:
+		because(NoPreconditioner, "the columns keep their signs in the hyperbolic SVD")
+	case m.graded:
+		because(QRCPLQ, "graded: the max-norms of the rows differ by a factor of %.2g, the norms of the columns by %.2g", rows, columns)
+	case parallelism >= decayingParallelism:
+		because(QRCPLQ, "the singular values decay: the mean square of the cosines between columns is %.2g times that of random ones; so there are fewer sweeps", parallelism)
+	case in.slabs != nil:
+		because(QR, "the triangular factor of a tall matrix, transposed")
+	default:
+		because(NoPreconditioner, "rows and columns are of about the same size and in all directions")
+	}
+	m.v, m.reason[1] = chooseRight(t, both, m, hostMemory)
+	return m
+}
+
+// chooseRight decides how the right singular vectors of X are found.
+func chooseRight(t Task, hyperbolic bool, m method, hostMemory bool) (RightVectors, string) {
+	needed := t.needs().right
+	if transposes(m.precondition, hyperbolic) {
+		needed = t.needs().left
+	}
+	switch {
+	case hyperbolic:
+		return Accumulate, "it shows whether a hyperbolic SVD is right"
+	case !needed:
+		return noRight, "not needed for the vectors that are wanted"
+	case t.V != AutoRight:
+		return t.V, "as asked for"
+	case !hostMemory:
+		return Accumulate, "the products at the end would run on the hosts, and GPUs are faster"
+	case m.graded:
+		return Accumulate, "the matrix is graded: so the vectors of small singular values are accurate too"
+	}
+	return FromLeft, "faster, and as small a residual"
+}
+
+// transposes tells whether the Jacobi method works on the transpose of a triangular factor, so that its left vectors are on the right
+// side of A.
+func transposes(p Preconditioner, hyperbolic bool) bool { return !hyperbolic && (p == QR || p == QRCP) }

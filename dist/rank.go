@@ -16,53 +16,57 @@ type Rank struct {
 	Of    string  `json:"of"` // what is compared with Tol
 }
 
-// values scales the singular values back, and finds the rank where no pivoted factorization has told it.
-func (d *Decomposition) values() error {
-	d.Sigma = append([]float64(nil), d.Solution.Sigma...)
-	if d.deflated != nil {
-		d.Sigma = d.deflated.values(d.Sigma, d.task.N)
+// values returns the singular values of A from those of X, and the rank.
+func values(o outcome) (sigma []float64, rank Rank, err error) {
+	sigma, rank = append(sigma, o.Sigma...), o.rank
+	if o.deflated != nil {
+		sigma = o.deflated.values(sigma, o.n)
 	}
-	dense.Ldexp(d.Sigma, d.exponent)
-	if err := matrix.InRange(d.Sigma, d.exponent); err != nil {
-		return err
+	dense.Ldexp(sigma, o.exponent)
+	if err := matrix.InRange(sigma, o.exponent); err != nil {
+		return nil, rank, err
 	}
-	if d.Rank.Of != "" || d.hyperbolic() {
-		return nil
+	if rank.Of != "" || o.hyperbolic() {
+		return sigma, rank, nil
 	}
-	d.Rank = Rank{Tol: float64(d.task.N) * kernels.Epsilon, Of: "sigma against the largest"}
-	least := d.Rank.Tol * slices.Max(d.Sigma)
-	for _, x := range d.Sigma {
+	// No pivoted factorization has told it.
+	rank = Rank{Tol: float64(o.n) * kernels.Epsilon, Of: "sigma against the largest"}
+	least := rank.Tol * slices.Max(sigma)
+	for _, x := range sigma {
 		if x > least {
-			d.Rank.Value++
+			rank.Value++
 		}
 	}
-	return nil
+	return sigma, rank, nil
 }
 
-// rankNoise tells what are rounding errors in a pivoted QR factorization of s, the matrix with rows sorted: ε times a size of the row and one of the column
-// whose product bounds an element. So a grading of rows or columns, however steep, does not count as a lack of rank. It is collective.
-func (d *Decomposition) rankNoise(s *matrix.Matrix, g matrix.Grading, sorted []int) (dense.Noise, error) {
-	even, tol := slices.Repeat([]float64{1 / math.Sqrt(float64(s.M))}, s.M), rankTolerance(s.N)
+// rankNoise tells what are rounding errors in a pivoted QR factorization of x, the matrix with rows sorted: ε times a size of the row
+// and one of the column whose product bounds an element. So a grading of rows or columns, however steep, does not count as a lack of
+// rank. It is collective.
+func rankNoise(from origin, x *matrix.Matrix, g matrix.Grading, sorted []int) (dense.Noise, error) {
+	even, tol := slices.Repeat([]float64{1 / math.Sqrt(float64(x.M))}, x.M), rankTolerance(x.N)
 	switch {
-	case d.orthonormal:
-		largest := slices.Repeat([]float64{slices.Max(g.Columns)}, s.N)
+	case from.orthonormal:
+		largest := slices.Repeat([]float64{slices.Max(g.Columns)}, x.N)
 		return dense.NewNoise(tol, largest, dense.Bound{Rows: even, Columns: largest}), nil
-	case d.slabs != nil: // the errors of the largest rows are in all, and those of sums of as many terms as a slab has rows, up to 50ε for equal ones
-		return dense.NewNoise(tol+min(float64(d.task.M), 400)*kernels.Epsilon, g.Columns, dense.Bound{Rows: even, Columns: g.Columns}), nil
+	case from.slabs != nil:
+		// The errors of the largest rows are in all, and those of sums of as many terms as a slab has rows, up to 50ε for equal ones.
+		tol += min(float64(from.m), 400) * kernels.Epsilon
+		return dense.NewNoise(tol, g.Columns, dense.Bound{Rows: even, Columns: g.Columns}), nil
 	}
-	rows, balanced := make([]float64, s.M), make([]float64, s.M)
+	rows, balanced := make([]float64, x.M), make([]float64, x.M)
 	for i, l := range sorted {
 		rows[i], balanced[i] = g.Rows[l], g.Balanced[l]
 	}
-	shares, err := s.Shares(rows)
+	shares, err := x.Shares(rows)
 	if err != nil {
 		return dense.Noise{}, err
 	}
 	return dense.NewNoise(tol, g.Columns, dense.Bound{Rows: rows, Columns: shares}, dense.Bound{Rows: balanced, Columns: g.Columns}), nil
 }
 
-// rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add up as random numbers do. How large those of the
-// combinations of columns are, another √n or so, dense.Noise follows.
+// rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add up as random numbers do. How large
+// those of the combinations of columns are, another √n or so, dense.Noise follows.
 func rankTolerance(n int) float64 { return 4 * math.Sqrt(float64(n)) * kernels.Epsilon }
 
 // pivotedRank is the rank where a pivoted QR factorization has told it.

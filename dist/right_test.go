@@ -17,7 +17,7 @@ func TestRightVectors(t *testing.T) {
 		cond float64
 	}{{"gauss", 0}, {"geometric", 1e8}, {"geometric", 1e14}, {"graded-cols", 1e20}, {"graded-rows", 1e20}} {
 		a := disttest.Generate(t, c.kind, gen.Options{Rows: n, Cols: n, Seed: 1, Cond: c.cond})
-		for _, v := range []string{"accumulate", "solve"} {
+		for _, v := range []RightVectors{Accumulate, FromLeft} {
 			task := both(n, n)
 			task.Block, task.V = 32, v
 			o := find(t, a, 2, 1, task)

@@ -21,6 +21,7 @@ import (
 type solved struct {
 	m, n    int
 	s, u, v []float64 // column-major m×n, n×n
+	task    Task
 	*Decomposition
 }
 
@@ -99,7 +100,7 @@ func tryOn(t testing.TB, a []float64, ranks int, task Task, open func() ([]kerne
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		o.s, o.Decomposition = d.Sigma, d
+		o.s, o.task, o.Decomposition = d.Sigma, task, d
 		return nil
 	}
 	for _, world := range comm.NewLocal(ranks) {
@@ -131,7 +132,7 @@ func find(t testing.TB, a []float64, ranks, devices int, task Task) solved {
 
 // both is a task for U and V of an m×n matrix.
 func both(m, n int) Task {
-	return Task{Config: jacobi.Config{M: m, N: n, Full: true, Block: 4}, Left: true, Right: true, Precondition: "auto", V: "auto"}
+	return Task{M: m, N: n, Wanted: Wanted{Left: true, Right: true}, Settings: jacobi.Settings{Variant: jacobi.Full, Block: 4}}
 }
 
 // verify asserts the rows of check (docs/design.md §9), for the SVD and for the hyperbolic SVD with the task's signs, below limit.
@@ -231,6 +232,18 @@ type runTask func(t testing.TB, a []float64, ranks int, task Task) (solved, erro
 
 func onCPUs(t testing.TB, a []float64, ranks int, task Task) (solved, error) {
 	return try(t, a, ranks, 1, task)
+}
+
+// mixed tells whether there are both signs.
+func mixed(signs []float64) bool {
+	return slices.Contains(signs, 1) && slices.Contains(signs, -1)
+}
+
+func variantOf(full bool) jacobi.Variant {
+	if full {
+		return jacobi.Full
+	}
+	return jacobi.Block
 }
 
 // matrixOf returns the matrix with these elements, column-major.

@@ -180,10 +180,15 @@ func (b *paperBench) solveAll(a factor) ([]paper.Row, error) {
 // solve decomposes a as the row says, fills in its counts and error, and returns the time of the slowest rank.
 func (b *paperBench) solve(a factor, row *paper.Row) (float64, error) {
 	method := b.f.methodFlags
-	method.strategy, method.variant = row.What, row.Variant
-	c := method.config()
-	c.M, c.N, c.Positive, c.Vectors, c.Load = a.n, a.n, a.positive, true, a.load
-	c.Log, c.GPUDirect = b.log, b.direct
+	method.strategy = row.What
+	if err := method.variant.Set(row.Variant); err != nil {
+		return 0, fmt.Errorf("variant %q: %w", row.Variant, err)
+	}
+	c := jacobi.Config{
+		Problem:  jacobi.Problem{M: a.n, N: a.n, Positive: a.positive, Vectors: true, Load: a.load},
+		Settings: method.settings(), Hooks: jacobi.Hooks{Log: b.log},
+	}
+	c.GPUDirect = b.direct
 	solution, err := jacobi.Solve(context.Background(), b.comm, b.devices, c)
 	if err != nil {
 		return 0, b.failed(err)

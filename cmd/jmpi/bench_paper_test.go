@@ -27,7 +27,7 @@ func paperOf(t *testing.T, ranks int, f benchFlags) string {
 	var wg sync.WaitGroup
 	for rank, world := range comm.NewLocal(ranks) {
 		wg.Go(func() {
-			o, err := newOpener().open(world, "cpu", 1, 1)
+			o, err := newOpener().open(world, onCPUs, 1, 1)
 			if err != nil {
 				t.Error(err)
 				return
@@ -47,7 +47,7 @@ func paperOf(t *testing.T, ranks int, f benchFlags) string {
 }
 
 func TestPaperTablesAndFigures(t *testing.T) {
-	f := benchFlags{methodFlags: methodFlags{scheme: "flat", block: 4, maxSweeps: 30}, seed: 1, repeat: 1, vs: []string{"dgesvj"}}
+	f := benchFlags{methodFlags: methodFlags{block: 4, maxSweeps: 30}, seed: 1, repeat: 1, vs: []string{"dgesvj"}}
 	f.paperFlags = paperFlags{paper: true, sizes: []int{24, 40}, strategies: []string{"brentluk", "rev-rowcyc"}, output: filepath.Join(t.TempDir(), "paper")}
 	text := paperOf(t, 2, f)
 	perSize := 3 * paper.Spectra // reverse R in two variants, and Brent–Luk

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"jmpi/dist"
 	"jmpi/dist/comm"
 	"jmpi/internal/cores"
 	"jmpi/internal/matio"
@@ -31,7 +32,7 @@ func (b *bench) rivals() (err error) {
 		switch name {
 		case "accumulate":
 			f := b.f.methodFlags
-			f.v = name
+			f.v = dist.Accumulate
 			if err := b.jmpi(name, f); err != nil {
 				return err
 			}

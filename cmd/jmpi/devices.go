@@ -32,12 +32,12 @@ func newOpener() opener {
 
 // open opens this rank's devices. backend auto takes GPUs if every rank can open its own, else CPU devices on all ranks. It
 // is collective; an error is a *comm.Failure known to all ranks, or one of communication.
-func (o opener) open(world comm.Comm, backend string, perRank, threads int) (opened, error) {
+func (o opener) open(world comm.Comm, backend backend, perRank, threads int) (opened, error) {
 	var d opened
-	if backend != "cpu" {
+	if backend != onCPUs {
 		err := o.openGPUs(world, perRank, &d)
 		var failure *comm.Failure
-		if err == nil || backend == "cuda" || !errors.As(err, &failure) {
+		if err == nil || backend == onGPUs || !errors.As(err, &failure) {
 			return d, err
 		}
 		d = opened{fellBack: err, noGPU: d.noGPU}

@@ -60,7 +60,7 @@ func (n *fakeNode) opener(rank int) opener {
 }
 
 // openAll opens the devices of all ranks of a node with 4 threads each; the result is the kinds of each rank's devices.
-func (n *fakeNode) openAll(t *testing.T, backend string, perRank int) (kinds [][]string, all []opened, errs []error) {
+func (n *fakeNode) openAll(t *testing.T, backend backend, perRank int) (kinds [][]string, all []opened, errs []error) {
 	t.Helper()
 	comms := comm.NewLocal(len(n.gpus))
 	all, errs, kinds = make([]opened, len(comms)), make([]error, len(comms)), make([][]string, len(comms))
@@ -82,24 +82,24 @@ func TestBackendIsAgreedUpon(t *testing.T) {
 		name    string
 		gpus    []int
 		broken  []string
-		backend string
+		backend backend
 		perRank int
 		want    string // the devices of all ranks
 		why     string // in the reason for taking CPUs, or in the error where want is ""
 		noGPU   bool
 	}{
-		{"auto, no GPU", []int{0, 0}, nil, "auto", 0, "[[cpu-4] [cpu-4]]", "rank 0: no GPU on", true},
-		{"auto, GPUs", []int{2, 2}, nil, "auto", 0, "[[GPU-0] [GPU-1]]", "", false},
-		{"auto, one rank without", []int{2, 0}, nil, "auto", 0, "[[cpu-4] [cpu-4]]", "rank 1: no GPU on", false},
-		{"auto, more ranks than GPUs", []int{2, 2, 2}, nil, "auto", 0, "[[cpu-4] [cpu-4] [cpu-4]]", "2 GPUs for 3 ranks", false},
-		{"auto, one too old", []int{2, 2}, []string{"GPU-1"}, "auto", 0, "[[cpu-4] [cpu-4]]", "rank 1: GPU 1 on", false},
-		{"auto, one too old, one rank", []int{3}, []string{"GPU-2"}, "auto", 2, "[[GPU-0 GPU-1]]", "", false},
-		{"cpu", []int{2, 2}, nil, "cpu", 2, "[[cpu-2 cpu-2] [cpu-2 cpu-2]]", "", false},
-		{"auto, CPU devices as asked for", []int{0}, nil, "auto", 3, "[[cpu-1 cpu-1 cpu-2]]", "no driver", true},
-		{"cuda", []int{4, 4}, nil, "cuda", 0, "[[GPU-0 GPU-1] [GPU-2 GPU-3]]", "", false},
-		{"cuda, none", []int{0, 0}, nil, "cuda", 0, "", "rank 0: no GPU on", true},
-		{"cuda, one rank without", []int{1, 0}, nil, "cuda", 0, "", "rank 1: no GPU on", false},
-		{"cuda, one too old", []int{2, 2}, []string{"GPU-1"}, "cuda", 0, "", "rank 1: GPU 1 on", false},
+		{"auto, no GPU", []int{0, 0}, nil, autoBackend, 0, "[[cpu-4] [cpu-4]]", "rank 0: no GPU on", true},
+		{"auto, GPUs", []int{2, 2}, nil, autoBackend, 0, "[[GPU-0] [GPU-1]]", "", false},
+		{"auto, one rank without", []int{2, 0}, nil, autoBackend, 0, "[[cpu-4] [cpu-4]]", "rank 1: no GPU on", false},
+		{"auto, more ranks than GPUs", []int{2, 2, 2}, nil, autoBackend, 0, "[[cpu-4] [cpu-4] [cpu-4]]", "2 GPUs for 3 ranks", false},
+		{"auto, one too old", []int{2, 2}, []string{"GPU-1"}, autoBackend, 0, "[[cpu-4] [cpu-4]]", "rank 1: GPU 1 on", false},
+		{"auto, one too old, one rank", []int{3}, []string{"GPU-2"}, autoBackend, 2, "[[GPU-0 GPU-1]]", "", false},
+		{"cpu", []int{2, 2}, nil, onCPUs, 2, "[[cpu-2 cpu-2] [cpu-2 cpu-2]]", "", false},
+		{"auto, CPU devices as asked for", []int{0}, nil, autoBackend, 3, "[[cpu-1 cpu-1 cpu-2]]", "no driver", true},
+		{"cuda", []int{4, 4}, nil, onGPUs, 0, "[[GPU-0 GPU-1] [GPU-2 GPU-3]]", "", false},
+		{"cuda, none", []int{0, 0}, nil, onGPUs, 0, "", "rank 0: no GPU on", true},
+		{"cuda, one rank without", []int{1, 0}, nil, onGPUs, 0, "", "rank 1: no GPU on", false},
+		{"cuda, one too old", []int{2, 2}, []string{"GPU-1"}, onGPUs, 0, "", "rank 1: GPU 1 on", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := &fakeNode{gpus: test.gpus, broken: test.broken}
@@ -135,16 +135,14 @@ func TestBackendIsAgreedUpon(t *testing.T) {
 }
 
 func TestDeviceFlags(t *testing.T) {
-	good := sessionFlags{backend: "auto", gpuDirect: "auto", log: "console"}
+	good := sessionFlags{log: "console"}
 	if err := good.check(); err != nil {
 		t.Fatal(err)
 	}
 	for _, spoil := range []func(f *sessionFlags){
-		func(f *sessionFlags) { f.backend = "gpu" },
 		func(f *sessionFlags) { f.devicesPerRank = -1 },
 		func(f *sessionFlags) { f.silence = -1 },
 		func(f *sessionFlags) { f.silence = math.MaxInt32 + 1 },
-		func(f *sessionFlags) { f.gpuDirect = "yes" },
 	} {
 		f := good
 		spoil(&f)

@@ -4,35 +4,51 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"jmpi/dist"
 	"jmpi/dist/exchange"
 	"jmpi/dist/jacobi"
 	"jmpi/internal/cores"
+	"jmpi/internal/enum"
 	"jmpi/kernels"
 	"jmpi/strategy"
 )
 
 // sessionFlags choose where and how a run executes.
 type sessionFlags struct {
-	backend        string
+	backend        backend
 	devicesPerRank int
-	gpuDirect      string
+	gpuDirect      exchange.GPUDirect
 	threads        int
 	silence        int // seconds
 	quiet          bool
 	log            string
 }
 
+// backend says on what kind of devices to compute.
+type backend int
+
+const (
+	autoBackend backend = iota // GPUs if every rank has one, else CPUs
+	onCPUs
+	onGPUs
+)
+
+var backends = enum.Names{autoBackend: "auto", onCPUs: "cpu", onGPUs: "cuda"}
+
+func (b backend) String() string         { return backends.Of(int(b)) }
+func (b *backend) Set(text string) error { return enum.Set(b, text, backends) }
+func (b backend) Type() string           { return backends.Choices() }
+
 func (f *sessionFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.backend, "backend", "auto", "devices to compute on: cpu, cuda, or auto: GPUs if every rank has one, else CPUs")
+	flags.Var(&f.backend, "backend", "devices to compute on: cpu, cuda, or auto: GPUs if every rank has one, else CPUs")
 	flags.IntVar(&f.devicesPerRank, "devices-per-rank", 0, "devices of each rank; 0: its share of the node's GPUs, or one CPU device")
-	flags.StringVar(&f.gpuDirect, "gpu-direct", "auto", "MPI messages from GPU memory: auto (if a test at the start proves it), on, or off (through host memory)")
+	flags.Var(&f.gpuDirect, "gpu-direct", "MPI messages from GPU memory: auto (if a test at the start proves it), on, or off (through host memory)")
 	flags.IntVar(&f.threads, "threads", 0, "CPU threads of each rank in all; 0: its share of the node's cores")
 	flags.IntVar(&f.silence, "silence", 60, "seconds after which a rank that gives no sign of life ends the job; 0: never, for debuggers")
 	flags.BoolVar(&f.quiet, "quiet", false, "log nothing but warnings")
@@ -41,8 +57,6 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 
 func (f *sessionFlags) check() error {
 	switch {
-	case f.backend != "auto" && f.backend != "cpu" && f.backend != "cuda":
-		return usagef("--backend %s: choose auto, cpu or cuda", f.backend)
 	case f.devicesPerRank < 0:
 		return usagef("--devices-per-rank %d: must be at least 1, or 0 for the rank's share", f.devicesPerRank)
 	case f.threads < 0:
@@ -55,9 +69,6 @@ func (f *sessionFlags) check() error {
 		return usagef("--devices-per-rank %d: must be at most %d", f.devicesPerRank, strategy.MaxOrder/2)
 	case f.log != "console" && f.log != "json":
 		return usagef("--log %s: choose console or json", f.log)
-	}
-	if _, err := exchange.ParseGPUDirect(f.gpuDirect); err != nil {
-		return usagef("--gpu-direct %s: choose auto, on or off", f.gpuDirect)
 	}
 	return nil
 }
@@ -81,28 +92,25 @@ func newLog(f sessionFlags, rank int) zerolog.Logger {
 // methodFlags choose the variant of the method.
 type methodFlags struct {
 	strategy     string
-	scheme       string
-	variant      string
+	scheme       jacobi.Scheme
+	variant      jacobi.Variant
 	block        int
 	innerBlock   int
 	maxSweeps    int
-	precondition string
-	v            string
+	precondition dist.Preconditioner
+	v            dist.RightVectors
 }
 
 func (f *methodFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc", "pivot strategy of all levels: "+strings.Join(strategy.Names(), " "))
-	flags.StringVar(&f.scheme, "scheme", "flat", "what a device does in a macro step: flat or nested (see docs/design.md)")
-	flags.StringVar(&f.variant, "variant", "auto", "inner sweeps: block (one), full (to convergence), or auto: the faster one on these devices")
+	flags.Var(&f.scheme, "scheme", "what a device does in a macro step: flat or nested (see docs/design.md)")
+	flags.Var(&f.variant, "variant", "inner sweeps: block (one), full (to convergence), or auto: the faster one on these devices")
 	flags.IntVar(&f.block, "block", 0, "preferred width of the narrow block-columns; 0: the back end's")
 	flags.IntVar(&f.innerBlock, "inner-block", 0, "preferred width of the block-columns inside a pivot factor; 0: as few levels as possible")
 	flags.IntVar(&f.maxSweeps, "max-sweeps", 30, "limit of sweeps of the topmost level")
-	flags.StringVar(&f.precondition, "precondition", "auto", "before the Jacobi method: none, qr, qrcp (rows sorted, columns pivoted), qrcp-lq, or auto: what the matrix needs")
-	flags.StringVar(&f.v, "v", "auto", "right singular vectors: accumulate the rotations, solve (from the left ones, at the end), or auto")
+	flags.Var(&f.precondition, "precondition", "before the Jacobi method: none, qr, qrcp (rows sorted, columns pivoted), qrcp-lq, or auto: what the matrix needs")
+	flags.Var(&f.v, "v", "right singular vectors: accumulate the rotations, solve (from the left ones, at the end), or auto")
 }
-
-// preconditions are the values of --precondition.
-var preconditions = []string{"auto", "none", "qr", "qrcp", "qrcp-lq"}
 
 func (f *methodFlags) check() error {
 	known := false
@@ -112,14 +120,6 @@ func (f *methodFlags) check() error {
 	switch {
 	case !known:
 		return usagef("--strategy %s: choose one of %s", f.strategy, strings.Join(strategy.Names(), " "))
-	case f.scheme != "flat" && f.scheme != "nested":
-		return usagef("--scheme %s: choose flat or nested", f.scheme)
-	case f.variant != "auto" && f.variant != "block" && f.variant != "full":
-		return usagef("--variant %s: choose auto, block or full", f.variant)
-	case !slices.Contains(preconditions, f.precondition):
-		return usagef("--precondition %s: choose auto, none, qr, qrcp or qrcp-lq", f.precondition)
-	case f.v != "auto" && f.v != "accumulate" && f.v != "solve":
-		return usagef("--v %s: choose auto, accumulate or solve", f.v)
 	case f.block < 0:
 		return usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.innerBlock < 0:
@@ -132,19 +132,13 @@ func (f *methodFlags) check() error {
 
 // resolve replaces a variant auto by the faster one on devices of this kind, for the SVD or the hyperbolic one.
 func (f *methodFlags) resolve(limits kernels.Limits, hyperbolic bool) {
-	if f.variant != "auto" {
-		return
-	}
-	f.variant = "block"
-	if limits.FullBlock || hyperbolic {
-		f.variant = "full"
-	}
+	f.variant = f.variant.Resolve(limits, hyperbolic)
 }
 
-// config returns the solver's configuration, without shape and data.
-func (f *methodFlags) config() jacobi.Config {
-	return jacobi.Config{
-		Strategy: f.strategy, Nested: f.scheme == "nested", Full: f.variant == "full",
+// settings are those of the solver.
+func (f *methodFlags) settings() jacobi.Settings {
+	return jacobi.Settings{
+		Strategy: f.strategy, Scheme: f.scheme, Variant: f.variant,
 		Block: f.block, InnerBlock: f.innerBlock, MaxSweeps: f.maxSweeps,
 	}
 }

@@ -4,11 +4,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 
+	"jmpi/dist"
+	"jmpi/dist/jacobi"
 	"jmpi/strategy"
 	"jmpi/topology"
 )
@@ -20,15 +21,15 @@ const maxPlanned = 1000
 type planFlags struct {
 	shape     string
 	vectors   string
-	v         string
-	precond   string
-	backend   string
+	v         dist.RightVectors
+	precond   dist.Preconditioner
+	backend   backend
 	devices   int
 	group     int
 	hostfile  string
 	network   string
 	strategy  string
-	scheme    string
+	scheme    jacobi.Scheme
 	block     int
 	sweeps    int
 	periodic  bool
@@ -39,7 +40,7 @@ type planFlags struct {
 }
 
 func newPlanCommand() *cobra.Command {
-	var f planFlags
+	f := planFlags{backend: onCPUs}
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "memory and exchange plan of a run; needs no MPI",
@@ -74,15 +75,15 @@ A move is slow if it leaves the innermost group. With --devices, the first G dev
 	flags := cmd.Flags()
 	flags.StringVar(&f.shape, "shape", "", "rows and columns of the matrix, as 4096x4096: gives memory and bytes")
 	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
-	flags.StringVar(&f.v, "v", "auto", "right singular vectors: accumulate, solve (nothing of them on the devices), or auto: the most that it may need")
-	flags.StringVar(&f.precond, "precondition", "auto", "before the Jacobi method: none, qr, qrcp, qrcp-lq, or auto: what the matrix needs; for memory")
-	flags.StringVar(&f.backend, "backend", "cpu", "devices: cpu, whose memory is that of the host, or cuda")
+	flags.Var(&f.v, "v", "right singular vectors: accumulate, solve (nothing of them on the devices), or auto: the most that it may need")
+	flags.Var(&f.precond, "precondition", "before the Jacobi method: none, qr, qrcp, qrcp-lq, or auto: what the matrix needs; for memory")
+	flags.Var(&f.backend, "backend", "devices: cpu, whose memory is that of the host, or cuda")
 	flags.IntVar(&f.devices, "devices", 0, "number of devices, 0: all that the hostfile or network file has")
 	flags.IntVar(&f.group, "group", 0, "devices in a node, 0: all in one")
 	flags.StringVar(&f.hostfile, "hostfile", "", "hosts and slots, as for mpirun")
 	flags.StringVar(&f.network, "network", "", "file with levels, costs and groups")
 	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc", "pivot strategy: "+strings.Join(strategy.Names(), " "))
-	flags.StringVar(&f.scheme, "scheme", "flat", "what a device does in a macro step: flat or nested; for memory and time")
+	flags.Var(&f.scheme, "scheme", "what a device does in a macro step: flat or nested; for memory and time")
 	flags.IntVar(&f.block, "block", 0, "preferred width of the narrow block-columns, 0: the CPU back end's; for memory")
 	flags.IntVar(&f.sweeps, "sweeps", 12, "sweeps to plan together")
 	flags.BoolVar(&f.periodic, "periodic", false, "the map from pairs to groups repeats every sweep")
@@ -146,16 +147,10 @@ func (f planFlags) check() (topology.Objective, error) {
 		return 0, usagef("plan needs --devices G, --hostfile FILE or --network FILE")
 	case f.devices > strategy.MaxOrder/2:
 		return 0, usagef("--devices %d: must be at most %d", f.devices, strategy.MaxOrder/2)
-	case f.scheme != "flat" && f.scheme != "nested":
-		return 0, usagef("--scheme %s: choose flat or nested", f.scheme)
-	case f.v != "auto" && f.v != "accumulate" && f.v != "solve":
-		return 0, usagef("--v %s: choose auto, accumulate or solve", f.v)
 	case f.vectors != "both" && f.vectors != "u" && f.vectors != "v" && f.vectors != "none":
 		return 0, usagef("--vectors %s: choose both, u, v or none", f.vectors)
-	case !slices.Contains(preconditions, f.precond):
-		return 0, usagef("--precondition %s: choose auto, none, qr, qrcp or qrcp-lq", f.precond)
-	case f.backend != "cpu" && f.backend != "cuda":
-		return 0, usagef("--backend %s: choose cpu or cuda", f.backend)
+	case f.backend == autoBackend:
+		return 0, usagef("--backend auto: choose cpu or cuda; plan does not look at the machine")
 	case f.block < 0:
 		return 0, usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.sweeps < 1:

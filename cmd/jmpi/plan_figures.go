@@ -34,9 +34,9 @@ func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) 
 	}
 	m, n := max(rows, cols), min(rows, cols) // a wide matrix is solved transposed
 	t := dist.Task{
-		Config: jacobi.Config{M: int(m), N: int(n), Strategy: f.strategy, Nested: f.scheme == "nested", Block: f.block},
-		Left:   f.vectors == "both" || f.vectors == "u", Right: f.vectors == "both" || f.vectors == "v",
-		Precondition: f.precond, V: f.v,
+		M: int(m), N: int(n), Precondition: f.precond, V: f.v,
+		Wanted:   dist.Wanted{Left: f.vectors == "both" || f.vectors == "u", Right: f.vectors == "both" || f.vectors == "v"},
+		Settings: jacobi.Settings{Strategy: f.strategy, Scheme: f.scheme, Variant: jacobi.Block, Block: f.block},
 	}
 	if rows < cols {
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
@@ -51,17 +51,17 @@ func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) 
 	if m >= dist.TallRatio*n {
 		m = n // the devices get the triangular factor
 	}
-	carried := f.v != "solve" && (t.Right || t.Left && t.RightLeads)
+	carried := f.v != dist.FromLeft && (t.Right || t.Left && t.RightLeads)
 	r.bytes = int64(float64(traffic.Busiest)/float64(traffic.Sweeps)*float64(topology.ColumnBytes(m, n, devices, carried)) + 0.5)
 	if f.gflops > 0 {
-		r.seconds = topology.SweepFlops(m, n, devices, carried, f.scheme == "nested") / (f.gflops * 1e9 * float64(devices))
+		r.seconds = topology.SweepFlops(m, n, devices, carried, f.scheme == jacobi.Nested) / (f.gflops * 1e9 * float64(devices))
 	}
 	return r, nil
 }
 
 // limits are those of the devices, by which widths are chosen.
 func (f planFlags) limits() (kernels.Limits, error) {
-	if f.backend == "cuda" {
+	if f.backend == onGPUs {
 		return cuda.Limits(), nil
 	}
 	be, err := cpu.Open(1)

@@ -56,13 +56,14 @@ func (p problem) loadRows(i0, i1 int, dst []float64) error {
 // task tells the solver what to do.
 func (s *session) task(p problem, f methodFlags) dist.Task {
 	t := dist.Task{
-		Config: f.config(), Left: p.wantsU(), Right: p.wantsV(), Precondition: f.precondition, V: f.v, Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads),
-		Rows: p.loadRows, Signs: p.signs,
+		M: int(p.rows()), N: int(p.k()), Load: p.load, Rows: p.loadRows, Signs: p.signs,
+		Wanted:       dist.Wanted{Left: p.wantsU(), Right: p.wantsV()},
+		Precondition: f.precondition, V: f.v, Settings: f.settings(),
+		Host: dist.Host{Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads)},
 	}
 	if p.wide { // the user's U is the solver's V
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
 	}
-	t.M, t.N, t.Load = int(p.rows()), int(p.k()), p.load
 	t.Log, t.GPUDirect = s.log, s.direct
 	if s.comm.Rank() == 0 {
 		progress := newProgress(s.log)
@@ -173,7 +174,7 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 	}
 	return report.Info{
 		Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, K: p.k(), Convention: convention, Signature: signature,
-		Strategy: f.strategy, Scheme: f.scheme, Variant: f.variant, Ranks: s.comm.Size(),
+		Strategy: f.strategy, Scheme: f.scheme.String(), Variant: f.variant.String(), Ranks: s.comm.Size(),
 		Versions: map[string]string{
 			"jmpi": version(), "go": runtime.Version(), "mpi": s.comm.Library(), kind: library,
 		},
@@ -197,7 +198,7 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i.Transport = solution.Transport
 	i.Phases = d.PhaseSeconds()
 	mine := binary.LittleEndian.AppendUint64(nil, uint64(report.PeakBytes()))
-	mine = binary.LittleEndian.AppendUint64(mine, uint64(d.EstimatedBytes()))
+	mine = binary.LittleEndian.AppendUint64(mine, uint64(d.EstimatedBytes))
 	all, err := s.comm.Allgather(mine)
 	if err != nil {
 		return i, err

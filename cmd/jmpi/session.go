@@ -56,9 +56,7 @@ func newSession(f sessionFlags) (*session, error) {
 	}
 	process.join(world)
 	s := &session{comm: world, choice: choice, silence: f.silence}
-	if s.direct, err = exchange.ParseGPUDirect(f.gpuDirect); err != nil {
-		return nil, s.end(s.verdict(exitUsage, err))
-	}
+	s.direct = f.gpuDirect
 	if err := cores.CheckWorld(world.Size(), os.Getenv); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}

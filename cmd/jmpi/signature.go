@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"jmpi/dist"
 	"jmpi/dist/comm"
 	"jmpi/internal/matio"
 	"jmpi/internal/report"
@@ -29,7 +30,7 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 	} else if signs, err = s.signsFrom(f.signature, n); err != nil {
 		return nil, err
 	}
-	if err == nil && mixed(signs) && (f.precondition == "qrcp" || f.precondition == "qrcp-lq" || f.v == "solve") {
+	if err == nil && mixed(signs) && (f.precondition == dist.QRCP || f.precondition == dist.QRCPLQ || f.v == dist.FromLeft) {
 		kind, err = comm.BadUse, errors.New("--signature: the hyperbolic SVD is preconditioned by none or qr, and its V is accumulated")
 	}
 	return signs, s.agree(kind, err)

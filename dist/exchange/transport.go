@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"jmpi/dist/comm"
+	"jmpi/internal/enum"
 	"jmpi/kernels"
 )
 
@@ -17,19 +18,15 @@ const (
 	GPUDirectOff                   // no: through pinned host memory
 )
 
-var gpuDirectNames = [...]string{GPUDirectAuto: "auto", GPUDirectOn: "on", GPUDirectOff: "off"}
+var gpuDirects = enum.Names{GPUDirectAuto: "auto", GPUDirectOn: "on", GPUDirectOff: "off"}
 
-func (g GPUDirect) String() string { return gpuDirectNames[g] }
+func (g GPUDirect) String() string { return gpuDirects.Of(int(g)) }
 
-// ParseGPUDirect is the inverse of String.
-func ParseGPUDirect(s string) (GPUDirect, error) {
-	for g, name := range gpuDirectNames {
-		if s == name {
-			return GPUDirect(g), nil
-		}
-	}
-	return 0, fmt.Errorf("exchange: %q is none of auto, on and off", s)
-}
+// Set is the inverse of String.
+func (g *GPUDirect) Set(text string) error { return enum.Set(g, text, gpuDirects) }
+
+// Type lists the values.
+func (g GPUDirect) Type() string { return gpuDirects.Choices() }
 
 // Transport says how messages between ranks travel, and why so. It is the same on every rank.
 type Transport struct {

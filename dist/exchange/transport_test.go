@@ -35,17 +35,6 @@ func (d other) Fetch(host, device kernels.Address, bytes int64) error {
 	return nil
 }
 
-func TestGPUDirectNames(t *testing.T) {
-	for _, g := range []GPUDirect{GPUDirectAuto, GPUDirectOn, GPUDirectOff} {
-		if got, err := ParseGPUDirect(g.String()); err != nil || got != g {
-			t.Errorf("%v is parsed as %v, error %v", g, got, err)
-		}
-	}
-	if _, err := ParseGPUDirect("maybe"); err == nil {
-		t.Error("maybe is parsed")
-	}
-}
-
 // choose runs ChooseTransport on all of these ranks and returns what they agree on.
 func choose(t *testing.T, comms []comm.Comm, mode GPUDirect, open func(*disttest.Apart) kernels.Backend) Transport {
 	t.Helper()

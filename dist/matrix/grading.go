@@ -20,7 +20,7 @@ func (s *Matrix) Grading() (g Grading, err error) {
 	norms := make([]float64, s.N)
 	rows := make([]float64, 2*s.M) // of the blocks of this rank: the max-norms, then the balanced ones
 	var mu sync.Mutex
-	err = s.Each(func(b int, x []float64) error {
+	s.Each(func(b int, x []float64) {
 		j0, j1 := s.Span(b)
 		most := make([]float64, 2*s.M)
 		for j := j0; j < j1; j++ {
@@ -37,11 +37,7 @@ func (s *Matrix) Grading() (g Grading, err error) {
 		mu.Lock()
 		defer mu.Unlock()
 		larger(rows, most)
-		return nil
 	})
-	if err != nil {
-		return g, err
-	}
 	all, err := comm.Gather(s.Comm, rows)
 	if err != nil {
 		return g, err
@@ -79,13 +75,12 @@ func Ratio(x []float64) float64 {
 // Shares returns, for each column, how large it is when the largest element of each row is 1. It is collective.
 func (s *Matrix) Shares(rows []float64) ([]float64, error) {
 	share := make([]float64, s.N)
-	s.Columns(func(j int, x []float64) error {
+	s.Columns(func(j int, x []float64) {
 		for i, e := range x {
 			if e != 0 {
 				share[j] = max(share[j], math.Abs(e)/rows[i])
 			}
 		}
-		return nil
 	})
 	return s.GatherColumns(func(j int) float64 { return share[j] })
 }

@@ -115,9 +115,8 @@ func (f *factorization) panel() (bool, error) {
 	for i, c := range p.Pivots {
 		f.settle(chosen[c], p.R[i*p.Count:i*p.Count+i+1])
 	}
-	err = f.Each(func(b int, x []float64) error {
+	f.Each(func(b int, x []float64) {
 		p.Apply(true, f.live[b], x[f.done:], f.M)
-		return nil
 	})
 	f.spread(&p)
 	for _, x := range p.Noisy {
@@ -139,15 +138,11 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 		return f.order[f.done:min(f.N, f.done+panelWidth)], 0, nil
 	}
 	norms := make([]float64, f.N) // of what is left of the columns of this rank that are not done
-	err = f.Each(func(b int, x []float64) error {
+	f.Each(func(b int, x []float64) {
 		for slot, j := range f.slots[b][:f.live[b]] {
 			norms[j] = dense.Length(x[slot*f.M+f.done : (slot+1)*f.M])
 		}
-		return nil
 	})
-	if err != nil {
-		return nil, 0, err
-	}
 	all, err := f.GatherColumns(func(j int) float64 { return norms[j] })
 	if err != nil {
 		return nil, 0, err

@@ -35,9 +35,8 @@ type element struct {
 // conditioned, but for the scale of its columns, as a factor of M can be expected to be. It is collective.
 func (s *Matrix) FactorIndefinite() (g *Matrix, signs []float64, err error) {
 	f := &indefinite{Matrix: s, done: make([]bool, s.N), largest: make([]element, s.N), kept: map[int][]float64{}}
-	err = s.Columns(func(j int, x []float64) error {
+	s.Columns(func(j int, x []float64) {
 		f.look(j, x)
-		return nil
 	})
 	for err == nil && len(f.signs) < s.N {
 		err = f.step()
@@ -97,9 +96,9 @@ func (f *indefinite) step() error {
 		}
 		f.signs = append(f.signs, signs[i])
 	}
-	return f.Columns(func(j int, x []float64) error {
+	f.Columns(func(j int, x []float64) {
 		if f.done[j] {
-			return nil
+			return
 		}
 		for k, y := range g {
 			factor := signs[k] * y[j]
@@ -111,8 +110,8 @@ func (f *indefinite) step() error {
 			x[p] = 0
 		}
 		f.look(j, x)
-		return nil
 	})
+	return nil
 }
 
 // candidate is what one rank offers as the next pivot.

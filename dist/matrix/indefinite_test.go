@@ -40,7 +40,7 @@ func TestFactorIndefinite(t *testing.T) {
 						return
 					}
 					signs[comm.Rank()] = s
-					f.Columns(func(j int, x []float64) error { copy(g[j*n:], x); return nil })
+					f.Columns(func(j int, x []float64) { copy(g[j*n:], x) })
 				})
 			}
 			wg.Wait()

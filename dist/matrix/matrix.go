@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"jmpi/dist/comm"
+	"jmpi/internal/dense"
 	"jmpi/internal/parallel"
 )
 
@@ -45,9 +46,8 @@ func Load(comm comm.Comm, threads, m, n int, load func(j0, j1 int, dst []float64
 // UnitColumns returns so many columns of the identity of order m, from the given one on.
 func UnitColumns(comm comm.Comm, threads, m, from, count int) *Matrix {
 	s := New(comm, threads, m, count)
-	s.Columns(func(j int, x []float64) error {
+	s.Columns(func(j int, x []float64) {
 		x[from+j] = 1
-		return nil
 	})
 	return s
 }
@@ -68,24 +68,21 @@ func (s *Matrix) Column(j int) []float64 {
 }
 
 // Columns calls f for all columns of this rank, in increasing order within a block, from several goroutines.
-func (s *Matrix) Columns(f func(j int, x []float64) error) error {
-	return s.Each(func(b int, x []float64) error {
+func (s *Matrix) Columns(f func(j int, x []float64)) {
+	s.Each(func(b int, x []float64) {
 		j0, j1 := s.Span(b)
 		for j := j0; j < j1; j++ {
-			if err := f(j, x[(j-j0)*s.M:(j-j0+1)*s.M]); err != nil {
-				return err
-			}
+			f(j, x[(j-j0)*s.M:(j-j0+1)*s.M])
 		}
-		return nil
 	})
 }
 
 // Each calls f for all blocks of this rank, from several goroutines.
-func (s *Matrix) Each(f func(b int, x []float64) error) error {
+func (s *Matrix) Each(f func(b int, x []float64)) {
 	rank, size := s.Comm.Rank(), s.Comm.Size()
-	return parallel.Each(s.Threads, (s.Blocks()-rank+size-1)/size, func(i int) error {
+	parallel.Do(s.Threads, (s.Blocks()-rank+size-1)/size, func(i int) {
 		b := rank + i*size
-		return f(b, s.Own[b])
+		f(b, s.Own[b])
 	})
 }
 
@@ -95,14 +92,18 @@ func (s *Matrix) Rows(from []int) *Matrix {
 		return s
 	}
 	t := New(s.Comm, s.Threads, len(from), s.N)
-	s.Columns(func(j int, x []float64) error {
+	s.Columns(func(j int, x []float64) {
 		y := t.Column(j)
 		for i, l := range from {
 			y[i] = x[l]
 		}
-		return nil
 	})
 	return t
+}
+
+// Ldexp multiplies the matrix by 2^e.
+func (s *Matrix) Ldexp(e int) {
+	s.Each(func(_ int, x []float64) { dense.Ldexp(x, e) })
 }
 
 // Clone returns a copy.
@@ -120,9 +121,8 @@ func (s *Matrix) Taller(m int) *Matrix {
 		return s
 	}
 	t := New(s.Comm, s.Threads, m, s.N)
-	s.Columns(func(j int, x []float64) error {
+	s.Columns(func(j int, x []float64) {
 		copy(t.Column(j), x)
-		return nil
 	})
 	return t
 }

@@ -23,15 +23,11 @@ func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, erro
 	blas := gonum.Implementation{}
 	if transposed {
 		y := make([]float64, s.N*count)
-		err := s.Columns(func(j int, c []float64) error {
+		s.Columns(func(j int, c []float64) {
 			for k := range count {
 				y[k*s.N+j] = blas.Ddot(s.M, c, 1, x[k*s.M:(k+1)*s.M], 1)
 			}
-			return nil
 		})
-		if err != nil {
-			return nil, err
-		}
 		return gatherEach(s, y, count)
 	}
 	sum := make([]float64, 2*s.M*count)

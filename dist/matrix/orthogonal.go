@@ -59,14 +59,10 @@ func (q *Orthogonal) applyTransposed(c *Matrix) error {
 		if err != nil {
 			return err
 		}
-		err = c.Each(func(b int, x []float64) error {
+		c.Each(func(b int, x []float64) {
 			j0, j1 := c.Span(b)
 			r.Apply(true, j1-j0, x[p.row:], c.M)
-			return nil
 		})
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }
@@ -87,16 +83,12 @@ func (q *Orthogonal) applyFrom(c *Matrix, first func(row int) int) error {
 		}
 		row := q.panels[i].row
 		from := first(row)
-		err = c.Each(func(b int, x []float64) error {
+		c.Each(func(b int, x []float64) {
 			j0, j1 := c.Span(b)
 			if skip := max(0, from-j0); skip < j1-j0 {
 				r.Apply(false, j1-j0-skip, x[skip*c.M+row:], c.M)
 			}
-			return nil
 		})
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -10,10 +10,9 @@ import (
 func TransposedProduct(x, u *Matrix) (*Matrix, error) {
 	w := New(x.Comm, x.Threads, x.N, u.N)
 	return w, x.pass(func(i0, i1 int, a []float64) {
-		w.Each(func(c int, y []float64) error {
+		w.Each(func(c int, y []float64) {
 			j0, j1 := w.Span(c)
 			dense.Product(true, false, i1-i0, j1-j0, x.M, 1, a, x.M, u.Own[c], x.M, 0, y[i0:], w.M)
-			return nil
 		})
 	})
 }
@@ -26,10 +25,9 @@ func Product(x, u *Matrix, lower bool) (*Matrix, error) {
 		if lower {
 			first = i0
 		}
-		w.Each(func(c int, y []float64) error {
+		w.Each(func(c int, y []float64) {
 			j0, j1 := w.Span(c)
 			dense.Product(false, false, x.M-first, j1-j0, i1-i0, 1, a[first:], x.M, u.Own[c][i0:], u.M, 1, y[first:], w.M)
-			return nil
 		})
 	})
 }

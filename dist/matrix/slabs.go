@@ -21,15 +21,15 @@ type Slabs struct {
 	threads int
 	m, N    int
 	count   int
-	Own     map[int]*qr       // slabs of this rank
+	own     map[int]*qr       // slabs of this rank
 	merged  map[[2]int]*qr    // by distance s and slab i: the factors of i and i+s
-	Factor  map[int][]float64 // n×n, upper triangular: of the slabs from i on, while the tree is climbed
+	factor  map[int][]float64 // n×n, upper triangular: of the slabs from i on, while the tree is climbed
 }
 
 // qr is a matrix of m rows, then its QR factorization, and then, of a slab, what of U belongs to it.
 type qr struct {
 	m int
-	A []float64
+	a []float64
 	q *dense.QR
 }
 
@@ -37,19 +37,30 @@ type qr struct {
 func NewSlabs(comm comm.Comm, threads, m, n int) *Slabs {
 	height := max(TallRatio*n, 1024)
 	return &Slabs{comm: comm, threads: threads, m: m, N: n, count: max(1, m/height),
-		Own: map[int]*qr{}, merged: map[[2]int]*qr{}, Factor: map[int][]float64{}}
+		own: map[int]*qr{}, merged: map[[2]int]*qr{}, factor: map[int][]float64{}}
 }
 
-// Span returns the rows i0 ≤ i < i1 of a slab; none has fewer than n.
-func (s *Slabs) Span(slab int) (i0, i1 int) {
+// span returns the rows i0 ≤ i < i1 of a slab; none has fewer than n.
+func (s *Slabs) span(slab int) (i0, i1 int) {
 	return int(int64(slab) * int64(s.m) / int64(s.count)), int(int64(slab+1) * int64(s.m) / int64(s.count))
+}
+
+// EachSlab calls f with the slabs of this rank, in order: rows i0 ≤ i < i1, column-major. After Expand they are those of U.
+func (s *Slabs) EachSlab(f func(i0, i1 int, a []float64) error) error {
+	for _, slab := range s.mine() {
+		i0, i1 := s.span(slab)
+		if err := f(i0, i1, s.own[slab].a); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // owner returns the rank of a slab.
 func (s *Slabs) owner(slab int) int { return int(int64(slab) * int64(s.comm.Size()) / int64(s.count)) }
 
-// Mine returns the slabs of this rank, in order.
-func (s *Slabs) Mine() (all []int) {
+// mine returns the slabs of this rank, in order.
+func (s *Slabs) mine() (all []int) {
 	for i := range s.count {
 		if s.owner(i) == s.comm.Rank() {
 			all = append(all, i)
@@ -62,8 +73,8 @@ func (s *Slabs) Mine() (all []int) {
 // the largest magnitude, and the largest and smallest max-norm of the rows that are not zero.
 func (s *Slabs) Read(rows func(i0, i1 int, dst []float64) error, columns []int) (largest, smallest float64, err error) {
 	smallest = math.Inf(1)
-	for _, slab := range s.Mine() {
-		i0, i1 := s.Span(slab)
+	for _, slab := range s.mine() {
+		i0, i1 := s.span(slab)
 		h := i1 - i0
 		x := make([]float64, h*s.N)
 		if err := rows(i0, i1, x); err != nil {
@@ -85,31 +96,31 @@ func (s *Slabs) Read(rows func(i0, i1 int, dst []float64) error, columns []int) 
 				largest, smallest = max(largest, most), min(smallest, most)
 			}
 		}
-		s.Own[slab] = &qr{m: h, A: a}
+		s.own[slab] = &qr{m: h, a: a}
 	}
 	return largest, smallest, nil
 }
 
 // Scale multiplies the matrix by 2^e.
 func (s *Slabs) Scale(e int) {
-	for _, x := range s.Own {
-		dense.Ldexp(x.A, e)
+	for _, x := range s.own {
+		dense.Ldexp(x.a, e)
 	}
 }
 
 // Reduce factors the slabs and climbs the tree; rank 0 ends with the factor of the whole matrix. It is collective.
 func (s *Slabs) Reduce() error {
-	mine := s.Mine()
+	mine := s.mine()
 	factors := make([][]float64, len(mine))
 	err := parallel.Each(s.threads, len(mine), func(i int) error {
-		factors[i] = s.Own[mine[i]].decompose(s.N)
+		factors[i] = s.own[mine[i]].decompose(s.N)
 		return nil
 	})
 	if err := comm.Agree(s.comm, comm.BadResource, err); err != nil {
 		return err
 	}
 	for i, slab := range mine {
-		s.Factor[slab] = factors[i]
+		s.factor[slab] = factors[i]
 	}
 	for distance := 1; distance < s.count; distance *= 2 {
 		if err := s.level(distance, s.climb); err != nil {
@@ -117,6 +128,27 @@ func (s *Slabs) Reduce() error {
 		}
 	}
 	return nil
+}
+
+// TakeFactor returns the triangular factor of the whole matrix, n×n, and forgets it. It is collective.
+func (s *Slabs) TakeFactor() (*Matrix, error) {
+	r := New(s.comm, s.threads, s.N, s.N)
+	for b := range r.Blocks() {
+		j0, j1 := r.Span(b)
+		var part []float64
+		if s.comm.Rank() == 0 {
+			part = s.factor[0][j0*s.N : j1*s.N]
+		}
+		x, err := comm.FromRank(s.comm, 0, part)
+		if err != nil {
+			return nil, err
+		}
+		if r.Own[b] != nil {
+			copy(r.Own[b], x)
+		}
+	}
+	delete(s.factor, 0)
+	return r, nil
 }
 
 // level calls f for the merges at one distance that this rank has a part in: first the one whose factor it sends away.
@@ -137,8 +169,8 @@ func (s *Slabs) level(distance int, f func(distance, slab int) error) error {
 
 // decompose factors m×n, gives the matrix up, and returns R.
 func (f *qr) decompose(n int) (r []float64) {
-	f.q, r = dense.NewQR(f.m, n, f.A)
-	f.A = nil
+	f.q, r = dense.NewQR(f.m, n, f.a)
+	f.a = nil
 	return r
 }
 
@@ -146,20 +178,20 @@ func (f *qr) decompose(n int) (r []float64) {
 func (s *Slabs) climb(distance, slab int) error {
 	n, left, right := s.N, s.owner(slab), s.owner(slab+distance)
 	if left != s.comm.Rank() {
-		err := s.send(s.Factor[slab+distance], left)
-		delete(s.Factor, slab+distance)
+		err := s.send(s.factor[slab+distance], left)
+		delete(s.factor, slab+distance)
 		return err
 	}
-	lower := s.Factor[slab+distance]
+	lower := s.factor[slab+distance]
 	if right != left {
 		lower = make([]float64, n*n)
 		if err := s.receive(lower, right); err != nil {
 			return err
 		}
 	}
-	f := &qr{m: 2 * n, A: stack(s.Factor[slab], lower, n)}
-	s.Factor[slab] = f.decompose(n)
-	delete(s.Factor, slab+distance)
+	f := &qr{m: 2 * n, a: stack(s.factor[slab], lower, n)}
+	s.factor[slab] = f.decompose(n)
+	delete(s.factor, slab+distance)
 	s.merged[[2]int{distance, slab}] = f
 	return nil
 }
@@ -191,7 +223,7 @@ func (s *Slabs) Expand(u *Matrix) error {
 		}
 	}
 	if root != nil {
-		s.Factor[0] = root
+		s.factor[0] = root
 	}
 	distance := 1
 	for distance < s.count {
@@ -202,15 +234,15 @@ func (s *Slabs) Expand(u *Matrix) error {
 			return err
 		}
 	}
-	mine := s.Mine()
+	mine := s.mine()
 	err := parallel.Each(s.threads, len(mine), func(i int) error {
-		f := s.Own[mine[i]]
+		f := s.own[mine[i]]
 		x := make([]float64, f.m*n)
 		for j := range n {
-			copy(x[j*f.m:], s.Factor[mine[i]][j*n:(j+1)*n])
+			copy(x[j*f.m:], s.factor[mine[i]][j*n:(j+1)*n])
 		}
 		f.q.Apply(n, x, f.m)
-		f.A, f.q = x, nil
+		f.a, f.q = x, nil
 		return nil
 	})
 	return comm.Agree(s.comm, comm.BadResource, err)
@@ -224,20 +256,20 @@ func (s *Slabs) descend(distance, slab int) error {
 	n, left, right := s.N, s.owner(slab), s.owner(slab+distance)
 	if left != s.comm.Rank() {
 		x := make([]float64, n*n)
-		s.Factor[slab+distance] = x
+		s.factor[slab+distance] = x
 		return s.receive(x, left)
 	}
 	f := s.merged[[2]int{distance, slab}]
-	x := stack(s.Factor[slab], make([]float64, n*n), n)
+	x := stack(s.factor[slab], make([]float64, n*n), n)
 	f.q.Apply(n, x, f.m)
 	upper, lower := make([]float64, n*n), make([]float64, n*n)
 	for j := range n {
 		copy(upper[j*n:(j+1)*n], x[2*j*n:])
 		copy(lower[j*n:(j+1)*n], x[(2*j+1)*n:])
 	}
-	s.Factor[slab] = upper
+	s.factor[slab] = upper
 	if right == left {
-		s.Factor[slab+distance] = lower
+		s.factor[slab+distance] = lower
 		return nil
 	}
 	return s.send(lower, right)
@@ -291,10 +323,10 @@ func (s *Slabs) Leads() ([]float64, error) {
 			lead[k] = x
 		}
 	}
-	for _, slab := range s.Mine() {
-		f := s.Own[slab]
+	for _, slab := range s.mine() {
+		f := s.own[slab]
 		for k := range s.N {
-			for _, x := range f.A[k*f.m : (k+1)*f.m] {
+			for _, x := range f.a[k*f.m : (k+1)*f.m] {
 				larger(k, x)
 			}
 		}

@@ -61,18 +61,14 @@ func (f *factorization) Times(x region, v []float64) ([]float64, error) {
 	rank, size, rows := f.Comm.Rank(), f.Comm.Size(), f.M-x.rows
 	x.of(v)
 	mine := make([]float64, len(f.Own)*rows) // of each block
-	err := f.Each(func(b int, a []float64) error {
+	f.Each(func(b int, a []float64) {
 		y := make([]float64, len(f.slots[b]))
 		for slot, j := range f.slots[b] {
 			y[slot] = v[j]
 		}
 		i := (b - rank) / size
 		dense.Product(false, false, rows, 1, len(y), 1, a[x.rows:], f.M, y, len(y), 0, mine[i*rows:(i+1)*rows], rows)
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
 	all, err := comm.Gather(f.Comm, mine)
 	if err != nil {
 		return nil, err
@@ -89,18 +85,14 @@ func (f *factorization) Times(x region, v []float64) ([]float64, error) {
 // transposedTimes returns Xᵀ·w. It is collective.
 func (f *factorization) transposedTimes(x region, w []float64) ([]float64, error) {
 	v := make([]float64, f.N)
-	err := f.Each(func(b int, a []float64) error {
+	f.Each(func(b int, a []float64) {
 		y := make([]float64, len(f.slots[b]))
 		dense.Product(true, false, len(y), 1, len(w), 1, a[x.rows:], f.M, w, len(w), 0, y, len(y))
 		for slot, j := range f.slots[b] {
 			v[j] = y[slot]
 		}
-		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	v, err = f.GatherColumns(func(j int) float64 { return v[j] })
+	v, err := f.GatherColumns(func(j int) float64 { return v[j] })
 	return x.of(v), err
 }
 

@@ -106,3 +106,14 @@ func All(n, chunk int, f func(i int)) {
 		}
 	})
 }
+
+// Do calls f(i) for 0 ≤ i < tasks on up to `threads` goroutines. f has no errors.
+func Do(threads, tasks int, f func(i int)) {
+	err := Workers(threads, tasks, func(_, i int) error {
+		f(i)
+		return nil
+	})
+	if err != nil {
+		panic(err) // none of the calls returns one
+	}
+}

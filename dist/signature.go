@@ -1,0 +1,65 @@
+package dist
+
+import (
+	"slices"
+
+	"jmpi/dist/matrix"
+)
+
+// signature has the signs of the columns of a matrix, those with +1 first.
+type signature struct {
+	positive int   // columns with +1, the others have −1; all of them for the SVD
+	rising   bool  // all have −1: it is the SVD, with the singular values in the other order
+	order    []int // column j is column order[j] of A; nil: they keep their places
+}
+
+// partition finds the order of the n columns in which those with sign +1 come first. nil stands for the SVD.
+func partition(n int, signs []float64) signature {
+	if signs == nil {
+		return signature{positive: n}
+	}
+	var plus, minus []int
+	for j, x := range signs {
+		if x > 0 {
+			plus = append(plus, j)
+		} else {
+			minus = append(minus, j)
+		}
+	}
+	s := signature{positive: len(plus), order: append(plus, minus...)}
+	if s.rising = s.positive == 0; s.rising {
+		s.positive = n
+	}
+	if slices.IsSorted(s.order) {
+		s.order = nil
+	}
+	return s
+}
+
+// load reads columns in this order, by a function that reads those of A, m×n, in runs that are neighbours there.
+func (s signature) load(m int, load func(j0, j1 int, x []float64) error) func(j0, j1 int, x []float64) error {
+	if s.order == nil {
+		return load
+	}
+	return func(j0, j1 int, x []float64) error {
+		for a := j0; a < j1; {
+			b := a + 1
+			for b < j1 && s.order[b] == s.order[b-1]+1 {
+				b++
+			}
+			if err := load(s.order[a], s.order[a]+b-a, x[(a-j0)*m:(b-j0)*m]); err != nil {
+				return err
+			}
+			a = b
+		}
+		return nil
+	}
+}
+
+// Back puts the rows of V in the order of A's columns.
+func (s signature) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error) {
+	if v == nil {
+		return u, nil, nil
+	}
+	return u, v.Rows(matrix.Inverse(s.order)), nil
+}

@@ -1,0 +1,104 @@
+package dist
+
+import (
+	"jmpi/dist/jacobi"
+	"jmpi/internal/enum"
+)
+
+// Task says which decomposition to compute, A = U·diag(σ)·Vᵀ, and how. Except Load and Rows it must be the same on every rank.
+type Task struct {
+	M, N int // shape of A, M ≥ N (the transpose of the user's matrix where that is wide)
+	// Load writes columns j0 ≤ j < j1 of A to dst, column-major with leading dimension M. It is called from one goroutine.
+	Load func(j0, j1 int, dst []float64) error
+	// Rows writes rows i0 ≤ i < i1 of A to dst, row-major with leading dimension N; nil: A is read by columns alone.
+	Rows func(i0, i1 int, dst []float64) error
+	// Signs of the columns, ±1, for the hyperbolic SVD: UᵀU = I, Vᵀ·diag(Signs)·V = J = diag(I_P, −I), σ is non-increasing over
+	// the P columns with +1 and non-decreasing over the others. nil: the SVD. V is accumulated then, and the preconditioners are
+	// NoPreconditioner and QR.
+	Signs []float64
+	Wanted
+	Precondition Preconditioner
+	V            RightVectors
+	jacobi.Settings
+	jacobi.Hooks
+	Host
+}
+
+// Wanted says which singular vectors are wanted.
+type Wanted struct {
+	Left, Right bool // U, V
+	RightLeads  bool // in each column of V, not of U, the entry of largest magnitude is positive
+}
+
+// Host says what the host of this rank can give.
+type Host struct {
+	Threads int          // for what the host computes
+	Memory  func() int64 // bytes that it can still give, 0 if that is not known; may be nil
+	// Room returns the bytes that this process can still take for matrices by a resource limit, and the limit's name, "" if there is
+	// none. computing says that the threads which compute have started. It may be nil.
+	Room func(computing bool) (bytes int64, limit string)
+}
+
+// Preconditioner says what is done to A before the Jacobi method works on X in its place, [docs/numerics.md §4]. For the hyperbolic
+// SVD, whose columns keep their signs, QR is A·P = Q·R with the rows sorted and column pivoting, and X = R·Pᵀ.
+type Preconditioner int
+
+const (
+	AutoPreconditioner Preconditioner = iota // what the matrix needs
+	NoPreconditioner                         // X = A
+	QR                                       // A·P = Q·R with column pivoting, X = Rᵀ
+	QRCP                                     // the same with rows sorted by decreasing max-norm before
+	QRCPLQ                                   // further R = X·Q₂ᵀ, X lower triangular
+)
+
+var preconditioners = enum.Names{AutoPreconditioner: "auto", NoPreconditioner: "none", QR: "qr", QRCP: "qrcp", QRCPLQ: "qrcp-lq"}
+
+func (p Preconditioner) String() string { return preconditioners.Of(int(p)) }
+
+// Set is the inverse of String.
+func (p *Preconditioner) Set(text string) error { return enum.Set(p, text, preconditioners) }
+
+// Type lists the values.
+func (p Preconditioner) Type() string { return preconditioners.Choices() }
+
+// RightVectors says how V of the Jacobi method is found.
+type RightVectors int
+
+const (
+	AutoRight  RightVectors = iota // what suits the matrix and the devices
+	Accumulate                     // the rotations are accumulated
+	FromLeft                       // from the left vectors, at the end
+	noRight                        // it is not needed
+)
+
+var rightVectors = enum.Names{AutoRight: "auto", Accumulate: "accumulate", FromLeft: "solve"}
+
+func (r RightVectors) String() string {
+	if r == noRight {
+		return "none"
+	}
+	return rightVectors.Of(int(r))
+}
+
+// Set is the inverse of String.
+func (r *RightVectors) Set(text string) error { return enum.Set(r, text, rightVectors) }
+
+// Type lists the values.
+func (r RightVectors) Type() string { return rightVectors.Choices() }
+
+// Choice is what was used where a Task leaves it open, and why.
+type Choice struct {
+	Used string `json:"used"`
+	Why  string `json:"why"`
+}
+
+// sides are the vectors of A that are needed, be it for the signs of others.
+type sides struct{ left, right bool }
+
+// needs returns the vectors that are needed.
+func (w Wanted) needs() sides {
+	return sides{left: w.Left || w.Right && !w.RightLeads, right: w.Right || w.Left && w.RightLeads}
+}
+
+// any tells whether some are.
+func (s sides) any() bool { return s.left || s.right }

@@ -1,0 +1,178 @@
+package dist
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
+	"jmpi/internal/dense"
+	"jmpi/kernels"
+)
+
+// undone has the singular vectors of A.
+type undone struct {
+	*jacobi.Solution
+	vectors  vectors
+	method   method
+	ways     ways
+	residual float64 // of V from the left vectors
+}
+
+// residualLimit is the largest residual of right vectors that were not accumulated, relative to ε·N·‖A‖_F as the check has it.
+var residualLimit = 1.0
+
+// undo forms the singular vectors that are needed in the memory of the hosts, unless they can be read from the devices: those of X
+// first, and from them those of A, by undoing the steps from the last one on. It is collective.
+func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err error) {
+	done = undone{Solution: o.Solution, method: o.method, ways: o.ways(t)}
+	needs := t.needs()
+	switch {
+	case !needs.any():
+		return done, nil
+	case o.method.precondition == NoPreconditioner && o.method.v != FromLeft && o.slabs == nil && o.second == nil:
+		done.vectors = vectors{direct: o.Solution, order: o.signature.order}
+		return done, nil
+	}
+	err = s.timed("vectors", func() error {
+		c, err := collect(ctx, s, t, o)
+		done.Solution, done.method, done.ways, done.residual = c.Solution, c.method, c.ways(t), c.residual
+		if err != nil {
+			return err
+		}
+		u, v := c.u, c.v
+		c.x, c.u, c.v, o = nil, nil, nil, outcome{} // memory
+		if transposes(c.method.precondition, c.hyperbolic()) {
+			needs.left, needs.right = needs.right, needs.left
+		}
+		if !needs.left {
+			u = nil
+		}
+		if !needs.right {
+			v = nil
+		}
+		for i := len(c.steps) - 1; i >= 0; i-- {
+			if u, v, err = c.steps[i].Back(u, v); err != nil {
+				return err
+			}
+		}
+		if c.deflated != nil && v != nil {
+			if done.VNorm, err = v.Norm(); err != nil {
+				return err
+			}
+			if err := holdsJ(v, c.signature.positive, done.VNorm); err != nil {
+				return err
+			}
+		}
+		if u, v, err = c.signature.Back(u, v); err != nil {
+			return err
+		}
+		done.vectors = vectors{u: u, v: v}
+		if c.slabs == nil {
+			return nil
+		}
+		if done.vectors.slabs = c.slabs; t.needs().left {
+			err = c.slabs.Expand(u)
+		}
+		return err
+	})
+	return done, err
+}
+
+// collected has the vectors of X.
+type collected struct {
+	outcome
+	u, v     *matrix.Matrix // v is nil if it was not asked for
+	residual float64        // of v if it comes from u
+}
+
+// collect brings the vectors of X into the memory of the hosts. Where right vectors that were not accumulated do not serve, the method
+// is run again. It is collective.
+func collect(ctx context.Context, s site, t Task, o outcome) (c collected, err error) {
+	c.outcome = o
+	if o.second != nil {
+		c.u, c.v = o.second.u, o.second.v
+		return c, nil
+	}
+	if c.u, c.v, err = o.Collect(s.Threads); err != nil {
+		return c, err
+	}
+	o.Free()
+	if o.method.v != FromLeft {
+		return c, nil
+	}
+	if c.v, c.residual, err = fromLeft(o, c.u); err != nil || c.residual <= residualLimit {
+		return c, err
+	}
+	p := o.prepared
+	if p.kept != nil {
+		q2, x, err := lower(p.kept)
+		if err != nil {
+			return c, err
+		}
+		p.kept, p.x, p.steps = nil, x, append(p.steps, rightFactor{q2})
+	}
+	p.method.v = Accumulate
+	p.method.reason[1] = fmt.Sprintf("the vectors formed at the end left a residual of %.2g", c.residual)
+	c = collected{}
+	if c.outcome, err = solve(ctx, s, t, p); err != nil {
+		return c, err
+	}
+	c.u, c.v, err = c.Collect(s.Threads)
+	c.Free()
+	return c, err
+}
+
+// fromLeft forms V of X from U, or V of R where that spares a product. It is collective.
+func fromLeft(o outcome, u *matrix.Matrix) (*matrix.Matrix, float64, error) {
+	var w *matrix.Matrix
+	var err error
+	if o.kept != nil {
+		w, err = matrix.Product(o.kept, u, true)
+	} else {
+		w, err = matrix.TransposedProduct(o.x, u)
+	}
+	if err != nil {
+		return nil, 0, err
+	}
+	return orthonormalRight(w, o.Sigma)
+}
+
+// orthonormalRight returns the right singular vectors of a matrix x, in the order of its singular values, from the left ones u, without what the Jacobi
+// method would have had to carry: w = xᵀ·u = V·diag(σ) + E with ‖E‖ of the order of ε·‖x‖. The columns of large σ are as good as
+// those of V; the others become orthonormal in a QR factorization from the largest σ to the smallest, V·R, which x − u·Rᵀ·Vᵀ = 0 makes
+// exact for any E. So ‖R − diag(σ)‖_F is the residual, and it is returned relative to ‖x‖_F·n·ε. See docs/numerics.md §4. w is
+// overwritten. It is collective.
+func orthonormalRight(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual float64, err error) {
+	q, _, err := w.Factor(w.Natural())
+	if err != nil {
+		return nil, 0, err
+	}
+	off := make([]float64, w.N) // squared, of R − ±diag(σ) in units of the largest σ
+	w.Columns(func(j int, r []float64) {
+		for i, e := range r[:min(j+1, w.M)] {
+			if i == j {
+				e = math.Abs(e) - sigma[j]
+			}
+			off[j] += e / sigma[0] * (e / sigma[0])
+		}
+	})
+	if off, err = w.GatherColumns(func(j int) float64 { return off[j] }); err != nil {
+		return nil, 0, err
+	}
+	sum, all := 0.0, 0.0
+	for j, e := range off {
+		sum += e
+		all += sigma[j] / sigma[0] * (sigma[j] / sigma[0])
+	}
+	if v, err = q.Form(w.Threads, 0, w.N); err != nil {
+		return nil, 0, err
+	}
+	v.Columns(func(j int, y []float64) {
+		if w.Column(j)[j] < 0 {
+			dense.Negate(y)
+		}
+	})
+	return v, math.Sqrt(sum/all) / (float64(w.N) * kernels.Epsilon), nil
+}
