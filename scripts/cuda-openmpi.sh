@@ -40,7 +40,8 @@ cd openmpi-*/
 log() { "$@" >build.log 2>&1 || { tail -n 20 build.log; exit 1; }; }
 log ./configure --prefix="$prefix" --with-cuda="$cuda" --disable-static --enable-shared \
 	--disable-dependency-tracking --enable-mpi-fortran=no --disable-oshmem --disable-java \
-	--without-verbs --without-ucx --without-ofi --with-libevent=internal --with-hwloc=internal --with-pmix=internal \
+	--without-verbs --without-ucx --without-ofi \
+	--with-libevent=internal --with-hwloc=internal --with-pmix=internal \
 	--enable-mca-no-build=coll-hcoll,coll-ml,io-romio321,crs,snapc,op-avx
 log make -j"$(nproc)"
 log make install

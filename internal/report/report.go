@@ -1,4 +1,4 @@
-// Package report writes info.json, the machine-readable account of a run (docs/design.md §9).
+// Package report writes info.json, the machine-readable account of a run (docs/contract.md).
 package report
 
 import (

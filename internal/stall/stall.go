@@ -8,7 +8,7 @@
 // So the program stands still until the C function returns, for 60 s or, seldom, for 120 s.
 //
 // jmpi's thread for MPI waits in C until a call is made. In a rank without timers every collection may
-// meet it. Prevent keeps a timer in the program. docs/known-issues.md has the measurements.
+// meet it. Prevent keeps a timer in the program. docs/decisions/021-go-collector.md has the measurements.
 package stall
 
 import (
