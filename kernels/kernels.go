@@ -164,10 +164,10 @@ type Backend interface {
 
 	// Gram forms R ← [P Q]ᵀ[P Q], both triangles, for each problem ([Nov15, Alg. 4.1]).
 	Gram(b *Batch) error
-	// Cholesky overwrites each Gram matrix in R by its upper triangular factor, zero below the diagonal,
-	// and sets Tally to zero, but Broken = 1 and R undefined where the factorization breaks down:
-	// a diagonal element of H that is not finite or below 2⁻⁹⁰⁰ (its scaling is lost), or
-	// a pivot r_jj² ≤ k·ε·h_jj ([Nov15, §4.1]).
+	// Cholesky overwrites each Gram matrix in R by its upper triangular factor, zero below the diagonal, and
+	// sets Tally to zero. Where the factorization breaks down, Broken is 1 and R undefined. That is so if a
+	// diagonal element of H is not finite, if one is below 2⁻⁹⁰⁰ (its scaling is lost), or if a pivot r_jj² is
+	// at most k·ε·h_jj ([Nov15, §4.1]).
 	Cholesky(b *Batch) error
 	// QR puts the upper triangular QR factor of [P Q] (zero below the diagonal, and below row min(m,k))
 	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.
@@ -175,13 +175,13 @@ type Backend interface {
 	// Jacobi runs the pointwise one-sided Jacobi method on each factor: T ← product of the rotations, from the
 	// identity, R ← R·T ([Nov15, §4.3]). The rotations of columns with different signs (Batch.Positive) are
 	// hyperbolic. The columns with sign +1 are sorted by non-increasing norm, those with −1 by non-decreasing
-	// norm, as far as proper rotations sort them, so that the eigenvalues of R·J·Rᵀ are non-increasing. T is
-	// then made orthogonal, or J-orthogonal, TᵀJT = J, to working precision (relative to ‖T‖²), by one
-	// Newton–Schulz step that keeps the graded structure it has for graded columns (and leaves out corrections
-	// above 2⁻²⁶ where J ≠ I). A column of R·T whose norm is at most c(ε)·√Σᵢ(min(|T_ij|, 1)·‖R_i‖)² is nothing
-	// but rounding errors of columns that are dependent: it is set to zero, unless the options say that the
-	// columns are independent. It adds to the counts of rotations in Tally and sets Tally.Changed. Columns whose
-	// norm is below 2⁻⁹⁰⁰ of the largest in the factor may count as zero: they are not rotated.
+	// norm, as far as proper rotations sort them, so that the eigenvalues of R·J·Rᵀ are non-increasing. One
+	// Newton–Schulz step then makes T orthogonal, or J-orthogonal, TᵀJT = J, to working precision relative to
+	// ‖T‖². It keeps the graded structure that T has for graded columns. Where J ≠ I it leaves out corrections
+	// above 2⁻²⁶. A column of R·T whose norm is at most c(ε)·√Σᵢ(min(|T_ij|, 1)·‖R_i‖)² is nothing but rounding
+	// errors of dependent columns. It is set to zero, unless the options say that the columns are independent.
+	// Jacobi adds to the counts of rotations in Tally and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁹⁰
+	// of the largest in the factor may count as zero: they are not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error
 	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems with Tally.Changed ≠ 0
 	// ([Nov15, Alg. 4.2]). Columns of G whose column of R (that is, of R·T) is zero become zero.
@@ -191,9 +191,9 @@ type Backend interface {
 	// norm itself is representable ([Nov15, App. A]).
 	ColumnNorms(p Panel) ([]float64, error)
 	// Product returns p·x, or pᵀ·x if transposed, for a few vectors: x holds `count` of them one after the
-	// other, in host memory, and so does the result. The bits of pᵀ·x in one column do not depend on the
-	// other columns. p·x comes in twice the working precision, first the high parts of all vectors, then the
-	// low ones: so sums of such products over block-columns, rounded in the end, do not depend on how the
+	// other, in host memory, and so does the result. The bits of pᵀ·x in one column do not depend on the other
+	// columns. p·x comes in twice the working precision: first the high parts of all vectors, then the low ones.
+	// Sums of such products over block-columns are rounded once, in the end. So they do not depend on how the
 	// columns are spread over devices.
 	Product(p Panel, transposed bool, x []float64, count int) ([]float64, error)
 

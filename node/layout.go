@@ -15,9 +15,9 @@ type Layout struct {
 	PerMacro int // c, a power of two
 }
 
-// NewLayout chooses the number of narrow block-columns from n alone where the number of devices allows it:
-// the power of two that puts n/Columns nearest to width (by ratio), so that 1, 2, 4, 8 … devices run the same
-// ordering; otherwise 2·devices·2^j.
+// NewLayout chooses the number of narrow block-columns. Where the number of devices allows it, the number
+// follows from n alone: it is the power of two that puts n/Columns nearest to width (by ratio). So 1, 2, 4, 8
+// … devices run the same ordering. Otherwise it is 2·devices·2^j.
 func NewLayout(n, devices, width int) Layout {
 	macros := 2 * devices
 	base := macros

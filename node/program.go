@@ -20,9 +20,9 @@ type MacroStep struct {
 }
 
 // NewProgram makes the program of a strategy. With one device the fine ordering is the strategy of order
-// l.Columns itself; with more it is the expansion of the strategy of order l.Macros ([Nov15, Alg. 3.2]), the
-// sub-steps inside the macro block-columns belonging to the first macro step (or, for reversed strategies,
-// to the last). For the row- and column-cyclic strategies and their reverses the two are the same when
+// l.Columns itself. With more it is the expansion of the strategy of order l.Macros ([Nov15, Alg. 3.2]).
+// The sub-steps inside the macro block-columns belong to the first macro step, or, for reversed strategies,
+// to the last. For the row- and column-cyclic strategies and their reverses the two are the same when
 // l.Columns is a power of two.
 func NewProgram(name string, l Layout) (*Program, error) {
 	if l.Macros == 2 {

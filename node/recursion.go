@@ -10,9 +10,9 @@ import (
 // FullSweeps is the limit of inner sweeps in the full block variant ([Nov15, §4.3]).
 const FullSweeps = 30
 
-// HyperbolicSweeps takes its place where columns have both signs and the matrix has more than one factor: a T
-// that is the product of many hyperbolic rotations is large itself, what others undo of it cancels, and V is
-// less J-orthogonal. More sweeps of the topmost level are needed only where rows are graded.
+// HyperbolicSweeps takes its place where columns have both signs and the matrix has more than one factor. A T
+// that is the product of many hyperbolic rotations is large itself. Others undo it later, which cancels, and
+// leaves V less J-orthogonal. More sweeps of the topmost level are needed only where rows are graded.
 const HyperbolicSweeps = 2
 
 // recursion orthogonalizes batches of pivot problems on one device.

@@ -10,10 +10,10 @@ import (
 // ErrPlan reports a plan that must not be executed.
 var ErrPlan = errors.New("topology: invalid plan")
 
-// Validate reports the first fault of a plan for the table: every step has the table's pairs, each on a
-// device of its own; the moves are exactly what leads to the next step, or from the last step to the
-// first pairs of a next sweep; and a device whose pair changes keeps one column of it and sends the other.
-// The error is ErrPlan, wrapped, with 1-based sweep, p-step and columns.
+// Validate reports the first fault of a plan for the table. Every step must have the table's pairs, each on a
+// device of its own. The moves must be exactly what leads to the next step, or from the last step to the
+// first pairs of a next sweep. A device whose pair changes must keep one column of it and send the other. The
+// error is ErrPlan, wrapped, with 1-based sweep, p-step and columns.
 func (p *Plan) Validate(table *strategy.Table) error {
 	if p.Columns != table.N || len(p.Steps) == 0 || len(p.Steps)%len(table.Steps) != 0 {
 		return fmt.Errorf("%w: %d steps on %d columns for %s of order %d with %d p-steps",

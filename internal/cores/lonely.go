@@ -3,7 +3,7 @@ package cores
 import "fmt"
 
 // CheckStart recognises, before MPI is started, a process that was started as one of several without MPI
-// being told anything (srun --mpi=none, the default of many clusters): there MPI_Init itself may end the
+// being told anything (srun --mpi=none, the default of many clusters). MPI_Init itself may end such a
 // process, with a text about how the MPI library was built. The error names the line that would have worked.
 func CheckStart(getenv func(string) string) error {
 	for _, told := range []string{"PMIX_RANK", "PMI_RANK", "PMI_FD", "PMI_PORT", "OMPI_COMM_WORLD_RANK"} {
@@ -14,9 +14,9 @@ func CheckStart(getenv func(string) string) error {
 	return launcher(getenv).lonely()
 }
 
-// CheckWorld recognises a process that was started as one of many ranks but is alone in its world, because
-// the launcher and the MPI library do not know each other: each of the processes would do all
-// of the work. size is the size of the world. The error names the line that would have worked.
+// CheckWorld recognises a process that was started as one of many ranks but is alone in its world. The
+// launcher and the MPI library do not know each other then, and each of the processes would do all of the
+// work. size is the size of the world. The error names the line that would have worked.
 //
 // What a launcher of MPI says of its ranks is trusted before what a batch system says of the allocation:
 // `mpirun -np 1`, and a plain process, are legitimate inside an allocation of many tasks.

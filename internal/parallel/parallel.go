@@ -1,8 +1,8 @@
 // Package parallel is the loop on several threads that all packages share.
 //
-// What goes wrong in an iteration is never lost. An error is returned. A panic, which is a fault of the
-// program, goes on in the goroutine that called the loop, with the stack of the iteration in its text:
-// otherwise it would end the process without a word of ours, or leave a part of the work undone.
+// What goes wrong in an iteration is never lost. An error is returned. A panic is a fault of the program. It
+// goes on in the goroutine that called the loop, with the stack of the iteration in its text. Otherwise it
+// would end the process without a word of ours, or leave a part of the work undone.
 package parallel
 
 import (

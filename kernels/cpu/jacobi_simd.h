@@ -273,10 +273,10 @@ INLINE void norms(int64_t k, const double *r, int64_t ld, double *out)
 	}
 }
 
-// cancel sets the columns of r to zero that are nothing but rounding errors: column j of r·t, whose norm is
-// at most null·√Σᵢ(tᵢⱼ·before[i])² (null is the tolerance, or −1 for none), before[i] being the norms of the
-// columns that it is a combination of, as many independent errors add up. Their sum would take singular
-// values of many times ε·σ₁ with it. Where t is not orthogonal, no |tᵢⱼ| counts for more than 1.
+// cancel sets to zero the columns of r that are nothing but rounding errors: column j of r·t if its norm is
+// at most null·√Σᵢ(tᵢⱼ·before[i])². null is the tolerance, or −1 for none. before has the norms of the
+// columns that it is a combination of; their errors are independent, and add up so. Their sum would take
+// singular values of many times ε·σ₁ with it. Where t is not orthogonal, no |tᵢⱼ| counts for more than 1.
 INLINE void cancel(struct problem *a, const double *before, double null)
 {
 	double after[JMPI_MAX_ORDER], most = a->positive < a->k ? 1 : __builtin_inf();

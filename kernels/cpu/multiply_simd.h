@@ -1,7 +1,7 @@
 // The postmultiplication kernel ([Nov15, Alg. 4.2]), included once for every instruction set. Each element of
 // the product is one chain of fused multiply-adds over l = 0 … k−1, whatever the tile. Where the diagonal
-// element of a column of t is at least 1/2, the product is formed as x + x·(t − I), with t − I exact there:
-// in the late sweeps, with t close to I, that is one rounding of the size of x instead of one a term.
+// element of a column of t is at least 1/2, the product is formed as x + x·(t − I), where t − I is exact. In
+// the late sweeps t is close to I. Then there is one rounding of the size of x, instead of one in each term.
 
 #define PANEL (LANES * MULTIPLY_VECTORS) // rows of a packed panel
 

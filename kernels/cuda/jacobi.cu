@@ -309,10 +309,10 @@ extern "C" __global__ void __launch_bounds__(16 * LANES) jacobi_signed_32(Sweep 
 extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_signed_64(Sweep a) { sweep<64, true>(a); }
 extern "C" __global__ void __launch_bounds__(64 * LANES) jacobi_signed_128(Sweep a) { sweep<128, true>(a); }
 
-// jacobi_cancel sets the columns of R to zero that are nothing but rounding errors: column j of R·T,
-// whose norm is at most tol·√Σᵢ(tᵢⱼ·before[i])², the norms of the columns that it is a combination of (no
-// |tᵢⱼ| counts for more than 1 where columns have sign −1), if cancels is 1; and it tells in
-// close[problem] whether every diagonal element of T is at least 1/2. Grid (problems), block 1024
+// jacobi_cancel sets to zero, if cancels is 1, the columns of R that are nothing but rounding errors:
+// column j of R·T if its norm is at most tol·√Σᵢ(tᵢⱼ·before[i])². before has the norms of the columns
+// that it is a combination of. Where columns have sign −1, no |tᵢⱼ| counts for more than 1.
+// close[problem] tells whether every diagonal element of T is at least 1/2. Grid (problems), block 1024
 // threads: a warp takes every 32nd column.
 extern "C" __global__ void __launch_bounds__(1024)
 jacobi_cancel(const Problem *problems, const State *states, i64 *close, i64 cancels)

@@ -1,7 +1,7 @@
-// Postmultiplication, [Nov15, Alg. 4.2]: [P Q] ← [P Q]·T in place. Each element is one sequence of
-// operations over the columns. Where the diagonal element of a column of T is at least 1/2, the product
-// is formed as x + x·(T − I), with T − I exact there: in the late sweeps that is one rounding of the size
-// of x instead of one a term.
+// Postmultiplication, [Nov15, Alg. 4.2]: [P Q] ← [P Q]·T in place. Each element is one sequence of operations
+// over the columns. Where the diagonal element of a column of T is at least 1/2, the product is formed as
+// x + x·(T − I), where T − I is exact. In the late sweeps there is then one rounding of the size of x,
+// instead of one in each term.
 
 #include "tile.cuh"
 

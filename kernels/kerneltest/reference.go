@@ -69,9 +69,9 @@ func SingularValues(n int, a []float64, positive int) []float64 {
 	return singularValues(matrix{n, n, a}, positive)
 }
 
-// singularValues returns the hyperbolic singular values of a, the leading `positive` columns with sign +1, by
-// one-sided Jacobi in numbers of 256 bits, correct to far more than double precision: those with sign +1
-// largest first, then the others smallest first.
+// singularValues returns the hyperbolic singular values of a, whose leading `positive` columns have sign +1:
+// those with sign +1 largest first, then the others smallest first. It is the one-sided Jacobi method in
+// numbers of 256 bits, correct to far more than double precision.
 func singularValues(a matrix, positive int) []float64 {
 	const bits = 256
 	number := func() *big.Float { return new(big.Float).SetPrec(bits) }
