@@ -17,7 +17,8 @@ mpirun --oversubscribe -np 4 "$jmpi" svd "$dir/a.npy" -o "$dir/four.svd"
 cmp "$dir/one.svd/S.npy" "$dir/four.svd/S.npy"
 "$jmpi" check "$dir/a.npy" "$dir/four.svd"
 
-# The hyperbolic SVD: 60 columns with the sign +1, then 196 with -1. The eigenvalues of A·D·Aᵀ are known, and checked.
+# The hyperbolic SVD: 60 columns with the sign +1, then 196 with -1. The eigenvalues of A·D·Aᵀ are
+# known, and checked.
 "$jmpi" gen spectrum1 -o "$dir/g.npy" --shape 256x256 --positive 60
 mpirun --oversubscribe -np 2 "$jmpi" svd "$dir/g.npy" -o "$dir/g.hsvd" --signature 60
 "$jmpi" check "$dir/g.npy" "$dir/g.hsvd"

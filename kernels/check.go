@@ -32,7 +32,8 @@ func (b *Batch) Check(n Needs) error {
 	return nil
 }
 
-// checkProblem compares the shapes of problem i with the order of its pivot, or of its factor where there is no pivot.
+// checkProblem compares the shapes of problem i with the order of its pivot, or of its factor where
+// there is no pivot.
 func checkProblem(b *Batch, i int, n Needs) error {
 	var k int
 	if n.G {
@@ -94,36 +95,38 @@ func (p Panel) Check(name string) error {
 	return nil
 }
 
-// Check tells whether the schedule is one for factors of these orders, of which limit is the largest that the device takes. The
-// error wraps ErrShape.
+// Check tells whether the schedule is one for factors of these orders, of which limit is the largest that the
+// device takes. The error wraps ErrShape.
 func (s *Schedule) Check(factors []Panel, limit int) error {
 	if s == nil || s.Order < 0 || s.Order%2 != 0 || s.Order > 0 && len(s.Pairs)%s.Order != 0 {
 		return fmt.Errorf("%w: the schedule must have an even order and order/2 pairs in each p-step", ErrShape)
 	}
 	for i, r := range factors {
 		if r.N > s.Order || r.N > limit {
-			return fmt.Errorf("%w: problem %d: a factor of order %d, but the schedule is of order %d and %d is the limit",
-				ErrShape, i, r.N, s.Order, limit)
+			return fmt.Errorf("%w: problem %d: a factor of order %d, but the schedule is of "+
+				"order %d and %d is the limit", ErrShape, i, r.N, s.Order, limit)
 		}
 	}
 	return nil
 }
 
-// Disjoint tells whether the pairs of each p-step share no index, so that they can be processed in any order. The error wraps ErrShape.
+// Disjoint tells whether the pairs of each p-step share no index, so that they can be processed in any order.
+// The error wraps ErrShape.
 func (s *Schedule) Disjoint() error {
 	met := make([]int, s.Order) // the last p-step, from 1, that an index was in
 	for i := 0; i < len(s.Pairs); i += 2 {
 		p, q, step := int(s.Pairs[i]), int(s.Pairs[i+1]), i/s.Order+1
 		if p < 0 || p >= q || q >= s.Order || met[p] == step || met[q] == step {
-			return fmt.Errorf("%w: p-step %d: pair (%d,%d) is out of order, out of range or not disjoint from the others",
-				ErrShape, step, p, q)
+			return fmt.Errorf("%w: p-step %d: pair (%d,%d) is out of order, out of range or "+
+				"not disjoint from the others", ErrShape, step, p, q)
 		}
 		met[p], met[q] = step, step
 	}
 	return nil
 }
 
-// CheckVectors tells whether x holds so many vectors that p, or pᵀ, can be multiplied by. It returns the length of a product.
+// CheckVectors tells whether x holds so many vectors that p, or pᵀ, can be multiplied by. It
+// returns the length of a product.
 func (p Panel) CheckVectors(transposed bool, x []float64, count int) (long int, err error) {
 	if err := p.Check("panel"); err != nil {
 		return 0, err

@@ -54,7 +54,8 @@ func TestHyperbolicRotation(t *testing.T) {
 	}
 }
 
-// TestHyperbolicRotationOrthogonalizes tests (4.2) itself: the rotated pair is orthogonal, and xᵀx − yᵀy is what it was.
+// TestHyperbolicRotationOrthogonalizes tests (4.2) itself: the rotated pair is orthogonal, and
+// xᵀx − yᵀy is what it was.
 func TestHyperbolicRotationOrthogonalizes(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(6, 1))
 	for range 1000 {
@@ -75,7 +76,8 @@ func TestHyperbolicRotationOrthogonalizes(t *testing.T) {
 	}
 }
 
-// TestDegenerate tests parallel columns of the same norm, for which 5/4 takes the place of |coth 2φ| = 1, and |coth 2φ| just above.
+// TestDegenerate tests parallel columns of the same norm, for which 5/4 takes the place of |coth 2φ| = 1,
+// and |coth 2φ| just above.
 func TestDegenerate(t *testing.T) {
 	for _, c := range []struct {
 		hpp, hqq, hpq, tanh float64
@@ -85,7 +87,8 @@ func TestDegenerate(t *testing.T) {
 		{1, 1, 1 - 0x1p-53, -1 + math.Exp2(-25.5), false}, {1, 4, 2, -0.5, false}, {4, 1, -2, 0.5, false},
 	} {
 		turn, tanh, class := Hyperbolic.Rotation(c.hpp, c.hqq, c.hpq)
-		if math.Abs(tanh-c.tanh) > 0x1p-40 || class.Degenerate != c.degenerate || !class.Proper || !(math.Abs(turn.Sin) < 1e4) {
+		if math.Abs(tanh-c.tanh) > 0x1p-40 || class.Degenerate != c.degenerate || !class.Proper ||
+			!(math.Abs(turn.Sin) < 1e4) {
 			t.Errorf("Rotation(%g, %g, %g): tanh %g, %+v, %+v", c.hpp, c.hqq, c.hpq, tanh, class, turn)
 		}
 	}
@@ -106,7 +109,8 @@ func TestKindOf(t *testing.T) {
 	}
 }
 
-// hyperbolicDrift multiplies I by many random hyperbolic rotations and returns ‖TᵀJT − J‖_F/‖T‖²_F, in units of ε.
+// hyperbolicDrift multiplies I by many random hyperbolic rotations and returns ‖TᵀJT − J‖_F/‖T‖²_F,
+// in units of ε.
 func hyperbolicDrift(seed uint64, rotate func(tanh, x, y float64) (float64, float64)) float64 {
 	const k, rotations = 16, 10000
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -139,8 +143,8 @@ func hyperbolicDrift(seed uint64, rotate func(tanh, x, y float64) (float64, floa
 	return math.Sqrt(departure) / norm / UnitRoundoff
 }
 
-// TestHyperbolicRotateUnbiased compares the J-orthogonality of products of rotations by small angles: in half-angle form, and
-// in the form (4.2) with cosh₁ and cosh₂ of [Nov15, (4.6)].
+// TestHyperbolicRotateUnbiased compares the J-orthogonality of products of rotations by small angles: in
+// half-angle form, and in the form (4.2) with cosh₁ and cosh₂ of [Nov15, (4.6)].
 func TestHyperbolicRotateUnbiased(t *testing.T) {
 	half := hyperbolicDrift(7, func(t, x, y float64) (float64, float64) {
 		s := math.Sqrt(math.FMA(-t, t, 1))

@@ -43,8 +43,9 @@ type Tally struct {
 	Idle      int64 // of these, the ones of columns that were, but by an angle whose cosine is not 1
 	Changed   int64 // 0: T = I
 	Broken    int64 // 1: the Cholesky factorization broke down, the factor came from QR
-	// Degenerate counts the hyperbolic rotations among Rotations for which 5/4 took the place of |coth 2φ| (see Kind.Rotation). Where there
-	// are some in every sweep, the columns have no hyperbolic SVD: rank(G·J·Gᵀ) < rank(G).
+	// Degenerate counts the hyperbolic rotations among Rotations for which 5/4 took the place of |coth
+	// 2φ| (see Kind.Rotation). Where there are some in every sweep, the columns have no hyperbolic
+	// SVD: rank(G·J·Gᵀ) < rank(G).
 	Degenerate int64
 }
 
@@ -57,8 +58,9 @@ func (t *Tally) Add(other Tally) {
 	t.Degenerate += other.Degenerate
 }
 
-// Settled tells, of a sweep, whether the columns are orthogonal: no rotation was proper. Idle rotations, which columns of nearly the same norm undergo for
-// their rounding errors, mix columns by large angles, so beside them there must be no open ones: what was orthogonal would not be any more.
+// Settled tells, of a sweep, whether the columns are orthogonal: no rotation was proper. Idle rotations,
+// which columns of nearly the same norm undergo for their rounding errors, mix columns by large angles, so
+// beside them there must be no open ones: what was orthogonal would not be any more.
 func (t *Tally) Settled() bool { return t.Proper == 0 && (t.Idle == 0 || t.Open == 0) }
 
 // Batch is a set of pivot problems that share no block-column and are solved together.
@@ -68,8 +70,8 @@ type Batch struct {
 	V []Pivot // the same block-columns of the accumulated V; nil if V is not carried
 	R []Panel // k×k, the triangular factor: [P Q]ᵀ[P Q] = RᵀR, overwritten by R·T
 	T []Panel // k×k, the transformation V' of [Nov15, (2.9)]
-	// Positive is the number of ones in each problem's J = diag(I, −I), the signs of its columns in the hyperbolic SVD: the leading
-	// Positive[i] of them have +1. nil: all, the SVD.
+	// Positive is the number of ones in each problem's J = diag(I, −I), the signs of its columns in the
+	// hyperbolic SVD: the leading Positive[i] of them have +1. nil: all, the SVD.
 	Positive []int
 	// Tally is written by the primitives that say so. It is valid after Sync.
 	Tally []Tally
@@ -94,7 +96,8 @@ type Schedule struct {
 type JacobiOptions struct {
 	Schedule  *Schedule // of even order ≥ every factor's order; pairs with an index ≥ k are skipped
 	MaxSweeps int       // 1: block-oriented; 30: full block (until a sweep without rotations)
-	// Independent says that the columns of the matrix are linearly independent, whatever those of a factor look like: no column of R·T is set to zero.
+	// Independent says that the columns of the matrix are linearly independent, whatever those of a factor look
+	// like: no column of R·T is set to zero.
 	Independent bool
 }
 
@@ -105,7 +108,8 @@ type Description struct {
 	UUID    string `json:"uuid"`    // empty where there is none
 	Threads int    `json:"threads"` // CPU threads that work for this device
 	Memory  int64  `json:"memory"`  // bytes of the device's memory
-	Free    int64  `json:"-"`       // what Alloc can still give beside the back end's own workspace; 0 where that is not told
+	// what Alloc can still give beside the back end's own workspace; 0 where that is not told
+	Free    int64  `json:"-"`
 	Library string `json:"library"` // the BLAS, with version
 }
 
@@ -138,13 +142,13 @@ type Backend interface {
 	// Both return when the host memory may be reused.
 	Write(dst Panel, src []float64, ld int) error
 	Read(dst []float64, ld int, src Panel) error
-	// Copy copies src, on this device or on another of the same kind in this process, to dst on this device. The shapes are the
-	// same. It returns when the copy is done.
+	// Copy copies src, on this device or on another of the same kind in this process, to dst on this device. The
+	// shapes are the same. It returns when the copy is done.
 	Copy(dst, src Panel) error
 
-	// AllocHost returns bytes of host memory that this device copies to and from at full speed (pinned, for a GPU),
-	// outside the Go heap; FreeHost gives it back. Fetch copies bytes from device memory to it, Store the reverse; both return when
-	// the copy is done, and any number may run at once, beside everything else.
+	// AllocHost returns bytes of host memory that this device copies to and from at full speed (pinned, for a
+	// GPU), outside the Go heap; FreeHost gives it back. Fetch copies bytes from device memory to it, Store the
+	// reverse; both return when the copy is done, and any number may run at once, beside everything else.
 	AllocHost(bytes int64) (Address, error)
 	FreeHost(a Address) error
 	Fetch(host, device Address, bytes int64) error
@@ -160,34 +164,37 @@ type Backend interface {
 
 	// Gram forms R ← [P Q]ᵀ[P Q], both triangles, for each problem ([Nov15, Alg. 4.1]).
 	Gram(b *Batch) error
-	// Cholesky overwrites each Gram matrix in R by its upper triangular factor, zero below the diagonal,
-	// and sets Tally to zero, but Broken = 1 and R undefined where the factorization breaks down:
-	// a diagonal element of H that is not finite or below 2⁻⁹⁰⁰ (its scaling is lost), or
-	// a pivot r_jj² ≤ k·ε·h_jj ([Nov15, §4.1]).
+	// Cholesky overwrites each Gram matrix in R by its upper triangular factor, zero below the diagonal, and
+	// sets Tally to zero. Where the factorization breaks down, Broken is 1 and R undefined. That is so if a
+	// diagonal element of H is not finite, if one is below 2⁻⁹⁰⁰ (its scaling is lost), or if a pivot r_jj² is
+	// at most k·ε·h_jj ([Nov15, §4.1]).
 	Cholesky(b *Batch) error
 	// QR puts the upper triangular QR factor of [P Q] (zero below the diagonal, and below row min(m,k))
 	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.
 	QR(b *Batch) error
-	// Jacobi runs the pointwise one-sided Jacobi method on each factor: T ← product of the rotations, from the identity,
-	// R ← R·T ([Nov15, §4.3]). The rotations of columns with different signs (Batch.Positive) are hyperbolic. The columns with sign +1 are
-	// sorted by non-increasing norm, those with −1 by non-decreasing norm, as far as proper rotations sort them, so that the eigenvalues of
-	// R·J·Rᵀ are non-increasing. T is then made orthogonal, or J-orthogonal, TᵀJT = J, to working precision (relative to ‖T‖²),
-	// by one Newton–Schulz step that keeps the graded structure it has for graded columns (and leaves out corrections above 2⁻²⁶ where J ≠ I).
-	// A column of R·T whose norm is at most c(ε)·√Σᵢ(min(|T_ij|, 1)·‖R_i‖)² is nothing but rounding errors of columns that are dependent: it is
-	// set to zero, unless the options say that the columns are independent. It adds to the counts of rotations in Tally and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁰⁰ of
-	// the largest in the factor may count as zero: they are not rotated.
+	// Jacobi runs the pointwise one-sided Jacobi method on each factor: T ← product of the rotations, from the
+	// identity, R ← R·T ([Nov15, §4.3]). The rotations of columns with different signs (Batch.Positive) are
+	// hyperbolic. The columns with sign +1 are sorted by non-increasing norm, those with −1 by non-decreasing
+	// norm, as far as proper rotations sort them, so that the eigenvalues of R·J·Rᵀ are non-increasing. One
+	// Newton–Schulz step then makes T orthogonal, or J-orthogonal, TᵀJT = J, to working precision relative to
+	// ‖T‖². It keeps the graded structure that T has for graded columns. Where J ≠ I it leaves out corrections
+	// above 2⁻²⁶. A column of R·T whose norm is at most c(ε)·√Σᵢ(min(|T_ij|, 1)·‖R_i‖)² is nothing but rounding
+	// errors of dependent columns. It is set to zero, unless the options say that the columns are independent.
+	// Jacobi adds to the counts of rotations in Tally and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁹⁰
+	// of the largest in the factor may count as zero: they are not rotated.
 	Jacobi(b *Batch, o JacobiOptions) error
-	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems
-	// with Tally.Changed ≠ 0 ([Nov15, Alg. 4.2]). Columns of G whose column of R (that is, of R·T) is zero become zero.
+	// Multiply does [P Q] ← [P Q]·T for G, and for V if it is not nil, in the problems with Tally.Changed ≠ 0
+	// ([Nov15, Alg. 4.2]). Columns of G whose column of R (that is, of R·T) is zero become zero.
 	Multiply(b *Batch) error
 
 	// ColumnNorms returns the 2-norms of p's columns, free of overflow and underflow where the
 	// norm itself is representable ([Nov15, App. A]).
 	ColumnNorms(p Panel) ([]float64, error)
-	// Product returns p·x, or pᵀ·x if transposed, for a few vectors: x holds `count` of them one after the other, in host
-	// memory, and so does the result. The bits of pᵀ·x in one column do not depend on the other columns. p·x comes in twice the
-	// working precision, first the high parts of all vectors, then the low ones: so sums of such products over block-columns, rounded
-	// in the end, do not depend on how the columns are spread over devices.
+	// Product returns p·x, or pᵀ·x if transposed, for a few vectors: x holds `count` of them one after the
+	// other, in host memory, and so does the result. The bits of pᵀ·x in one column do not depend on the other
+	// columns. p·x comes in twice the working precision: first the high parts of all vectors, then the low ones.
+	// Sums of such products over block-columns are rounded once, in the end. So they do not depend on how the
+	// columns are spread over devices.
 	Product(p Panel, transposed bool, x []float64, count int) ([]float64, error)
 
 	Sync() error

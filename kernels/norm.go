@@ -2,11 +2,11 @@ package kernels
 
 import "math"
 
-// Norm2 returns ‖x‖₂, free of overflow and underflow wherever the norm itself is representable.
-// It is DRDSSQ of [Nov15, App. A]: with M = max|xᵢ| and m = min over xᵢ ≠ 0 of |xᵢ|, the plain sum of squares if
-// neither M² can overflow nor m² underflow. Otherwise the values too large and too small are
-// scaled by powers of two of their own, and the partial sums added from the smallest.
-// The result is NaN if x has a NaN, else +Inf if x has an infinity.
+// Norm2 returns ‖x‖₂, free of overflow and underflow wherever the norm itself is representable. It is
+// DRDSSQ of [Nov15, App. A]: with M = max|xᵢ| and m = min over xᵢ ≠ 0 of |xᵢ|, the plain sum of squares if
+// neither M² can overflow nor m² underflow. Otherwise the values too large and too small are scaled by
+// powers of two of their own, and the partial sums added from the smallest. The result is NaN if x has a
+// NaN, else +Inf if x has an infinity.
 func Norm2(x []float64) float64 {
 	largest, smallest := extremes(x)
 	switch {

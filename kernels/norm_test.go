@@ -20,7 +20,8 @@ func exactNorm(x []float64) float64 {
 
 func TestNorm2(t *testing.T) {
 	rnd := rand.New(rand.NewPCG(4, 1))
-	for _, exponents := range [][2]int{{0, 0}, {-5, 5}, {-520, -500}, {500, 520}, {-1074, -1070}, {-1074, -500}, {1000, 1015}, {-600, 600}, {-1074, 1015}} {
+	for _, exponents := range [][2]int{{0, 0}, {-5, 5}, {-520, -500}, {500, 520}, {-1074, -1070}, {-1074, -500},
+		{1000, 1015}, {-600, 600}, {-1074, 1015}} {
 		for _, n := range []int{0, 1, 2, 7, 8, 9, 100, 1001} {
 			x := make([]float64, n)
 			for i := range x {
@@ -41,8 +42,10 @@ func TestNorm2Special(t *testing.T) {
 		x    []float64
 		want float64
 	}{
-		{nil, 0}, {[]float64{0, math.Copysign(0, -1)}, 0}, {[]float64{5e-324}, 5e-324}, {[]float64{-math.MaxFloat64}, math.MaxFloat64},
-		{[]float64{1, -inf}, inf}, {[]float64{inf, nan}, nan}, {[]float64{nan, 0}, nan}, {[]float64{0, 3e-320, 4e-320}, 5e-320},
+		{nil, 0}, {[]float64{0, math.Copysign(0, -1)}, 0}, {[]float64{5e-324}, 5e-324},
+		{[]float64{-math.MaxFloat64}, math.MaxFloat64},
+		{[]float64{1, -inf}, inf}, {[]float64{inf, nan}, nan}, {[]float64{nan, 0}, nan},
+		{[]float64{0, 3e-320, 4e-320}, 5e-320},
 	} {
 		got := Norm2(c.x)
 		if got != c.want && !(math.IsNaN(got) && math.IsNaN(c.want)) && math.Abs(got-c.want) > 0x1p-1073 {

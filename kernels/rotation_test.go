@@ -57,14 +57,16 @@ func TestRotation(t *testing.T) {
 		if small := turn.Sin*turn.Tau < 0x1p-56 && cosine < 0x1p-27; small && class.Proper {
 			t.Fatalf("%+v, cosine %g: proper", turn, cosine)
 		}
-		if cosine < 0x1p-49 && (class.Open || class.Proper) || cosine > 0x1p-47 && !class.Open || class.Idle && (class.Open || turn.Sin*turn.Tau < 0x1p-56) {
+		if cosine < 0x1p-49 && (class.Open || class.Proper) || cosine > 0x1p-47 && !class.Open || class.Idle &&
+			(class.Open || turn.Sin*turn.Tau < 0x1p-56) {
 			t.Fatalf("%+v, cosine %g: %+v", turn, cosine, class)
 		}
 		if large := turn.Sin*turn.Tau > 0x1p-52 && cosine > 0x1p-47 || cosine > 0x1p-25; large && !class.Proper {
 			t.Fatalf("%+v, cosine %g: not proper", turn, cosine)
 		}
 		dpp, dqq := Diagonal(hpp, hqq, hpq, tan)
-		if math.Abs(dpp+dqq-hpp-hqq) > 8*UnitRoundoff*(hpp+hqq) || dpp < -4*UnitRoundoff*(hpp+hqq) || dqq < -4*UnitRoundoff*(hpp+hqq) {
+		if math.Abs(dpp+dqq-hpp-hqq) > 8*UnitRoundoff*(hpp+hqq) || dpp < -4*UnitRoundoff*(hpp+hqq) ||
+			dqq < -4*UnitRoundoff*(hpp+hqq) {
 			t.Fatalf("Diagonal(%g, %g, %g): %g, %g", hpp, hqq, hpq, dpp, dqq)
 		}
 	}
@@ -77,8 +79,10 @@ func TestRotationExtremes(t *testing.T) {
 		{1, 1, -0.5, -1, 1 - math.Sqrt(0.5)}, // sgn 0 is the sign of hpq
 		{1, 2, 0x1p-600, 0x1p-600, 0},
 		{2, 1, 0x1p-600, -0x1p-600, 0},
-		{0x1p-1000, 0x1p1000, 0x1p-30, 0, 0},                                             // cot 2φ = 2¹⁰²⁹ overflows: tan φ is 0, not NaN
-		{0x1p1020, 0x1p1022, 0x1p1021, (math.Sqrt(0.5625+1) - 0.75), 1 - 2/math.Sqrt(5)}, // 2·hpq would overflow with one more bit
+		// cot 2φ = 2¹⁰²⁹ overflows: tan φ is 0, not NaN
+		{0x1p-1000, 0x1p1000, 0x1p-30, 0, 0},
+		// 2·hpq would overflow with one more bit
+		{0x1p1020, 0x1p1022, 0x1p1021, (math.Sqrt(0.5625+1) - 0.75), 1 - 2/math.Sqrt(5)},
 	} {
 		turn, tan, _ := Trigonometric.Rotation(c.hpp, c.hqq, c.hpq)
 		delta := turn.Sin * turn.Tau
@@ -95,8 +99,10 @@ func TestNeedsRotation(t *testing.T) {
 		want          bool
 	}{
 		{1, 1, 4 * UnitRoundoff, false}, {1, 1, 4.001 * UnitRoundoff, true}, {4, 0x1p-400, 8.1 * UnitRoundoff * 0x1p-200, true},
-		{4, 0x1p-400, 7.9 * UnitRoundoff * 0x1p-200, false}, {0, 1, 0, false}, {0, 0, 0, false}, {1, 0, 0x1p-1000, false},
-		{math.Inf(1), 1, 1, false}, {math.NaN(), 1, 1, false}, {1, 1, math.NaN(), false}, {0x1p1000, 0x1p1000, 0x1p990, true},
+		{4, 0x1p-400, 7.9 * UnitRoundoff * 0x1p-200, false}, {0, 1, 0, false}, {0, 0, 0, false},
+		{1, 0, 0x1p-1000, false},
+		{math.Inf(1), 1, 1, false}, {math.NaN(), 1, 1, false}, {1, 1, math.NaN(), false},
+		{0x1p1000, 0x1p1000, 0x1p990, true},
 	} {
 		if got := NeedsRotation(c.hpp, c.hqq, c.hpq, tol); got != c.want {
 			t.Errorf("NeedsRotation(%g, %g, %g) = %t", c.hpp, c.hqq, c.hpq, got)
@@ -104,8 +110,10 @@ func TestNeedsRotation(t *testing.T) {
 	}
 }
 
-// drift rotates a pair of vectors many times and returns the relative growth of their joint norm, which is 0 in exact arithmetic.
-func drift(seed uint64, angle func(*rand.Rand) float64, rotate func(x, y, cot2 float64) (float64, float64)) float64 {
+// drift rotates a pair of vectors many times and returns the relative growth of their joint norm, which
+// is 0 in exact arithmetic.
+func drift(seed uint64, angle func(*rand.Rand) float64,
+	rotate func(x, y, cot2 float64) (float64, float64)) float64 {
 	rnd := rand.New(rand.NewPCG(seed, 1))
 	const n, rotations = 50, 10000
 	var x, y [n]float64
@@ -122,9 +130,9 @@ func drift(seed uint64, angle func(*rand.Rand) float64, rotate func(x, y, cot2 f
 	return math.Hypot(Norm2(x[:]), Norm2(y[:]))/before - 1
 }
 
-// TestRotateUnbiased compares the drift of the norms under rotations by small angles: by the half-angle form, by a cosine
-// 1/√(1+t²), whose error always has the same sign, and by a cosine 1 − d, which is lost where d is below the spacing of numbers
-// near x. The angles are those around the smallest proper ones.
+// TestRotateUnbiased compares the drift of the norms under rotations by small angles: by the half-angle form,
+// by a cosine 1/√(1+t²), whose error always has the same sign, and by a cosine 1 − d, which is lost where d
+// is below the spacing of numbers near x. The angles are those around the smallest proper ones.
 func TestRotateUnbiased(t *testing.T) {
 	angle := func(rnd *rand.Rand) float64 { return math.Exp2(24 + 4*rnd.Float64()) } // 2·cot 2φ
 	tangent := func(a float64) float64 { _, tan, _ := Trigonometric.Rotation(0, a, 1); return tan }
@@ -149,7 +157,8 @@ func TestRotateUnbiased(t *testing.T) {
 		t.Errorf("the half-angle form drifts by %g", half)
 	}
 	if distance < 10*math.Abs(half) || math.Abs(cosine) < 10*math.Abs(half) {
-		t.Errorf("drift of the half-angle form %g is not far below that of the others, %g and %g", half, cosine, distance)
+		t.Errorf("drift of the half-angle form %g is not far below that of the others, %g and %g", half, cosine,
+			distance)
 	}
 }
 
@@ -158,8 +167,10 @@ func TestSettled(t *testing.T) {
 		tally   Tally
 		settled bool
 	}{
-		{Tally{}, true}, {Tally{Rotations: 9, Open: 9}, true}, {Tally{Rotations: 9, Idle: 9}, true}, {Tally{Rotations: 9, Open: 9, Proper: 1}, false},
-		{Tally{Rotations: 2, Open: 1, Idle: 1}, false}, // the idle one may have mixed what the open one was to make orthogonal
+		{Tally{}, true}, {Tally{Rotations: 9, Open: 9}, true}, {Tally{Rotations: 9, Idle: 9}, true},
+		{Tally{Rotations: 9, Open: 9, Proper: 1}, false},
+		// the idle one may have mixed what the open one was to make orthogonal
+		{Tally{Rotations: 2, Open: 1, Idle: 1}, false},
 	} {
 		if got := c.tally.Settled(); got != c.settled {
 			t.Errorf("%+v: settled %t", c.tally, got)

@@ -9,7 +9,8 @@ func TwoSum(a, b float64) (sum, e float64) {
 	return sum, (a - (sum - t)) + (b - t)
 }
 
-// AddTwice does high + low ← high + low + f·c in twice the working precision ([ORO05], Dot2). The slices have the same length.
+// AddTwice does high + low ← high + low + f·c in twice the working precision ([ORO05], Dot2). The
+// slices have the same length.
 func AddTwice(high, low []float64, f float64, c []float64) {
 	for i, e := range c {
 		p := f * e

@@ -13,10 +13,11 @@ const Slots = 3
 
 // Config says what a device of a solver computes.
 type Config struct {
-	M        int    // rows of G
-	Layout   Layout // of the columns
-	Positive int    // hyperbolic SVD: so many leading columns of the matrix have sign +1, the others −1; Layout.N for the SVD
-	Vectors  bool   // V is carried
+	M      int    // rows of G
+	Layout Layout // of the columns
+	// hyperbolic SVD: so many leading columns of the matrix have sign +1, the others −1; Layout.N for the SVD
+	Positive int
+	Vectors  bool // V is carried
 	// Independent: the columns of G have full rank, see kernels.JacobiOptions
 	Independent bool
 	Strategy    string // of the inner orderings
@@ -24,8 +25,9 @@ type Config struct {
 	Sweeps      int    // inner sweeps: 1 (block-oriented), FullSweeps or HyperbolicSweeps (full block)
 	Exchanges   bool   // more than one device: a landing slot is needed
 	Profile     bool   // the phases are timed one by one, with a Sync after each
-	// Trace, if not nil, is called with every pivot pair that is executed: level 0 and indices of narrow
-	// block-columns of the matrix, or an inner level, the number of the parent problem in its batch, and indices within it.
+	// Trace, if not nil, is called with every pivot pair that is executed: level 0 and indices of
+	// narrow block-columns of the matrix, or an inner level, the number of the parent problem in its
+	// batch, and indices within it.
 	Trace func(level, problem, p, q int)
 }
 
@@ -46,16 +48,19 @@ func NewDevice(be kernels.Backend, c Config) (*Device, error) {
 	limits := be.Limits()
 	a := arrange(c, limits)
 	if last := a.levels[len(a.levels)-1].order; last > limits.PointwiseOrder {
-		return nil, fmt.Errorf("node: factors of order %d, this device takes at most %d: give a narrower block or inner block", last, limits.PointwiseOrder)
+		return nil, fmt.Errorf("node: factors of order %d, this device takes at most %d: give a narrower block "+
+			"or inner block", last, limits.PointwiseOrder)
 	}
 	base, err := be.Alloc(a.bytes)
 	if err != nil {
-		return nil, fmt.Errorf("node: block-columns of %d rows and %d columns, and their factors: %w", c.M, c.Layout.MacroWidth(), err)
+		return nil, fmt.Errorf("node: block-columns of %d rows and %d columns, and their factors: %w", c.M,
+			c.Layout.MacroWidth(), err)
 	}
 	a.move(base)
 	d := &Device{Backend: be, c: c, memory: base, slots: a.slots}
 	d.rec = recursion{
-		be: be, levels: a.levels, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps, independent: c.Independent, schedules: newSchedules(c.Strategy),
+		be: be, levels: a.levels, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps,
+		independent: c.Independent, schedules: newSchedules(c.Strategy),
 		profile: c.Profile, trace: c.Trace, phases: &d.Phases,
 	}
 	return d, nil
@@ -85,8 +90,8 @@ func (d *Device) Slot(column int) int {
 	return -1
 }
 
-// Panels returns the memory of narrow block-columns i0 ≤ i < i1 (counted within the macro block-column column) in slot s:
-// of G, and of V (zero panel if it is not carried). Memory of neighbours is contiguous.
+// Panels returns the memory of narrow block-columns i0 ≤ i < i1 (counted within the macro block-column
+// column) in slot s: of G, and of V (zero panel if it is not carried). Memory of neighbours is contiguous.
 func (d *Device) Panels(s, column, i0, i1 int) (g, v kernels.Panel) {
 	l := d.c.Layout
 	base := column * l.PerMacro
@@ -98,7 +103,8 @@ func (d *Device) Panels(s, column, i0, i1 int) (g, v kernels.Panel) {
 	return g, v
 }
 
-// Run orthogonalizes pairs of narrow block-columns of the matrix, which must be disjoint and lie on this device.
+// Run orthogonalizes pairs of narrow block-columns of the matrix, which must be disjoint and lie on
+// this device.
 func (d *Device) Run(pairs []strategy.Pair) error {
 	l := d.c.Layout
 	g := make([]kernels.Pivot, 0, len(pairs))

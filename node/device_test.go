@@ -39,14 +39,16 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 		devices := rapid.IntRange(1, 6).Draw(t, "devices")
 		n := rapid.IntRange(1, 700).Draw(t, "n")
 		c := Config{
-			M: n + rapid.IntRange(0, 100).Draw(t, "m-n"), Layout: NewLayout(n, devices, rapid.IntRange(1, 90).Draw(t, "width")), Positive: n,
+			M:      n + rapid.IntRange(0, 100).Draw(t, "m-n"),
+			Layout: NewLayout(n, devices, rapid.IntRange(1, 90).Draw(t, "width")), Positive: n,
 			Vectors: rapid.Bool().Draw(t, "vectors"), Strategy: "rev-rowcyc", Sweeps: 1, Exchanges: devices > 1,
 		}
 		for width := c.Layout.Width(); width > 1 && rapid.Bool().Draw(t, "inner"); {
 			width = rapid.IntRange(1, width-1).Draw(t, "inner width")
 			c.Widths = append(c.Widths, width)
 		}
-		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000, Align: rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
+		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000,
+			Align: rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
 		d, err := NewDevice(be, c)
 		if err != nil {
 			t.Fatal(err)
@@ -86,7 +88,8 @@ func TestPhasesAreTimedWhereAsked(t *testing.T) {
 	for _, profile := range []bool{false, true} {
 		l := NewLayout(64, 1, 8)
 		be := &idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 1}}
-		d, err := NewDevice(be, Config{M: 64, Layout: l, Positive: l.N, Strategy: "rev-rowcyc", Sweeps: 1, Profile: profile})
+		d, err := NewDevice(be, Config{M: 64, Layout: l, Positive: l.N, Strategy: "rev-rowcyc", Sweeps: 1,
+			Profile: profile})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -100,13 +103,15 @@ func TestPhasesAreTimedWhereAsked(t *testing.T) {
 		if profile {
 			syncs = 4
 		}
-		if be.syncs != syncs || told != profile || p.Compute <= 0 || p.Shorten+p.Inner+p.Postmultiply > p.Compute || p.ShortenFlops != 2*64*16*16 {
+		if be.syncs != syncs || told != profile || p.Compute <= 0 || p.Shorten+p.Inner+p.Postmultiply > p.Compute ||
+			p.ShortenFlops != 2*64*16*16 {
 			t.Errorf("profile %t: %d times Sync, %+v", profile, be.syncs, p)
 		}
 	}
 }
 
-// BenchmarkRun is the time that Go takes for one sub-step, on 64 pairs of one level, and on 16 pairs whose factors are cut into 8.
+// BenchmarkRun is the time that Go takes for one sub-step, on 64 pairs of one level, and on 16 pairs
+// whose factors are cut into 8.
 func BenchmarkRun(b *testing.B) {
 	for _, c := range []struct {
 		name   string
@@ -117,7 +122,8 @@ func BenchmarkRun(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			l := NewLayout(c.n, 1, c.width)
 			be := &idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 16}}
-			d, err := NewDevice(be, Config{M: c.n, Layout: l, Positive: l.N, Vectors: true, Strategy: "rev-rowcyc", Widths: c.widths, Sweeps: 1})
+			d, err := NewDevice(be, Config{M: c.n, Layout: l, Positive: l.N, Vectors: true, Strategy: "rev-rowcyc",
+				Widths: c.widths, Sweeps: 1})
 			if err != nil {
 				b.Fatal(err)
 			}

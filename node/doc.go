@@ -7,14 +7,15 @@
 // columns are orthogonal, G·V = U·Σ ([Nov15, (2.5)]). Grouped into block-columns
 // ([Nov15, (2.6)]), one pivot problem is a pair [Gp Gq] of order k, and the same phases run on every level:
 //
-//  1. shorten: H = [Gp Gq]ᵀ[Gp Gq] = RᵀR by Cholesky ([Nov15, (2.7)]), or by QR where Cholesky breaks down ([Nov15, (2.8)]);
+//  1. shorten: H = [Gp Gq]ᵀ[Gp Gq] = RᵀR by Cholesky ([Nov15, (2.7)]), or by QR where Cholesky
+//     breaks down ([Nov15, (2.8)]);
 //  2. orthogonalize: find an orthogonal V' that makes the columns of R·V' (more) orthogonal;
 //  3. postmultiply: [Gp Gq] ← [Gp Gq]·V', [Vp Vq] ← [Vp Vq]·V' ([Nov15, (2.9)]).
 //
-// Phase 2 is the pointwise method where k is small enough for the fastest memory. Otherwise R is cut into narrower
-// block-columns, and one block-sweep over them (block-oriented variant) or block-sweeps until no proper rotation
-// is left (full block variant) run phases 1 to 3 with R in the role of G and V' in the role of V. The pivot problems
-// of one p-step of all parents together form one batch.
+// Phase 2 is the pointwise method where k is small enough for the fastest memory. Otherwise R is cut into
+// narrower block-columns, and one block-sweep over them (block-oriented variant) or block-sweeps until no
+// proper rotation is left (full block variant) run phases 1 to 3 with R in the role of G and V' in the role
+// of V. The pivot problems of one p-step of all parents together form one batch.
 //
 // # Symbols
 //

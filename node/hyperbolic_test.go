@@ -58,7 +58,8 @@ func TestCountsOfSubPivots(t *testing.T) {
 	} {
 		be := &signed{idle: idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 1}}}
 		l := Layout{N: 64, Columns: 4, Macros: 2, PerMacro: 2}
-		d, err := NewDevice(be, Config{M: 64, Layout: l, Positive: c.positive, Strategy: "rowcyc", Widths: []int{8}, Sweeps: 1})
+		d, err := NewDevice(be, Config{M: 64, Layout: l, Positive: c.positive, Strategy: "rowcyc", Widths: []int{8},
+			Sweeps: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +74,8 @@ func TestCountsOfSubPivots(t *testing.T) {
 	}
 }
 
-// Hyperbolic SVDs on one device, in one level and in two, in both variants, the boundary of the signs within a block-column and
-// between two.
+// Hyperbolic SVDs on one device, in one level and in two, in both variants, the boundary of the signs within
+// a block-column and between two.
 func TestHyperbolicSVD(t *testing.T) {
 	be, err := cpu.Open(2)
 	if err != nil {
@@ -87,12 +88,14 @@ func TestHyperbolicSVD(t *testing.T) {
 		widths   []int
 		sweeps   int
 	}{{50, nil, 1}, {37, nil, FullSweeps}, {1, nil, FullSweeps}, {99, []int{6}, 1}, {63, []int{6}, FullSweeps}} {
-		t.Run(fmt.Sprintf("%d positive, inner widths %v, %d sweeps", c.positive, c.widths, c.sweeps), func(t *testing.T) {
-			l := NewLayout(n, 1, 13)
-			x := newHyperbolic(t, be, Config{M: m, Layout: l, Positive: c.positive, Vectors: true, Strategy: "rev-rowcyc", Widths: c.widths, Sweeps: c.sweeps})
-			x.solve(t)
-			x.check(t)
-		})
+		t.Run(fmt.Sprintf("%d positive, inner widths %v, %d sweeps", c.positive, c.widths, c.sweeps),
+			func(t *testing.T) {
+				l := NewLayout(n, 1, 13)
+				x := newHyperbolic(t, be, Config{M: m, Layout: l, Positive: c.positive, Vectors: true,
+					Strategy: "rev-rowcyc", Widths: c.widths, Sweeps: c.sweeps})
+				x.solve(t)
+				x.check(t)
+			})
 	}
 }
 
@@ -156,7 +159,8 @@ func (x *hyperbolic) solve(t *testing.T) {
 	}
 }
 
-// check tests G = A·W, that G has orthogonal columns in the order of the eigenvalues ±σ² of A·J·Aᵀ, and WᵀJW = J.
+// check tests G = A·W, that G has orthogonal columns in the order of the eigenvalues ±σ² of A·J·Aᵀ,
+// and WᵀJW = J.
 func (x *hyperbolic) check(t *testing.T) {
 	t.Helper()
 	m, n, positive := x.c.M, x.c.Layout.N, x.c.Positive
@@ -197,7 +201,8 @@ func (x *hyperbolic) check(t *testing.T) {
 		}
 	}
 	unit := float64(n) * eps
-	r, u, v := math.Sqrt(residual)/(kernels.Norm2(x.a)*math.Sqrt(norm)*unit), math.Sqrt(orthU)/unit, math.Sqrt(orthV)/(norm*eps)
+	r, u, v := math.Sqrt(residual)/(kernels.Norm2(x.a)*math.Sqrt(norm)*unit), math.Sqrt(orthU)/unit,
+		math.Sqrt(orthV)/(norm*eps)
 	t.Logf("‖W‖ %.3g; in units of the check: residual %.2g, orthU %.2g, orthV %.2g", math.Sqrt(norm), r, u, v)
 	if !(r < 10 && u < 10 && v < 10) {
 		t.Errorf("residual %g, orthU %g, orthV %g", r, u, v)

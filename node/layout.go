@@ -15,9 +15,9 @@ type Layout struct {
 	PerMacro int // c, a power of two
 }
 
-// NewLayout chooses the number of narrow block-columns from n alone where the number of devices allows it: the
-// power of two that puts n/Columns nearest to width (by ratio), so that 1, 2, 4, 8 … devices run the same ordering;
-// otherwise 2·devices·2^j.
+// NewLayout chooses the number of narrow block-columns. Where the number of devices allows it, the number
+// follows from n alone: it is the power of two that puts n/Columns nearest to width (by ratio). So 1, 2, 4, 8
+// … devices run the same ordering. Otherwise it is 2·devices·2^j.
 func NewLayout(n, devices, width int) Layout {
 	macros := 2 * devices
 	base := macros
@@ -43,7 +43,8 @@ func (l Layout) Start(j int) int { return int(int64(j) * int64(l.N) / int64(l.Co
 // Width returns the width of the widest narrow block-column.
 func (l Layout) Width() int { return (l.N + l.Columns - 1) / l.Columns }
 
-// ones returns how many columns of a pair of narrow block-columns have sign +1, if the leading `positive` columns of all have it.
+// ones returns how many columns of a pair of narrow block-columns have sign +1, if the leading
+// `positive` columns of all have it.
 func (l Layout) ones(p strategy.Pair, positive int) (n int) {
 	for _, j := range []int{p.P, p.Q} {
 		n += max(0, min(positive, l.Start(j+1))-l.Start(j))

@@ -45,8 +45,9 @@ func TestLayoutOfPowersOfTwo(t *testing.T) {
 	}
 }
 
-// The program of any strategy and number of devices executes a sweep: every pair exactly once (mmstep: at least once),
-// the pairs of a sub-step disjoint, and each within the macro block-columns that its macro step puts together.
+// The program of any strategy and number of devices executes a sweep: every pair exactly once (mmstep:
+// at least once), the pairs of a sub-step disjoint, and each within the macro block-columns that its
+// macro step puts together.
 func TestProgramIsASweep(t *testing.T) {
 	for _, name := range strategy.Names() {
 		for _, devices := range []int{1, 2, 3, 4, 5} {
@@ -101,8 +102,8 @@ func checkSweep(t *testing.T, p *Program, quasi bool) {
 	}
 }
 
-// [Nov15, §3]: for powers of two the expansion of the reverse of R is the reverse of R, so that every number of devices
-// executes the same p-steps in the same order.
+// [Nov15, §3]: for powers of two the expansion of the reverse of R is the reverse of R, so that every number
+// of devices executes the same p-steps in the same order.
 func TestProgramOfPowersOfTwoIsReverseR(t *testing.T) {
 	want, err := strategy.New("rev-rowcyc", 32)
 	if err != nil {

@@ -5,7 +5,8 @@ import "jmpi/kernels"
 // memoryAlign is the alignment of every panel's first element, in bytes.
 const memoryAlign = 256
 
-// arrangement says how the one block of a device's memory is cut: the addresses in it count from the block's start.
+// arrangement says how the one block of a device's memory is cut: the addresses in it count from
+// the block's start.
 type arrangement struct {
 	slots  [Slots]slot
 	levels []level
@@ -87,8 +88,8 @@ func (a *arrangement) move(base kernels.Address) {
 	}
 }
 
-// leading returns the leading dimension of block-columns of m rows: aligned, and not a multiple of 2 KiB, for then the same row of all
-// columns would fall into the same few sets of every cache.
+// leading returns the leading dimension of block-columns of m rows: aligned, and not a multiple of 2 KiB, for
+// then the same row of all columns would fall into the same few sets of every cache.
 func leading(m, to int) int {
 	const conflict = 2048 / kernels.WordBytes
 	ld := align(m, to)

@@ -43,8 +43,8 @@ func (p *Phases) count(b *kernels.Batch) {
 	}
 }
 
-// clock tells the phases of one batch apart. It is nil where they are not told apart: in the inner levels, and without Profile, since
-// the end of a phase is known only when the device has nothing left to do.
+// clock tells the phases of one batch apart. It is nil where they are not told apart: in the inner levels,
+// and without Profile, since the end of a phase is known only when the device has nothing left to do.
 type clock struct {
 	be    kernels.Backend
 	start time.Time

@@ -19,10 +19,11 @@ type MacroStep struct {
 	Fine [][]strategy.Pair
 }
 
-// NewProgram makes the program of a strategy. With one device the fine ordering is the strategy of order l.Columns
-// itself; with more it is the expansion of the strategy of order l.Macros ([Nov15, Alg. 3.2]), the sub-steps
-// inside the macro block-columns belonging to the first macro step (or, for reversed strategies, to the last).
-// For the row- and column-cyclic strategies and their reverses the two are the same when l.Columns is a power of two.
+// NewProgram makes the program of a strategy. With one device the fine ordering is the strategy of order
+// l.Columns itself. With more it is the expansion of the strategy of order l.Macros ([Nov15, Alg. 3.2]).
+// The sub-steps inside the macro block-columns belong to the first macro step, or, for reversed strategies,
+// to the last. For the row- and column-cyclic strategies and their reverses the two are the same when
+// l.Columns is a power of two.
 func NewProgram(name string, l Layout) (*Program, error) {
 	if l.Macros == 2 {
 		fine, err := strategy.New(name, l.Columns)
@@ -52,7 +53,8 @@ func NewProgram(name string, l Layout) (*Program, error) {
 		}
 	}
 	if crossed != l.PerMacro*len(outer.Steps) {
-		return nil, fmt.Errorf("node: %s of order %d has %d sub-steps across macro block-columns, want %d", fine.Name, fine.N, crossed, l.PerMacro*len(outer.Steps))
+		return nil, fmt.Errorf("node: %s of order %d has %d sub-steps across macro block-columns, want %d",
+			fine.Name, fine.N, crossed, l.PerMacro*len(outer.Steps))
 	}
 	return p, nil
 }

@@ -10,8 +10,9 @@ import (
 // FullSweeps is the limit of inner sweeps in the full block variant ([Nov15, §4.3]).
 const FullSweeps = 30
 
-// HyperbolicSweeps takes its place where columns have both signs and the matrix has more than one factor: a T that is the product of many hyperbolic
-// rotations is large itself, what others undo of it cancels, and V is less J-orthogonal. More sweeps of the topmost level are needed only where rows are graded.
+// HyperbolicSweeps takes its place where columns have both signs and the matrix has more than one factor. A T
+// that is the product of many hyperbolic rotations is large itself. Others undo it later, which cancels, and
+// leaves V less J-orthogonal. More sweeps of the topmost level are needed only where rows are graded.
 const HyperbolicSweeps = 2
 
 // recursion orthogonalizes batches of pivot problems on one device.
@@ -27,17 +28,20 @@ type recursion struct {
 	phases      *Phases
 }
 
-// batch gives pivot problems of a level, each of order 2 at least, their workspace. positive has the number of columns with sign +1 of each.
+// batch gives pivot problems of a level, each of order 2 at least, their workspace. positive has the number
+// of columns with sign +1 of each.
 func (r *recursion) batch(lev int, g, v []kernels.Pivot, positive []int) (*kernels.Batch, error) {
 	l := &r.levels[lev]
 	if len(g) > l.problems {
 		return nil, fmt.Errorf("node: level %d: %d problems exceed the workspace of %d", lev, len(g), l.problems)
 	}
-	b := &kernels.Batch{G: g, V: v, R: make([]kernels.Panel, len(g)), T: make([]kernels.Panel, len(g)), Tally: make([]kernels.Tally, len(g))}
+	b := &kernels.Batch{G: g, V: v, R: make([]kernels.Panel, len(g)), T: make([]kernels.Panel, len(g)),
+		Tally: make([]kernels.Tally, len(g))}
 	for i, p := range g {
 		k := p.Order()
 		if k > l.order {
-			return nil, fmt.Errorf("node: level %d: problem %d of order %d exceeds the workspace of order %d", lev, i, k, l.order)
+			return nil, fmt.Errorf("node: level %d: problem %d of order %d exceeds the workspace of order %d", lev, i,
+				k, l.order)
 		}
 		b.R[i], b.T[i] = l.factor(i, k)
 		if positive[i] < k {
@@ -77,8 +81,8 @@ func (r *recursion) step(lev int, b *kernels.Batch) error {
 	return clock.stop(&r.phases.Postmultiply)
 }
 
-// orthogonalize computes T for the factors R of a batch: by the pointwise method on the last level,
-// otherwise by block-sweeps whose pivot problems, of all parents together, form the batches of the next level.
+// orthogonalize computes T for the factors R of a batch: by the pointwise method on the last level, otherwise
+// by block-sweeps whose pivot problems, of all parents together, form the batches of the next level.
 func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 	if lev == len(r.levels)-1 {
 		s, err := r.schedules.pointwise(r.levels[lev].order)
@@ -112,8 +116,9 @@ func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 	return nil
 }
 
-// blockSweep runs one block-sweep over the factors of the active parents, and adds to their tallies. No batch of it depends on what
-// the host learns from another, so the host prepares the next ones while the device works.
+// blockSweep runs one block-sweep over the factors of the active parents, and adds to their
+// tallies. No batch of it depends on what the host learns from another, so the host prepares the
+// next ones while the device works.
 func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, done []kernels.Tally) error {
 	columns := NewLayout(r.levels[lev-1].order, 1, r.widths[lev]).Columns
 	table, err := r.schedules.table(columns)
@@ -143,9 +148,10 @@ func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, do
 	return nil
 }
 
-// inner makes the batch of one p-step: these pairs of block-columns in the factors of all active parents. It returns
-// the parent of each problem.
-func (r *recursion) inner(lev int, parents *kernels.Batch, active []int, columns int, pairs []strategy.Pair) (*kernels.Batch, []int, error) {
+// inner makes the batch of one p-step: these pairs of block-columns in the factors of all active parents. It
+// returns the parent of each problem.
+func (r *recursion) inner(lev int, parents *kernels.Batch, active []int, columns int,
+	pairs []strategy.Pair) (*kernels.Batch, []int, error) {
 	most := len(active) * len(pairs)
 	g, v := make([]kernels.Pivot, 0, most), make([]kernels.Pivot, 0, most)
 	parent, positive := make([]int, 0, most), make([]int, 0, most)

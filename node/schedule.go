@@ -39,8 +39,9 @@ func (s *schedules) tableLocked(order int) (*strategy.Table, error) {
 	return t, nil
 }
 
-// pointwise returns the schedule for factors of order k. The order of its table is rounded up, so that
-// factors whose orders differ by one or two share a table, and so that the table is an expansion of a small one.
+// pointwise returns the schedule for factors of order k. The order of its table is rounded up, so
+// that factors whose orders differ by one or two share a table, and so that the table is an
+// expansion of a small one.
 func (s *schedules) pointwise(k int) (*kernels.Schedule, error) {
 	order := pointwiseOrder(k)
 	s.mu.Lock()

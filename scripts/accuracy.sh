@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The accuracy table of docs/performance.md: every kind of matrix at several shapes, decomposed on RANKS ranks (default 2)
-# and checked. Each value of residual, orthU and orthV must be below 1 (`jmpi check` itself passes below 10).
+# The accuracy table of docs/performance.md: every kind of matrix at several shapes, decomposed on
+# RANKS ranks (default 2) and checked. Each value of residual, orthU and orthV must be below 1
+# (`jmpi check` itself passes below 10).
 #
 #   scripts/accuracy.sh [flags of jmpi svd]
 set -euo pipefail
@@ -19,7 +20,8 @@ row() { # KIND SHAPE FLAGS...
 		END {
 			bad = !(value["residual"] < 1 && value["orthU"] < 1 && value["orthV"] < 1) || $1 != "PASSED"
 			printf "%-12s %-10s %2d sweeps  residual %-8s orthU %-8s orthV %-8s sigma %-9s %s\n", kind, shape, sweeps,
-				value["residual"], value["orthU"], value["orthV"], value["sigma"] == "" ? "-" : value["sigma"], bad ? "FAILED" : "ok"
+				value["residual"], value["orthU"], value["orthV"], value["sigma"] == "" ? "-" : value["sigma"],
+				bad ? "FAILED" : "ok"
 			exit bad
 		}' "$dir/verdict" && passed=$((passed + 1)) || failed=$((failed + 1))
 }

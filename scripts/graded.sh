@@ -1,9 +1,12 @@
 #!/usr/bin/env bash
-# The relative error of every singular value of graded matrices, beside that of LAPACK's dgesdd: kinds graded-cols and
-# graded-rows, gradings to 1e-12 and 1e-20, in random order and sorted, against the true singular values (`jmpi gen
-# --reference`). The error must be at most 1e-13 for N ≤ 128 and 1e-12 beyond, and S.npy the same, bit by bit, in all modes.
+# The relative error of every singular value of graded matrices, beside that of LAPACK's dgesdd: kinds
+# graded-cols and graded-rows, gradings to 1e-12 and 1e-20, in random order and sorted, against the true
+# singular values (`jmpi gen --reference`). The error must be at most 1e-13 for N ≤ 128 and 1e-12 beyond, and
+# S.npy the same, bit by bit, in all modes.
 #
-#   scripts/graded.sh [N [flags of jmpi svd]]     N: the order, at most 512 (default 128); RANKS: ranks (default 2)
+#   scripts/graded.sh [N [flags of jmpi svd]]
+#
+# N is the order, at most 512 (default 128). RANKS is the number of ranks (default 2).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 modes=("--vectors both" "--vectors u" "--vectors v" "--vectors none" "--v accumulate" "--v solve")
@@ -23,7 +26,8 @@ row() { # KIND COND ORDER FLAGS OF jmpi gen...
 	rm -rf "$dir/first" "$dir/out"
 	for mode in "${modes[@]}"; do
 		# shellcheck disable=SC2086 # a mode is many words
-		timeout 600 mpirun -np "${RANKS:-2}" bin/jmpi svd "$dir/a.npy" -o "$dir/out" --quiet $mode "${svd[@]}" || { bits=failed && break; }
+		timeout 600 mpirun -np "${RANKS:-2}" bin/jmpi svd "$dir/a.npy" -o "$dir/out" --quiet $mode "${svd[@]}" ||
+			{ bits=failed && break; }
 		bin/jmpi check "$dir/a.npy" "$dir/out" "${vs[@]}" >"$dir/verdict" || true
 		errors+=("$(value sigma)")
 		if [[ ! -e $dir/first ]]; then
@@ -36,18 +40,20 @@ row() { # KIND COND ORDER FLAGS OF jmpi gen...
 		fi
 	done
 	# The largest error; whatever is no number, as NaN and Inf, fails.
-	printf '%s\n' "${errors[@]}" | awk -v row="$(printf '%-12s %-6s %-7s %4d' "$1" "$2" "$3" "$n")" -v sweeps="$sweeps" \
-		-v bits="$bits" -v rival="$rival" -v bound="$bound" '
+	printf '%s\n' "${errors[@]}" | awk -v row="$(printf '%-12s %-6s %-7s %4d' "$1" "$2" "$3" "$n")" \
+		-v sweeps="$sweeps" -v bits="$bits" -v rival="$rival" -v bound="$bound" '
 		!/^[0-9]/ || $1 + 0 > bound { bad = 1 }
 		NR == 1 || $1 + 0 > worst + 0 { worst = $1 }
 		END {
 			bad = bad || bits != "same"
-			printf "%s  %6s  %-9s %-9s %-7s %s\n", row, sweeps, worst == "" ? "-" : worst, rival, bits, bad ? "FAILED" : "ok"
+			printf "%s  %6s  %-9s %-9s %-7s %s\n", row, sweeps, worst == "" ? "-" : worst, rival, bits,
+				bad ? "FAILED" : "ok"
 			exit bad
 		}' && passed=$((passed + 1)) || failed=$((failed + 1))
 }
 
-printf '%-12s %-6s %-7s %4s  %6s  %-9s %-9s %-7s bound %s\n' kind cond order n sweeps error dgesdd S.npy "$bound"
+printf '%-12s %-6s %-7s %4s  %6s  %-9s %-9s %-7s bound %s\n' \
+	kind cond order n sweeps error dgesdd S.npy "$bound"
 for kind in graded-cols graded-rows; do
 	for cond in 1e12 1e20; do
 		row $kind $cond random

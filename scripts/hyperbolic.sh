@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# The hyperbolic SVD of the paper's spectra 1 and 3, the eigenvalues beside the known Λ, and its sweeps beside those of the SVD of the
-# same matrix. Each residual, orthU and orthV must be below 1, check must pass, and the sweeps be at most 3 more than the SVD's.
+# The hyperbolic SVD of the paper's spectra 1 and 3, the eigenvalues beside the known Λ, and its sweeps beside
+# those of the SVD of the same matrix. Each residual, orthU and orthV must be below 1, check must pass, and
+# the sweeps be at most 3 more than the SVD's.
 #
 #   scripts/hyperbolic.sh [N... [-- flags of jmpi svd]]     default 256 1000; RANKS: ranks (default "1 2 3 4")
 set -euo pipefail
@@ -17,14 +18,17 @@ sweeps() { sed -n 's/^ *"sweeps": \([0-9]*\),/\1/p' "$dir/out/info.json"; }
 
 row() { # RANKS KIND N POSITIVE
 	local plain
-	timeout 300 mpirun -np "$1" bin/jmpi svd "$dir/a.npy" -o "$dir/out" --force --quiet --vectors none "${svd[@]}"
+	timeout 300 mpirun -np "$1" bin/jmpi svd "$dir/a.npy" -o "$dir/out" --force --quiet --vectors none \
+		"${svd[@]}"
 	plain=$(sweeps)
-	timeout 300 mpirun -np "$1" bin/jmpi svd "$dir/a.npy" -o "$dir/out" --force --quiet --signature "$dir/a.signature.npy" "${svd[@]}"
+	timeout 300 mpirun -np "$1" bin/jmpi svd "$dir/a.npy" -o "$dir/out" --force --quiet \
+		--signature "$dir/a.signature.npy" "${svd[@]}"
 	bin/jmpi check "$dir/a.npy" "$dir/out" >"$dir/verdict" || true
 	awk -v row="$(printf '%-10s %5d %5d %5d' "$2" "$3" "$4" "$1")" -v sweeps="$(sweeps)" -v plain="$plain" '
 		{ value[$1] = $3 }
 		END {
-			bad = !(value["residual"] < 1 && value["orthU"] < 1 && value["orthV"] < 1) || $1 != "PASSED" || sweeps > plain + 3 || value["lambda"] == ""
+			bad = !(value["residual"] < 1 && value["orthU"] < 1 && value["orthV"] < 1) || $1 != "PASSED" ||
+				sweeps > plain + 3 || value["lambda"] == ""
 			printf "%s  %3d %3d  residual %-8s orthU %-6s orthV %-6s lambda %-9s %s\n", row, sweeps, plain,
 				value["residual"], value["orthU"], value["orthV"], value["lambda"], bad ? "FAILED" : "ok"
 			exit bad

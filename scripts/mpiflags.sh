@@ -15,7 +15,8 @@ mpicc=${MPICC:-mpicc}
 ask() {
 	local option
 	for option; do "$mpicc" "$option" 2>/dev/null && return; done
-	echo "mpiflags: $mpicc does not tell its flags; set MPICC to the wrapper of your MPI, or run scripts/setup.sh" >&2
+	echo "mpiflags: $mpicc does not tell its flags;" \
+		"set MPICC to the wrapper of your MPI, or run scripts/setup.sh" >&2
 	return 1
 }
 

@@ -5,8 +5,9 @@
 #
 #   scripts/setup.sh         what building and running needs
 #   scripts/setup.sh bench   ScaLAPACK too, for `jmpi bench --vs scalapack`
-#   scripts/setup.sh nvrtc   only NVIDIA's run-time compiler, which compiles the GPU kernels where there is no GPU:
-#                            libnvrtc11.2 from the non-free part of Debian 12. apt's own lists of sources stay as they are
+#   scripts/setup.sh nvrtc   only NVIDIA's run-time compiler, which compiles the GPU kernels where there is no
+#                            GPU: libnvrtc11.2 from the non-free part of Debian 12. apt's own lists of
+#                            sources stay as they are
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -16,7 +17,8 @@ declare -A dnf=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi-devel [mpirun
 	[blas]=openblas-devel [scalapack]=scalapack-openmpi)
 declare -A zypper=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi4-devel [mpirun]=openmpi4
 	[blas]="libopenblas_pthreads-devel openblas-common-devel" [scalapack]=libscalapack2-openmpi4)
-declare -A pacman=([make]=make [cc]=gcc [mpicc]=openmpi [mpirun]=openmpi [blas]=blas-openblas [scalapack]=scalapack)
+declare -A pacman=([make]=make [cc]=gcc [mpicc]=openmpi [mpirun]=openmpi
+	[blas]=blas-openblas [scalapack]=scalapack)
 
 say() { echo "setup: $*" >&2; }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -56,7 +58,8 @@ missing() {
 	builds '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }' "$mpicc" || echo mpicc
 	has mpirun || echo mpirun
 	read -ra libs <<<"${CGO_LDFLAGS-} $(pkg-config --libs openblas 2>/dev/null || echo -lopenblas)"
-	builds 'void cblas_dgemm(void), dpotrf_(void);\nint main(void) { cblas_dgemm(); dpotrf_(); return 0; }' "$cc" || echo blas
+	builds 'void cblas_dgemm(void), dpotrf_(void);
+int main(void) { cblas_dgemm(); dpotrf_(); return 0; }' "$cc" || echo blas
 	[[ ${1-} != bench ]] || ldconfig -p | grep -q scalapack || echo scalapack
 }
 
@@ -77,12 +80,16 @@ nvrtc() {
 	local dir
 	dir=$(mktemp -d) && mkdir -p "$dir/sources" "$dir/lists/partial" || return
 	local file
-	for file in $(grep -l debian /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null); do cp "$file" "$dir/sources"; done
+	for file in $(grep -l debian /etc/apt/sources.list /etc/apt/sources.list.d/*.{list,sources} 2>/dev/null); do
+		cp "$file" "$dir/sources"
+	done
 	sed -i -E '/^(Components:|deb .* main\b)/ s/$/ contrib non-free/' "$dir"/sources/*
-	local apt=(apt-get -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$dir/sources" -o "Dir::State::lists=$dir/lists" -o APT::Sandbox::User=root)
+	local apt=(apt-get -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$dir/sources"
+		-o "Dir::State::lists=$dir/lists" -o APT::Sandbox::User=root)
 	say "apt-get install libnvrtc11.2 libnvrtc-builtins11.8, from non-free"
 	"${apt[@]}" update -qq >/dev/null
-	DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y -qq --no-install-recommends libnvrtc11.2 libnvrtc-builtins11.8 >/dev/null </dev/null
+	DEBIAN_FRONTEND=noninteractive "${apt[@]}" install -y -qq --no-install-recommends \
+		libnvrtc11.2 libnvrtc-builtins11.8 >/dev/null </dev/null
 	local code=$?
 	rm -rf "$dir"
 	return $code

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# scripts/stall.sh [RUNS [CORE…]]: does a run stand still? Starts RUNS short runs (2000) of `jmpi svd` on 4 ranks, of four
-# kinds in turn: n = 600 and 1500, with and without GOGC=1. Each run has two of the cores (all that this process
-# may use), so that half as many runs as there are cores go on at a time.
-# A signal ends the series early. Prints, for each kind, how many runs there were, the median and the longest in seconds, and those that failed
-# or hung. Exits 1 if one did, or took more than 10 times the median of its kind.
-# It needs bin/jmpi and mpirun only. SECONDS_EACH (300) is how long a run may take.
+# scripts/stall.sh [RUNS [CORE…]]: does a run stand still? Starts RUNS short runs (2000) of `jmpi svd` on 4
+# ranks, of four kinds in turn: n = 600 and 1500, with and without GOGC=1. Each run has two of the cores (all
+# that this process may use), so that half as many runs as there are cores go on at a time. A signal ends the
+# series early. Prints, for each kind, how many runs there were, the median and the longest in seconds, and
+# those that failed or hung. Exits 1 if one did, or took more than 10 times the median of its kind. It needs
+# bin/jmpi and mpirun only. SECONDS_EACH (300) is how long a run may take.
 set -uo pipefail
 export LC_ALL=C
 cd "$(dirname "$0")/.."
@@ -31,7 +31,8 @@ for n in "${sizes[@]}"; do
 	"$jmpi" gen gauss -o "$work/$n.npy" --shape "${n}x$n" --seed 1 || exit 2
 done
 
-# one LANE KIND: appends a line to the lane's file: kind, seconds, exit code. The right one is 4, not converged.
+# one LANE KIND: appends a line to the lane's file: kind, seconds, exit code. The right one is 4,
+# not converged.
 one() {
 	local n=${sizes[$2 % 2]} kind start end code
 	kind="n = $n"

@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
 # Tests on GPUs, also on a node that has no Go:
 #
-#   make test-gpu                here, with Go: builds bin/jmpi and the test programs bin/*.test, then runs what can run here
+#   make test-gpu                here, with Go: builds bin/jmpi and the test programs bin/*.test, then runs
+#                                what can run here
 #   scripts/test-gpu.sh build    only builds
-#   scripts/test-gpu.sh run      on the GPU node, in a copy of this folder with bin/: tests, the table of results last
+#   scripts/test-gpu.sh run      on the GPU node, in a copy of this folder with bin/: tests, the table of
+#                                results last
 #   scripts/test-gpu.sh run PART...   only some of: primitives messages checks splits failures sanitizer
 #
-# CUDA_MPI=PREFIX names an Open MPI that was built with CUDA, for the tests of messages from GPU memory (docs/gpu.md). What the
-# machine lacks is skipped, in words. The exit code is 0 if nothing failed.
+# CUDA_MPI=PREFIX names an Open MPI that was built with CUDA, for the tests of messages from GPU memory
+# (docs/gpu.md). What the machine lacks is skipped, in words. The exit code is 0 if nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
@@ -18,7 +20,8 @@ build() {
 	local package
 	make build || return
 	for package in "${packages[@]}"; do
-		scripts/mpiflags.sh go test -c -trimpath -ldflags '-s -w' -o "bin/$(basename "$package").test" "./$package" || return
+		scripts/mpiflags.sh go test -c -trimpath -ldflags '-s -w' -o "bin/$(basename "$package").test" \
+			"./$package" || return
 	done
 	ls -l bin
 }
@@ -88,13 +91,17 @@ program() { # NAME PATTERN: a test program of Go; the figure is the number of it
 	code=$?
 	figure="$(grep -c '^ *--- PASS' "$work/out") passed, $(grep -c '^ *--- SKIP' "$work/out") skipped"
 	((code == 0)) && return
-	why="exit code $code, $(grep -c '^ *--- FAIL' "$work/out") failed: $(grep -m 3 '^ *--- FAIL' "$work/out" | tr -s ' \n' ' ')"
+	why="exit code $code, $(grep -c '^ *--- FAIL' "$work/out") failed:"
+	why+=" $(grep -m 3 '^ *--- FAIL' "$work/out" | tr -s ' \n' ' ')"
 	return 1
 }
 
 # solve RANKS INPUT DIR FLAG...
 solve() {
-	jmpi_on "$1" svd "$2" -o "$3" --force --quiet --backend cuda "${@:4}" || { why="svd exits $?: $(grep -m 1 '^jmpi' "$work/err")"; return 1; }
+	jmpi_on "$1" svd "$2" -o "$3" --force --quiet --backend cuda "${@:4}" || {
+		why="svd exits $?: $(grep -m 1 '^jmpi' "$work/err")"
+		return 1
+	}
 }
 
 # checked KIND SHAPE GEN-FLAGS...: residual and orthogonality of one GPU's result, each below 1
@@ -102,13 +109,19 @@ checked() {
 	"$jmpi" gen "$1" -o "$work/a.npy" --shape "$2" "${@:3}" || { why="gen exits $?"; return 1; }
 	solve 1 "$work/a.npy" "$work/out.svd" --devices-per-rank 1 || return
 	run 120 "$jmpi" check "$work/a.npy" "$work/out.svd"
-	figure="$(sed -n 's/^ *"sweeps": \([0-9]*\),/\1/p' "$work/out.svd/info.json") sweeps$(awk '/=/ { printf ", %s %s", $1, $3 }' "$work/out")"
-	[[ $(tail -n 1 "$work/out") == PASSED ]] && awk '/^(residual|orth)/ && !($3 < 1) { exit 1 }' "$work/out" || { why=$figure; return 1; }
+	figure="$(sed -n 's/^ *"sweeps": \([0-9]*\),/\1/p' "$work/out.svd/info.json") sweeps"
+	figure+=$(awk '/=/ { printf ", %s %s", $1, $3 }' "$work/out")
+	[[ $(tail -n 1 "$work/out") == PASSED ]] && awk '/^(residual|orth)/ && !($3 < 1) { exit 1 }' "$work/out" ||
+		{ why=$figure; return 1; }
 }
 
 selftest() { # RANKS
-	jmpi_on "$1" selftest --backend cuda || { why="selftest exits $?: $(grep FAILED "$work/out" | head -n 3 | tr '\n' ' ')"; return 1; }
-	figure="$(grep -c 'PASSED (' "$work/out") primitives and paths$(sed -n 's/^% messages between ranks: /; messages: /p' "$work/out")"
+	jmpi_on "$1" selftest --backend cuda || {
+		why="selftest exits $?: $(grep FAILED "$work/out" | head -n 3 | tr '\n' ' ')"
+		return 1
+	}
+	figure="$(grep -c 'PASSED (' "$work/out") primitives and paths"
+	figure+=$(sed -n 's/^% messages between ranks: /; messages: /p' "$work/out")
 }
 
 # same DIR DIR: the bits of S, U and V
@@ -117,16 +130,19 @@ same() {
 	for file in S.npy U.npy V.npy; do cmp -s "$1/$file" "$2/$file" || { why="$file differs"; return 1; }; done
 }
 
-# split DIRECT INPUT RANKS DEVICES: the same bits as $work/one.svd, with messages from GPU memory (true) or staged (false)
+# split DIRECT INPUT RANKS DEVICES: the same bits as $work/one.svd, with messages from GPU memory
+# (true) or staged (false)
 split() {
 	local mode=off
 	[[ $1 == false ]] || mode=auto
-	solve "$3" "$2" "$work/split.svd" --devices-per-rank "$4" --gpu-direct $mode && same "$work/one.svd" "$work/split.svd" || return
+	solve "$3" "$2" "$work/split.svd" --devices-per-rank "$4" --gpu-direct $mode &&
+		same "$work/one.svd" "$work/split.svd" || return
 	figure=$(tr -d '\n' <"$work/split.svd/info.json" | sed -n 's/.*"transport": {\([^}]*\)}.*/\1/p' | tr -s ' ')
 	[[ $figure == *"\"direct\": $1"* ]] || { why="not sent so: $figure"; return 1; }
 }
 
-# staged_and_direct NAME INPUT RANKS DEVICES: the bits of $work/one.svd on so many ranks, by either kind of message
+# staged_and_direct NAME INPUT RANKS DEVICES: the bits of $work/one.svd on so many ranks, by either
+# kind of message
 staged_and_direct() {
 	if [[ -z $mpirun ]]; then
 		skip "$1" "no mpirun"
@@ -142,7 +158,8 @@ staged_and_direct() {
 	test_that "$1, direct" split true "$2" "$3" "$4"
 }
 
-# splits_of INPUT: g GPUs in one rank against the same GPUs in 2 and 4 ranks; where there is one GPU only, two ranks share it
+# splits_of INPUT: g GPUs in one rank against the same GPUs in 2 and 4 ranks; where there is one GPU
+# only, two ranks share it
 splits_of() {
 	local input=$1 name g ranks
 	name=$(basename "$1")
@@ -165,16 +182,21 @@ splits_of() {
 
 # exchange RANKS: the rates of the longest messages, by path and ways
 exchange() {
-	jmpi_on "$1" bench exchange --backend cuda --sizes 1M,256M || { why="bench exchange exits $?: $(grep -m 1 '^jmpi' "$work/err")"; return 1; }
+	jmpi_on "$1" bench exchange --backend cuda --sizes 1M,256M || {
+		why="bench exchange exits $?: $(grep -m 1 '^jmpi' "$work/err")"
+		return 1
+	}
 	figure=$(awk '!/^%/ && $3 > 1e8 { printf "%s%s ×%d %.0f GB/s", n++ ? ", " : "", $1, $2, $5 }' "$work/out")
 }
 
-# sanitized TOOL KIND SHAPE FLAG...: a small solve under a tool of compute-sanitizer, which not every host allows, and which is slow
+# sanitized TOOL KIND SHAPE FLAG...: a small solve under a tool of compute-sanitizer, which not every host
+# allows, and which is slow
 sanitized() {
 	local code text name="compute-sanitizer $1, $2 $3 ${*:4}"
 	"$jmpi" gen "$2" -o "$work/small.npy" --shape "$3"
 	run 75 compute-sanitizer --tool "$1" --error-exitcode 99 \
-		"$jmpi" svd "$work/small.npy" -o "$work/san.svd" --force --quiet --backend cuda --devices-per-rank 1 "${@:4}"
+		"$jmpi" svd "$work/small.npy" -o "$work/san.svd" --force --quiet --backend cuda --devices-per-rank 1 \
+		"${@:4}"
 	code=$?
 	text=$(grep -h '=========' "$work/out" "$work/err")
 	if ((code == 124 || code == 137)); then
@@ -194,7 +216,8 @@ verdict() {
 	(($1 == 0))
 }
 
-# says CODE PATTERN COMMAND...: the command, which starts svd, exits so, and one line on stderr, of all ranks together, matches
+# says CODE PATTERN COMMAND...: the command, which starts svd, exits so, and one line on stderr, of
+# all ranks together, matches
 says() {
 	local code lines
 	"${@:3}" -o "$work/said.svd" --force --quiet
@@ -234,13 +257,17 @@ messages() {
 checks() {
 	local kind shape
 	for shape in 64x64 257x257 1000x1000 1024x1024 768x256; do
-		for kind in gauss uniform geometric arithmetic graded-cols lowrank; do test_that "check of $kind $shape" checked $kind $shape; done
+		for kind in gauss uniform geometric arithmetic graded-cols lowrank; do
+			test_that "check of $kind $shape" checked $kind $shape
+		done
 	done
 	for shape in 64x64 257x257; do
 		for kind in hilbert kahan; do test_that "check of $kind $shape" checked $kind $shape; done
 	done
 	for kind in spectrum2 spectrum4; do test_that "check of $kind 256x256" checked $kind 256x256; done
-	for kind in gauss uniform geometric arithmetic graded-cols lowrank; do test_that "check of $kind 4096x4096" checked $kind 4096x4096; done
+	for kind in gauss uniform geometric arithmetic graded-cols lowrank; do
+		test_that "check of $kind 4096x4096" checked $kind 4096x4096
+	done
 }
 
 splits() {
@@ -253,16 +280,20 @@ splits() {
 failures() {
 	local input=$work/small.npy large=$work/large.200000x200000.f64 ranks=1
 	"$jmpi" gen gauss -o "$input" --shape 80x70
-	CUDA_VISIBLE_DEVICES='' test_that "no GPU, --backend cuda" says 6 'no GPU' jmpi_on 1 svd "$input" --backend cuda
+	CUDA_VISIBLE_DEVICES='' test_that "no GPU, --backend cuda" \
+		says 6 'no GPU' jmpi_on 1 svd "$input" --backend cuda
 	if [[ -n $mpirun ]]; then
 		ranks=2 mpi=("$mpirun")
-		test_that "one of 2 ranks without a GPU, --backend cuda" says 6 'rank 1.*no GPU' one_blind svd "$input" --backend cuda
-		test_that "one of 2 ranks without a GPU, --backend auto" says 0 'computing on CPUs' one_blind svd "$input"
+		test_that "one of 2 ranks without a GPU, --backend cuda" \
+			says 6 'rank 1.*no GPU' one_blind svd "$input" --backend cuda
+		test_that "one of 2 ranks without a GPU, --backend auto" \
+			says 0 'computing on CPUs' one_blind svd "$input"
 	else
 		skip "one of 2 ranks without a GPU" "no mpirun"
 	fi
 	if truncate -s $((8 * 200000 * 200000)) "$large"; then # takes no room on the disk
-		test_that "a matrix that is too large, $ranks ranks" says 6 'devices would do|take more hosts' jmpi_on $ranks svd "$large" --backend cuda
+		test_that "a matrix that is too large, $ranks ranks" \
+			says 6 'devices would do|take more hosts' jmpi_on $ranks svd "$large" --backend cuda
 	else
 		skip "a matrix that is too large" "$work takes no file of 320 GB"
 	fi
@@ -283,7 +314,8 @@ sanitizer() {
 
 gpus=$(CUDA_DEVICE_ORDER=PCI_BUS_ID "$jmpi" env | sed -n 's/^gpus *\([0-9]*\).*/\1/p')
 "$jmpi" env
-cuda_mpi=(env "OPAL_PREFIX=${CUDA_MPI-}" "PATH=${CUDA_MPI-}/bin:$PATH" "LD_LIBRARY_PATH=${CUDA_MPI-}/lib:${LD_LIBRARY_PATH-}"
+cuda_mpi=(env "OPAL_PREFIX=${CUDA_MPI-}" "PATH=${CUDA_MPI-}/bin:$PATH"
+	"LD_LIBRARY_PATH=${CUDA_MPI-}/lib:${LD_LIBRARY_PATH-}"
 	"${CUDA_MPI-}/bin/mpirun" --mca pml ob1 --mca btl self,smcuda -x OPAL_PREFIX -x LD_LIBRARY_PATH)
 mpirun=$(command -v "${MPIRUN:-mpirun}" || true)
 if [[ -z $gpus ]]; then

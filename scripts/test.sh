@@ -15,6 +15,7 @@ scripts/mpiflags.sh go test -v -timeout 25m "$@" 2>&1 </dev/null | awk '
 	!/^(PASS$|\?   \t)/ { said[test] = $0; line[lines++] = $0 }
 	END {
 		flush_lines()
-		printf "%d tests passed, %d failed, %d skipped; %d packages passed, %d failed\n", passed, failed, skipped, ok, bad
+		printf "%d tests passed, %d failed, %d skipped; %d packages passed, %d failed\n",
+			passed, failed, skipped, ok, bad
 	}'
 exit "${PIPESTATUS[0]}"

@@ -64,9 +64,9 @@ func rotate(ring []int) [][]Pair {
 // the indices with i + j ≡ s−1 (mod n) meet, antidiagonals of the matrix: the long part first, from its outer
 // end inwards, then the short part, outwards.
 //
-// For odd n one index with 2i ≡ s−1 rests, each pair is met once. For even n every other p-step leaves two such
-// indices, i and i + n/2. Modified, it lets them meet, between the two parts; they meet again
-// in the p-step of 2i + n/2, so the strategy is quasi-cyclic.
+// For odd n one index with 2i ≡ s−1 rests, each pair is met once. For even n every other p-step leaves two
+// such indices, i and i + n/2. Modified, it lets them meet, between the two parts; they meet again in the
+// p-step of 2i + n/2, so the strategy is quasi-cyclic.
 func modulus(n int) [][]Pair {
 	steps := make([][]Pair, n)
 	for s := range steps {

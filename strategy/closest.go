@@ -34,7 +34,8 @@ func (s sequence) pairs(n int) []Pair {
 	return pairs
 }
 
-// closest returns the parallel strategy of even order n that is closest to s in the sense of [Nov15, Def. 3.1].
+// closest returns the parallel strategy of even order n that is closest to s in the sense of
+// [Nov15, Def. 3.1].
 func closest(s sequence, n int) (*Table, error) {
 	t := &Table{N: n, kind: kind{column: s == columnCyclic}}
 	if n&(n-1) == 0 {

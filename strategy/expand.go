@@ -22,7 +22,8 @@ func (t *Table) Expand() (*Table, error) {
 		return nil, fmt.Errorf("expand %s of order %d: %w: it must be even", t.Name, t.N, ErrOrder)
 	}
 	if t.N > MaxOrder/2 {
-		return nil, fmt.Errorf("expand %s of order %d: %w: the result must not exceed %d", t.Name, t.N, ErrOrder, MaxOrder)
+		return nil, fmt.Errorf("expand %s of order %d: %w: the result must not exceed %d", t.Name, t.N, ErrOrder,
+			MaxOrder)
 	}
 	if t.kind.reversed {
 		forward, err := t.Reverse().Expand()

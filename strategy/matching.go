@@ -1,8 +1,8 @@
 package strategy
 
 // matching is a perfect matching of the remaining graph, kept while a p-step is chosen pair by pair: it
-// contains the pairs taken so far, and else only pairs of higher rank than the last decision. To take or to drop a
-// pair changes it along one alternating path (Edmonds' blossom algorithm, 1965).
+// contains the pairs taken so far, and else only pairs of higher rank than the last decision. To take or to
+// drop a pair changes it along one alternating path (Edmonds' blossom algorithm, 1965).
 type matching struct {
 	*remaining
 	mate  []int  // the partner, −1 if there is none
@@ -89,8 +89,9 @@ func (m *matching) drop(r int) bool {
 	return false
 }
 
-// augment searches an alternating path from root, which has no mate, to another vertex without one, and swaps matched and
-// unmatched edges along it. It reports false, with the matching unchanged, if there is no path or the effort is spent.
+// augment searches an alternating path from root, which has no mate, to another vertex without one, and
+// swaps matched and unmatched edges along it. It reports false, with the matching unchanged, if there is no
+// path or the effort is spent.
 func (m *matching) augment(root int) bool {
 	for v := range m.n {
 		m.parent[v], m.base[v], m.outer[v] = -1, v, false

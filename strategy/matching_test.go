@@ -19,7 +19,8 @@ func drawGraph(rt *rapid.T) *remaining {
 	return g
 }
 
-// everyMatching returns all perfect matchings in lexicographic order, by trying all partners of the first free vertex.
+// everyMatching returns all perfect matchings in lexicographic order, by trying all partners of the
+// first free vertex.
 func everyMatching(g *remaining, step []int, free []int) [][]int {
 	if len(free) == 0 {
 		return [][]int{slices.Clone(step)}

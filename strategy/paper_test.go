@@ -99,7 +99,8 @@ func TestSearchEqualsLiteralAlgorithm(t *testing.T) {
 	}
 }
 
-// [Nov15, §3] verifies that Alg. 3.2 gives the result of Alg. 3.1 for n ≤ 18. It holds up to n = 24 for ℛ, not at 26.
+// [Nov15, §3] verifies that Alg. 3.2 gives the result of Alg. 3.1 for n ≤ 18. It holds up to n = 24
+// for ℛ, not at 26.
 func TestExpansionOfClosest(t *testing.T) {
 	for n := 2; n <= 32; n += 2 {
 		for _, name := range []string{"rowcyc", "colcyc"} {
@@ -122,7 +123,8 @@ func TestExpandedIsAnotherStrategy(t *testing.T) {
 			t.Errorf("p-step %d differs", i+1)
 		}
 	}
-	if c, e := closest.Steps[45], expanded.Steps[45]; !slices.Contains(c, Pair{12, 22}) || !slices.Contains(e, Pair{12, 24}) {
+	if c, e := closest.Steps[45], expanded.Steps[45]; !slices.Contains(c, Pair{12, 22}) ||
+		!slices.Contains(e, Pair{12, 24}) {
 		t.Errorf("p-step 46 is\n%v\n%v", c, e)
 	}
 	if mustNew(t, "colcyc", 52).String() != mustNew(t, "colcyc-expanded", 52).String() {
@@ -209,8 +211,8 @@ func TestBlockRecursiveIsRelabelledReverse(t *testing.T) {
 	}
 }
 
-// One step of the hypercube walk: between two p-steps of a division the partner of each index that stays changes by one
-// bit, so that every walking block-column moves to a neighbouring node.
+// One step of the hypercube walk: between two p-steps of a division the partner of each index that stays
+// changes by one bit, so that every walking block-column moves to a neighbouring node.
 func TestBlockRecursiveWalksTheHypercube(t *testing.T) {
 	const n = 32
 	steps := mustNew(t, "br", n).Steps

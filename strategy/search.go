@@ -25,8 +25,8 @@ func search(s sequence, n int) ([][]Pair, error) {
 	return steps, nil
 }
 
-// remaining is the graph of Alg. 3.1, seen from the indices: its vertices are the n indices, its edges the pivot
-// pairs that are in no p-step yet. An admissible p-step is a perfect matching of it. After j p-steps
+// remaining is the graph of Alg. 3.1, seen from the indices: its vertices are the n indices, its edges the
+// pivot pairs that are in no p-step yet. An admissible p-step is a perfect matching of it. After j p-steps
 // the graph is (n−1−j)-regular.
 type remaining struct {
 	n      int
@@ -61,8 +61,8 @@ func (g *remaining) used(r int) bool {
 // generate is gen_strat of Alg. 3.1: it appends p-steps, as ranks, until no pair remains. It reports false if
 // these p-steps cannot be completed, or when the effort is spent.
 //
-// Some p-step must contain the first remaining pair, and p-steps may be permuted. So if no candidate with this
-// pair leads to the end, no other one does: only they are tried.
+// Some p-step must contain the first remaining pair, and p-steps may be permuted. So if no candidate with
+// this pair leads to the end, no other one does: only they are tried.
 func (g *remaining) generate(steps [][]int) ([][]int, bool) {
 	first := 0
 	for first < len(g.pairs) && g.used(first) {
@@ -102,9 +102,9 @@ func (g *remaining) candidates(first int) iter.Seq[[]int] {
 	}
 }
 
-// extend yields the perfect matchings that contain the taken pairs, step, and otherwise pairs of higher rank only. A
-// pair is taken only if some perfect matching has it too: so there is no dead end
-// within a p-step. It reports whether to go on.
+// extend yields the perfect matchings that contain the taken pairs, step, and otherwise pairs of higher rank
+// only. A pair is taken only if some perfect matching has it too: so there is no dead end within a p-step. It
+// reports whether to go on.
 func (m *matching) extend(step []int, yield func([]int) bool) bool {
 	if 2*len(step) == m.n {
 		return yield(slices.Clone(step))

@@ -57,7 +57,9 @@ var families = []struct {
 	{"rev-colcyc-expanded", func(n int) (*Table, error) { return reversed(expanded(columnCyclic, n)) }},
 	{"br", func(n int) (*Table, error) { return &Table{Steps: blockRecursive(n)}, nil }},
 	{"brentluk", func(n int) (*Table, error) { return &Table{Steps: brentLuk(n)}, nil }},
-	{"mmstep", func(n int) (*Table, error) { return &Table{Steps: modulus(n), kind: kind{quasi: n%2 == 0}}, nil }},
+	{"mmstep", func(n int) (*Table, error) {
+		return &Table{Steps: modulus(n), kind: kind{quasi: n%2 == 0}}, nil
+	}},
 	{"roundrobin", func(n int) (*Table, error) { return &Table{Steps: roundRobin(n)}, nil }},
 }
 
@@ -88,7 +90,8 @@ func New(name string, n int) (*Table, error) {
 		return nil, fmt.Errorf("strategy %s, order %d: %w: it must be 1 to %d", name, n, ErrOrder, MaxOrder)
 	}
 	if name == "br" && n&(n-1) != 0 {
-		return nil, fmt.Errorf("strategy br, order %d: %w: it must be a power of two (rev-rowcyc takes every order)", n, ErrOrder)
+		return nil, fmt.Errorf("strategy br, order %d: %w: it must be a power of two (rev-rowcyc "+
+			"takes every order)", n, ErrOrder)
 	}
 	order := n + n%2
 	if name == "mmstep" {

@@ -140,16 +140,19 @@ func TestExpandIsAStrategyOfBlocks(t *testing.T) {
 
 func TestValidateFindsFaults(t *testing.T) {
 	faults := map[string]func(*Table){
-		"order 0":          func(t *Table) { t.N = 0 },
-		"p-step missing":   func(t *Table) { t.Steps = t.Steps[1:] },
-		"p-step twice":     func(t *Table) { t.Steps[1] = t.Steps[0] },
-		"pair missing":     func(t *Table) { t.Steps[2] = t.Steps[2][1:] },
-		"p > q":            func(t *Table) { p := &t.Steps[0][0]; p.P, p.Q = p.Q, p.P },
-		"p = q":            func(t *Table) { t.Steps[0][0].P = t.Steps[0][0].Q },
-		"index too large":  func(t *Table) { t.Steps[0][0].Q = t.N },
-		"index negative":   func(t *Table) { t.Steps[0][0].P = -1 },
-		"pairs collide":    func(t *Table) { t.Steps[0][1] = Pair{0, 5} },
-		"a pair is unmet":  func(t *Table) { t.kind.quasi = true; t.Steps = append(t.Steps[1:], t.Steps[1], t.Steps[1]) },
+		"order 0":         func(t *Table) { t.N = 0 },
+		"p-step missing":  func(t *Table) { t.Steps = t.Steps[1:] },
+		"p-step twice":    func(t *Table) { t.Steps[1] = t.Steps[0] },
+		"pair missing":    func(t *Table) { t.Steps[2] = t.Steps[2][1:] },
+		"p > q":           func(t *Table) { p := &t.Steps[0][0]; p.P, p.Q = p.Q, p.P },
+		"p = q":           func(t *Table) { t.Steps[0][0].P = t.Steps[0][0].Q },
+		"index too large": func(t *Table) { t.Steps[0][0].Q = t.N },
+		"index negative":  func(t *Table) { t.Steps[0][0].P = -1 },
+		"pairs collide":   func(t *Table) { t.Steps[0][1] = Pair{0, 5} },
+		"a pair is unmet": func(t *Table) {
+			t.kind.quasi = true
+			t.Steps = append(t.Steps[1:], t.Steps[1], t.Steps[1])
+		},
 		"mmstep as cyclic": func(t *Table) { *t = Table{N: 8, Steps: modulus(8)[:7]} },
 	}
 	for name, damage := range faults {
@@ -200,8 +203,8 @@ func TestSearchGivesUp(t *testing.T) {
 	}
 }
 
-// TestSearchIsQuick holds the bounds of the search: 0.1 s at n = 30, 2 s at every even n ≤ 128. An edge takes some
-// nanoseconds to look at; the edges are counted, so that a busy machine cannot fail the test.
+// TestSearchIsQuick holds the bounds of the search: 0.1 s at n = 30, 2 s at every even n ≤ 128. An edge takes
+// some nanoseconds to look at; the edges are counted, so that a busy machine cannot fail the test.
 func TestSearchIsQuick(t *testing.T) {
 	const edgesPerSecond = 100_000_000
 	for n := 2; n <= 128; n += 2 {

@@ -34,10 +34,12 @@ func reversed(t *Table, err error) (*Table, error) {
 	return t.Reverse(), nil
 }
 
-// Validate returns nil if t is a parallel strategy, else ErrInvalid, wrapped, with the place. With [Nov15, (3.1)], order n:
+// Validate returns nil if t is a parallel strategy, else ErrInvalid, wrapped, with the place. With
+// [Nov15, (3.1)], order n:
 //   - each p-step has ⌊n/2⌋ pairs p < q, no index twice;
 //   - cyclic: each pair is met exactly once, in n−1 p-steps (n even) or n (n odd; none for n = 1);
-//   - quasi-cyclic (mmstep of even order): each pair is met at least once, in n p-steps; an expansion has one more each time.
+//   - quasi-cyclic (mmstep of even order): each pair is met at least once, in n p-steps; an
+//     expansion has one more each time.
 func (t *Table) Validate() error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%s of order %d: %w: %s", t.Name, t.N, ErrInvalid, fmt.Sprintf(format, args...))

@@ -9,12 +9,12 @@ import (
 // Which cycles turn is decided in layers. The free choice has one layer for each cycle. It finds the
 // optimum where all states can be visited, but there are too many for 16 devices in groups of 4.
 //
-// The strategies of [Nov15, §3] that come from an expansion have a symmetry: they map to themselves
-// when all column indices i become i⊕u, for every u below some 2^k. (For order 2^k each p-step of
-// reverse R pairs i with i⊕j; then k has its largest value.) It carries cycles to cycles. The symmetric choice
-// lets the cycles of an orbit turn by an affine function of u, c·u ⊕ d over GF(2), with one c for the
-// whole transition and one d for each orbit. For 16 devices in groups of 4 that leaves 35 states
-// instead of 2.6 million: those where the columns of a group are a coset of a subspace.
+// The strategies of [Nov15, §3] that come from an expansion have a symmetry: they map to themselves when all
+// column indices i become i⊕u, for every u below some 2^k. (For order 2^k each p-step of reverse R pairs i
+// with i⊕j; then k has its largest value.) It carries cycles to cycles. The symmetric choice lets the cycles
+// of an orbit turn by an affine function of u, c·u ⊕ d over GF(2), with one c for the whole transition and
+// one d for each orbit. For 16 devices in groups of 4 that leaves 35 states instead of 2.6 million: those
+// where the columns of a group are a coset of a subspace.
 
 // layer is a decision of the search: options[mode] are the choices where the layers before it in the
 // transition have led to that mode. Every mode has the same number of them.
@@ -32,7 +32,8 @@ type option struct {
 // mostSymmetry bounds the number of options, which grows with the square of 2^k in a sweep.
 const mostSymmetry = 8
 
-// symmetry returns the largest k ≤ mostSymmetry such that i → i⊕u maps every p-step to itself for all u < 2^k.
+// symmetry returns the largest k ≤ mostSymmetry such that i → i⊕u maps every p-step to itself for
+// all u < 2^k.
 func symmetry(table *strategy.Table) int {
 	for k := 0; ; k++ {
 		u := 1 << k

@@ -26,8 +26,9 @@ func TestGolden(t *testing.T) {
 		p := mustPlan(t, mustTable(t, c.strategy, 2*g), mustGroups(t, g, c.size), c.o)
 		traffic := p.Traffic()
 		var got bytes.Buffer
-		fmt.Fprintf(&got, "%s of order %d on %d×%d devices, sweeps %d, periodic %v, objective %v: %d phases, %d slow, %d slow block-columns\n",
-			c.strategy, 2*g, c.nodes, c.size, c.o.Sweeps, c.o.Periodic, c.o.Objective, traffic.Phases, traffic.SlowPhases, traffic.SlowColumns)
+		fmt.Fprintf(&got, "%s of order %d on %d×%d devices, sweeps %d, periodic %v, objective %v: %d phases, %d "+
+			"slow, %d slow block-columns\n", c.strategy, 2*g, c.nodes, c.size, c.o.Sweeps, c.o.Periodic, c.o.Objective,
+			traffic.Phases, traffic.SlowPhases, traffic.SlowColumns)
 		if err := p.WriteText(&got); err != nil {
 			t.Fatal(err)
 		}

@@ -14,7 +14,8 @@ func TestColumnBytes(t *testing.T) {
 	}
 }
 
-// Flops of a sweep over n³ for n×n with V, from the design: 10 for the flat scheme, 15.0, 13.1, 11.7 for the nested one.
+// Flops of a sweep over n³ for n×n with V, from the design: 10 for the flat scheme, 15.0, 13.1,
+// 11.7 for the nested one.
 func TestSweepFlops(t *testing.T) {
 	const n = 1000
 	for _, c := range []struct {

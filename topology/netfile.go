@@ -45,7 +45,8 @@ func FromFile(r io.Reader) (*Network, error) {
 				return fmt.Errorf("a group needs at least 2 levels before it, there are %d", len(levels))
 			}
 			if len(path) != len(levels)-1 {
-				return fmt.Errorf("path %s has %d names where %d levels ask for %d", fields[1], len(path), len(levels), len(levels)-1)
+				return fmt.Errorf("path %s has %d names where %d levels ask for %d", fields[1], len(path), len(levels),
+					len(levels)-1)
 			}
 			for _, name := range path {
 				if name == "" {
@@ -87,7 +88,8 @@ func parseLevel(name, text string, before []Level) (Level, error) {
 			return Level{}, fmt.Errorf("level %s comes twice", name)
 		}
 		if b.Cost > cost {
-			return Level{}, fmt.Errorf("level %s costs less than level %s before it: list the fastest first", name, b.Name)
+			return Level{}, fmt.Errorf("level %s costs less than level %s before it: list the fastest first", name,
+				b.Name)
 		}
 	}
 	return Level{name, cost}, nil

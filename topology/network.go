@@ -31,11 +31,13 @@ var nodeLevels = []Level{{"node", 1}, {"network", 10}}
 // Costs must be positive and must not fall from a level to the next.
 func FromPaths(levels []Level, paths [][]string) (*Network, error) {
 	if len(levels) == 0 || len(paths) == 0 {
-		return nil, fmt.Errorf("topology: a network needs at least one level and one device, not %d and %d", len(levels), len(paths))
+		return nil, fmt.Errorf("topology: a network needs at least one level and one device, not %d and %d",
+			len(levels), len(paths))
 	}
 	for l, v := range levels {
 		if v.Cost <= 0 || l > 0 && v.Cost < levels[l-1].Cost {
-			return nil, fmt.Errorf("topology: level %q costs %d: costs are positive and never fall from one level to the next", v.Name, v.Cost)
+			return nil, fmt.Errorf("topology: level %q costs %d: costs are positive and never fall from one level "+
+				"to the next", v.Name, v.Cost)
 		}
 	}
 	net := &Network{levels: slices.Clone(levels), group: make([][]int, len(levels))}
@@ -50,7 +52,8 @@ func FromPaths(levels []Level, paths [][]string) (*Network, error) {
 		known := map[key]int{}
 		for d, path := range paths {
 			if len(path) != top {
-				return nil, fmt.Errorf("topology: device %d has %d group names where %d levels ask for %d", d, len(path), len(levels), top)
+				return nil, fmt.Errorf("topology: device %d has %d group names where %d levels ask for %d", d, len(path),
+					len(levels), top)
 			}
 			k := key{net.group[l+1][d], path[top-1-l]}
 			id, ok := known[k]

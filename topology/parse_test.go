@@ -74,7 +74,8 @@ func TestHostfileExample(t *testing.T) {
 		t.Fatal(err)
 	}
 	if net.Groups() < 2 || net.Devices() <= net.Groups() {
-		t.Errorf("%d devices in %d groups: the example should show several hosts with several slots", net.Devices(), net.Groups())
+		t.Errorf("%d devices in %d groups: the example should show several hosts with several slots", net.Devices(),
+			net.Groups())
 	}
 }
 
@@ -153,7 +154,8 @@ func TestExpandSlurm(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %s", list, got, err, want)
 		}
 	}
-	for _, list := range []string{"", ",", "a,", "n[", "n[1", "n]", "n[]", "n[a-b]", "n[3-1]", "n[1-2]]", "n[[1]]", "a b", "n[1-]", "n[-1]",
+	for _, list := range []string{"", ",", "a,", "n[", "n[1", "n]", "n[]", "n[a-b]", "n[3-1]", "n[1-2]]",
+		"n[[1]]", "a b", "n[1-]", "n[-1]",
 		"n[1-9999999999]", "n[1-300]m[1-300]", "n[1-99999999999999999999]", "a[0-65535],b"} {
 		if got, err := ExpandSlurm(list); err == nil {
 			t.Errorf("%q: %d names", list, len(got))
@@ -172,7 +174,8 @@ func TestExpandSlurm(t *testing.T) {
 
 // Parsers return an error or a network, whatever they are given.
 func TestParsersDoNotPanic(t *testing.T) {
-	word := rapid.SampledFrom([]string{"level", "group", "a", "b/c", "1", "-5", "slots=2", ":", "[", "]", "1-3", ",", "#", "\n", " ", "é", "\x00"})
+	word := rapid.SampledFrom([]string{"level", "group", "a", "b/c", "1", "-5", "slots=2", ":", "[", "]", "1-3",
+		",", "#", "\n", " ", "é", "\x00"})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOf(word).Draw(t, "words"), "")
 		if net, err := FromHostfile(strings.NewReader(text)); (net == nil) == (err == nil) {
@@ -192,7 +195,8 @@ func TestNetworks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if net.Devices() != 4 || net.Groups() != 3 || net.Level(0, 2) != 0 || net.Level(0, 1) != 1 || net.Level(3, 3) != 0 {
+	if net.Devices() != 4 || net.Groups() != 3 || net.Level(0, 2) != 0 || net.Level(0, 1) != 1 ||
+		net.Level(3, 3) != 0 {
 		t.Errorf("%+v", net)
 	}
 	if s := sizes(mustGroups(t, 7, 3)); !slices.Equal(s, []int{3, 3, 1}) {
@@ -208,13 +212,17 @@ func TestNetworks(t *testing.T) {
 		}
 	}
 	for name, build := range map[string]func() (*Network, error){
-		"no devices":   func() (*Network, error) { return FromNodes(nil) },
-		"0 groups":     func() (*Network, error) { return FromGroups(0, 1) },
-		"size 0":       func() (*Network, error) { return FromGroups(1, 0) },
-		"no levels":    func() (*Network, error) { return FromPaths(nil, [][]string{{}}) },
-		"free level":   func() (*Network, error) { return FromPaths([]Level{{"a", 0}}, [][]string{{}}) },
-		"falling cost": func() (*Network, error) { return FromPaths([]Level{{"a", 2}, {"b", 1}}, [][]string{{"x"}}) },
-		"short path":   func() (*Network, error) { return FromPaths([]Level{{"a", 1}, {"b", 1}}, [][]string{{"x"}, {}}) },
+		"no devices": func() (*Network, error) { return FromNodes(nil) },
+		"0 groups":   func() (*Network, error) { return FromGroups(0, 1) },
+		"size 0":     func() (*Network, error) { return FromGroups(1, 0) },
+		"no levels":  func() (*Network, error) { return FromPaths(nil, [][]string{{}}) },
+		"free level": func() (*Network, error) { return FromPaths([]Level{{"a", 0}}, [][]string{{}}) },
+		"falling cost": func() (*Network, error) {
+			return FromPaths([]Level{{"a", 2}, {"b", 1}}, [][]string{{"x"}})
+		},
+		"short path": func() (*Network, error) {
+			return FromPaths([]Level{{"a", 1}, {"b", 1}}, [][]string{{"x"}, {}})
+		},
 	} {
 		if _, err := build(); err == nil {
 			t.Error(name)

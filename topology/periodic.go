@@ -42,7 +42,8 @@ func (g *graph) periodic(s *search, start []uint16, work int) (best path, found 
 
 // loop returns the cheapest path of one sweep from the state, which the graph knows as node, back to it,
 // if its cost is wanted; and how many options it has followed. At most width states are kept.
-func (g *graph) loop(s *search, state []uint16, node, width int, togo [][]cost, wanted func(cost) bool) (p path, found bool, steps int) {
+func (g *graph) loop(s *search, state []uint16, node, width int, togo [][]cost,
+	wanted func(cost) bool) (p path, found bool, steps int) {
 	f := newFrontier(s.slots + 1)
 	f.add(state, way{node: int32(node)})
 	starts := f.states

@@ -35,7 +35,8 @@ func New(table *strategy.Table, net *Network, o Options) (*Plan, error) {
 	}
 	pairs := table.N / 2
 	if pairs > net.Devices() {
-		return nil, fmt.Errorf("topology: order %d of %s needs %d devices, the network has %d", table.N, table.Name, pairs, net.Devices())
+		return nil, fmt.Errorf("topology: order %d of %s needs %d devices, the network has %d", table.N, table.Name,
+			pairs, net.Devices())
 	}
 	if o.Sweeps < 1 {
 		return nil, fmt.Errorf("topology: a plan of %d sweeps: plan at least 1", o.Sweeps)
@@ -54,7 +55,8 @@ func New(table *strategy.Table, net *Network, o Options) (*Plan, error) {
 	s := newSearch(table, t, newTariff(t, net.levels, o.Objective))
 	best, found := s.run(goal{sweeps: o.Sweeps, periodic: o.Periodic, start: t.stateOf(o.Start)})
 	if !found {
-		return nil, fmt.Errorf("topology: %s of order %d on %d devices: %w", table.Name, table.N, pairs, ErrPeriodic)
+		return nil, fmt.Errorf("topology: %s of order %d on %d devices: %w", table.Name, table.N, pairs,
+			ErrPeriodic)
 	}
 	start := o.Start
 	if start == nil {
@@ -66,18 +68,21 @@ func New(table *strategy.Table, net *Network, o Options) (*Plan, error) {
 // checkTable reports a table that cannot be mapped to devices.
 func checkTable(table *strategy.Table) error {
 	if table.N < 2 || table.N%2 != 0 || len(table.Steps) == 0 {
-		return fmt.Errorf("topology: %s of order %d: the order must be even: border the matrix with an empty block-column", table.Name, table.N)
+		return fmt.Errorf("topology: %s of order %d: the order must be even: border the matrix with an empty "+
+			"block-column", table.Name, table.N)
 	}
 	for i, step := range table.Steps {
 		met := make([]bool, table.N)
 		for _, p := range step {
 			if p.P < 0 || p.P >= p.Q || p.Q >= table.N || met[p.P] || met[p.Q] {
-				return fmt.Errorf("topology: %s of order %d, p-step %d: the pair %d-%d is no disjoint pivot pair", table.Name, table.N, i+1, p.P+1, p.Q+1)
+				return fmt.Errorf("topology: %s of order %d, p-step %d: the pair %d-%d is no disjoint pivot pair",
+					table.Name, table.N, i+1, p.P+1, p.Q+1)
 			}
 			met[p.P], met[p.Q] = true, true
 		}
 		if len(step) != table.N/2 {
-			return fmt.Errorf("topology: %s of order %d, p-step %d has %d pairs, not %d", table.Name, table.N, i+1, len(step), table.N/2)
+			return fmt.Errorf("topology: %s of order %d, p-step %d has %d pairs, not %d", table.Name, table.N, i+1,
+				len(step), table.N/2)
 		}
 	}
 	return nil
@@ -91,7 +96,8 @@ func checkStart(start []int, pairs, devices int) ([]int, error) {
 	taken := make([]bool, devices)
 	for i, d := range start {
 		if d < 0 || d >= devices || taken[d] {
-			return nil, fmt.Errorf("topology: pair %d starts on device %d, which does not exist or has a pair already", i+1, d)
+			return nil, fmt.Errorf("topology: pair %d starts on device %d, which does not exist or has a pair already",
+				i+1, d)
 		}
 		taken[d] = true
 	}

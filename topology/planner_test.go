@@ -69,11 +69,14 @@ func TestReverseRowCyclic(t *testing.T) {
 
 // The ring of Brent and Luk moves few columns, in every phase: figures of the same program.
 func TestRing(t *testing.T) {
-	for _, c := range []struct{ nodes, size, columns, phases int }{{2, 2, 14, 7}, {3, 2, 33, 11}, {4, 2, 60, 15}, {2, 4, 30, 15}, {2, 8, 62, 31}} {
+	for _, c := range []struct{ nodes, size, columns, phases int }{{2, 2, 14, 7}, {3, 2, 33, 11}, {4, 2, 60, 15},
+		{2, 4, 30, 15}, {2, 8, 62, 31}} {
 		g := c.nodes * c.size
-		p := mustPlan(t, mustTable(t, "brentluk", 2*g), mustGroups(t, g, c.size), Options{Sweeps: 2, Objective: Columns})
+		p := mustPlan(t, mustTable(t, "brentluk", 2*g), mustGroups(t, g, c.size),
+			Options{Sweeps: 2, Objective: Columns})
 		if got := p.Traffic(); got.SlowColumns > 2*c.columns || got.SlowPhases > 2*c.phases {
-			t.Errorf("%d×%d: %d slow block-columns in %d slow phases, want at most %d in %d", c.nodes, c.size, got.SlowColumns, got.SlowPhases, 2*c.columns, 2*c.phases)
+			t.Errorf("%d×%d: %d slow block-columns in %d slow phases, want at most %d in %d", c.nodes, c.size,
+				got.SlowColumns, got.SlowPhases, 2*c.columns, 2*c.phases)
 		}
 	}
 }
@@ -89,7 +92,8 @@ func TestLargePlans(t *testing.T) {
 	}{{8, 8, 3, 17.8}, {3, 8, 4, 8}} {
 		g := c.nodes * c.size
 		began := time.Now()
-		p := mustPlan(t, mustTable(t, "rev-rowcyc-expanded", 2*g), mustGroups(t, g, c.size), Options{Sweeps: c.sweeps})
+		p := mustPlan(t, mustTable(t, "rev-rowcyc-expanded", 2*g), mustGroups(t, g, c.size),
+			Options{Sweeps: c.sweeps})
 		if got := float64(p.Traffic().SlowPhases) / float64(c.sweeps); got > c.phases {
 			t.Errorf("%d×%d: %.2f slow phases a sweep, want at most %v", c.nodes, c.size, got, c.phases)
 		}

@@ -14,7 +14,8 @@ func TestWideBeamIsExact(t *testing.T) {
 	expanded := mustTable(t, "rev-rowcyc", 12)
 	power := mustTable(t, "rev-colcyc", 8)
 	rapid.Check(t, func(t *rapid.T) {
-		table := rapid.OneOf(rapid.Just(expanded), rapid.Just(power), rapid.Custom(func(t *rapid.T) *strategy.Table { return drawTable(t, 10) })).Draw(t, "table")
+		table := rapid.OneOf(rapid.Just(expanded), rapid.Just(power),
+			rapid.Custom(func(t *rapid.T) *strategy.Table { return drawTable(t, 10) })).Draw(t, "table")
 		net := drawNetwork(t, table.N/2)
 		objective := Objective(rapid.IntRange(0, 2).Draw(t, "objective"))
 		sweeps := rapid.IntRange(1, 2).Draw(t, "sweeps")
@@ -51,7 +52,8 @@ func TestSymmetry(t *testing.T) {
 		name     string
 		order, k int
 	}{
-		{"rev-rowcyc", 16, 4}, {"br", 16, 4}, {"rowcyc-expanded", 24, 2}, {"rev-rowcyc", 6, 0}, {"brentluk", 8, 0}, {"rev-colcyc", 12, 1},
+		{"rev-rowcyc", 16, 4}, {"br", 16, 4}, {"rowcyc-expanded", 24, 2}, {"rev-rowcyc", 6, 0}, {"brentluk", 8, 0},
+		{"rev-colcyc", 12, 1},
 	} {
 		if got := symmetry(mustTable(t, c.name, c.order)); got != c.k {
 			t.Errorf("%s of order %d: k = %d, want %d", c.name, c.order, got, c.k)
@@ -179,7 +181,8 @@ func drawDoubled(t *rapid.T) *strategy.Table {
 		var pairs []strategy.Pair
 		for _, p := range step {
 			x := rapid.IntRange(0, 1).Draw(t, "crossed")
-			pairs = append(pairs, strategy.Pair{P: 2 * p.P, Q: 2*p.Q + x}, strategy.Pair{P: 2*p.P + 1, Q: 2*p.Q + 1 - x})
+			pairs = append(pairs, strategy.Pair{P: 2 * p.P, Q: 2*p.Q + x},
+				strategy.Pair{P: 2*p.P + 1, Q: 2*p.Q + 1 - x})
 		}
 		table.Steps = append(table.Steps, rapid.Permutation(pairs).Draw(t, "order"))
 	}

@@ -14,7 +14,8 @@ func FromSlurm(list string, perNode int) (*Network, error) {
 		return nil, err
 	}
 	if perNode < 1 || len(nodes)*perNode > maxDevices {
-		return nil, fmt.Errorf("topology: %d devices on each of %d nodes: there must be 1 to %d in all", perNode, len(nodes), maxDevices)
+		return nil, fmt.Errorf("topology: %d devices on each of %d nodes: there must be 1 to %d in all", perNode,
+			len(nodes), maxDevices)
 	}
 	var devices []string
 	for _, node := range nodes {

@@ -39,7 +39,8 @@ func newTwin(table *strategy.Table, net *Network, o Objective) *twin {
 	return w
 }
 
-// exchange returns the cost of going from map a of p-step i to map b of the next, and whether that is allowed.
+// exchange returns the cost of going from map a of p-step i to map b of the next, and whether that
+// is allowed.
 func (w *twin) exchange(i int, a, b []int) (cost, bool) {
 	old, next := w.table.Steps[i], w.table.Steps[(i+1)%len(w.table.Steps)]
 	at := map[int]int{}
@@ -71,8 +72,8 @@ func (w *twin) exchange(i int, a, b []int) (cost, bool) {
 	return cost{dearest, total}, true
 }
 
-// best returns the lowest cost of the sweeps, from the map start only if it is not negative. With loop, the first
-// and the last map must have each pair in the same innermost group.
+// best returns the lowest cost of the sweeps, from the map start only if it is not negative. With loop, the
+// first and the last map must have each pair in the same innermost group.
 func (w *twin) best(sweeps, start int, loop bool) (least cost, found bool) {
 	for first := range w.maps {
 		if start >= 0 && first != start {

@@ -10,10 +10,10 @@ import (
 // ErrPlan reports a plan that must not be executed.
 var ErrPlan = errors.New("topology: invalid plan")
 
-// Validate reports the first fault of a plan for the table: every step has the table's pairs, each on a
-// device of its own; the moves are exactly what leads to the next step, or from the last step to the
-// first pairs of a next sweep; and a device whose pair changes keeps one column of it and sends the other.
-// The error is ErrPlan, wrapped, with 1-based sweep, p-step and columns.
+// Validate reports the first fault of a plan for the table. Every step must have the table's pairs, each on a
+// device of its own. The moves must be exactly what leads to the next step, or from the last step to the
+// first pairs of a next sweep. A device whose pair changes must keep one column of it and send the other. The
+// error is ErrPlan, wrapped, with 1-based sweep, p-step and columns.
 func (p *Plan) Validate(table *strategy.Table) error {
 	if p.Columns != table.N || len(p.Steps) == 0 || len(p.Steps)%len(table.Steps) != 0 {
 		return fmt.Errorf("%w: %d steps on %d columns for %s of order %d with %d p-steps",
@@ -36,16 +36,19 @@ func (p *Plan) validateStep(i int, table *strategy.Table) error {
 		return fmt.Errorf("it stands where sweep %d, p-step %d belongs", sweep+1, at+1)
 	}
 	if len(step.Pairs) != len(table.Steps[at]) || len(step.Device) != len(step.Pairs) {
-		return fmt.Errorf("%d pairs on %d devices, the table has %d pairs", len(step.Pairs), len(step.Device), len(table.Steps[at]))
+		return fmt.Errorf("%d pairs on %d devices, the table has %d pairs", len(step.Pairs), len(step.Device),
+			len(table.Steps[at]))
 	}
 	busy := make([]bool, p.Devices)
 	for j, want := range table.Steps[at] {
 		if step.Pairs[j] != [2]int{want.P, want.Q} {
-			return fmt.Errorf("pair %d is %d-%d, the table has %d-%d", j+1, step.Pairs[j][0]+1, step.Pairs[j][1]+1, want.P+1, want.Q+1)
+			return fmt.Errorf("pair %d is %d-%d, the table has %d-%d", j+1, step.Pairs[j][0]+1, step.Pairs[j][1]+1,
+				want.P+1, want.Q+1)
 		}
 		d := step.Device[j]
 		if d < 0 || d >= p.Devices || busy[d] {
-			return fmt.Errorf("pair %d-%d is on device %d, which does not exist or has another pair", want.P+1, want.Q+1, d)
+			return fmt.Errorf("pair %d-%d is on device %d, which does not exist or has another pair", want.P+1,
+				want.Q+1, d)
 		}
 		busy[d] = true
 	}
@@ -58,7 +61,8 @@ func (p *Plan) validateMoves(i int, table *strategy.Table) error {
 	at := step.columns(p.Columns)
 	moved := make([]bool, p.Columns)
 	for _, m := range step.Moves {
-		if m.Column < 0 || m.Column >= p.Columns || moved[m.Column] || m.From != at[m.Column] || m.To == m.From || m.To < 0 || m.To >= p.Devices {
+		if m.Column < 0 || m.Column >= p.Columns || moved[m.Column] || m.From != at[m.Column] || m.To == m.From ||
+			m.To < 0 || m.To >= p.Devices {
 			return fmt.Errorf("column %d cannot move from device %d to %d", m.Column+1, m.From, m.To)
 		}
 		moved[m.Column] = true
@@ -72,7 +76,8 @@ func (p *Plan) validateMoves(i int, table *strategy.Table) error {
 	for j, next := range table.Steps[(i+1)%len(table.Steps)] {
 		d := at[next.P]
 		if at[next.Q] != d || busy[d] {
-			return fmt.Errorf("columns %d and %d of the next p-step are on devices %d and %d, not alone on one", next.P+1, next.Q+1, d, at[next.Q])
+			return fmt.Errorf("columns %d and %d of the next p-step are on devices %d and %d, not alone on one",
+				next.P+1, next.Q+1, d, at[next.Q])
 		}
 		busy[d] = true
 		if i+1 < len(p.Steps) && p.Steps[i+1].Device[j] != d {

@@ -18,24 +18,27 @@ func TestValidateFindsFaults(t *testing.T) {
 		return p
 	}
 	for name, spoil := range map[string]func(p *Plan){
-		"no steps":               func(p *Plan) { p.Steps = nil },
-		"part of a sweep":        func(p *Plan) { p.Steps = p.Steps[:9] },
-		"other order":            func(p *Plan) { p.Columns = 10 },
-		"steps out of order":     func(p *Plan) { p.Steps[2], p.Steps[3] = p.Steps[3], p.Steps[2] },
-		"wrong pair":             func(p *Plan) { p.Steps[4].Pairs[1] = [2]int{0, 1} },
-		"pairs in another order": func(p *Plan) { s := p.Steps[4]; s.Pairs[0], s.Pairs[1] = s.Pairs[1], s.Pairs[0] },
-		"missing device":         func(p *Plan) { p.Steps[4].Device = p.Steps[4].Device[:3] },
-		"device twice":           func(p *Plan) { p.Steps[4].Device[0] = p.Steps[4].Device[1] },
-		"no such device":         func(p *Plan) { p.Steps[4].Device[0] = 6 },
-		"swapped devices":        func(p *Plan) { d := p.Steps[4].Device; d[0], d[1] = d[1], d[0] },
-		"missing move":           func(p *Plan) { p.Steps[4].Moves = p.Steps[4].Moves[1:] },
-		"missing wrap":           func(p *Plan) { p.Steps[13].Moves = nil },
-		"move twice":             func(p *Plan) { m := &p.Steps[4].Moves; *m = append(*m, (*m)[0]) },
-		"move from elsewhere":    func(p *Plan) { p.Steps[4].Moves[0].From ^= 1 },
-		"move to elsewhere":      func(p *Plan) { p.Steps[4].Moves[0].To = 5 },
-		"move to itself":         func(p *Plan) { p.Steps[4].Moves[0].To = p.Steps[4].Moves[0].From },
-		"move beyond":            func(p *Plan) { p.Steps[13].Moves[0].To = 9 },
-		"no such column":         func(p *Plan) { p.Steps[4].Moves[0].Column = 8 },
+		"no steps":           func(p *Plan) { p.Steps = nil },
+		"part of a sweep":    func(p *Plan) { p.Steps = p.Steps[:9] },
+		"other order":        func(p *Plan) { p.Columns = 10 },
+		"steps out of order": func(p *Plan) { p.Steps[2], p.Steps[3] = p.Steps[3], p.Steps[2] },
+		"wrong pair":         func(p *Plan) { p.Steps[4].Pairs[1] = [2]int{0, 1} },
+		"pairs in another order": func(p *Plan) {
+			s := p.Steps[4]
+			s.Pairs[0], s.Pairs[1] = s.Pairs[1], s.Pairs[0]
+		},
+		"missing device":      func(p *Plan) { p.Steps[4].Device = p.Steps[4].Device[:3] },
+		"device twice":        func(p *Plan) { p.Steps[4].Device[0] = p.Steps[4].Device[1] },
+		"no such device":      func(p *Plan) { p.Steps[4].Device[0] = 6 },
+		"swapped devices":     func(p *Plan) { d := p.Steps[4].Device; d[0], d[1] = d[1], d[0] },
+		"missing move":        func(p *Plan) { p.Steps[4].Moves = p.Steps[4].Moves[1:] },
+		"missing wrap":        func(p *Plan) { p.Steps[13].Moves = nil },
+		"move twice":          func(p *Plan) { m := &p.Steps[4].Moves; *m = append(*m, (*m)[0]) },
+		"move from elsewhere": func(p *Plan) { p.Steps[4].Moves[0].From ^= 1 },
+		"move to elsewhere":   func(p *Plan) { p.Steps[4].Moves[0].To = 5 },
+		"move to itself":      func(p *Plan) { p.Steps[4].Moves[0].To = p.Steps[4].Moves[0].From },
+		"move beyond":         func(p *Plan) { p.Steps[13].Moves[0].To = 9 },
+		"no such column":      func(p *Plan) { p.Steps[4].Moves[0].Column = 8 },
 	} {
 		p := good()
 		spoil(p)

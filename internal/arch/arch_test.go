@@ -16,7 +16,8 @@ import (
 
 const module = "jmpi/"
 
-// rule says what a package may import. Names are folders of the module and hold for the packages below them too.
+// rule says what a package may import. Names are folders of the module and hold for the packages
+// below them too.
 type rule struct {
 	pure  bool     // of the rest: the standard library only
 	only  []string // with pure: packages of the module that are allowed nevertheless
@@ -48,18 +49,22 @@ var rules = map[string]rule{
 
 	"kernels":            {pure: true},
 	"kernels/kerneltest": {pure: true, only: []string{"kernels"}},
-	"kernels/cpu":        {never: []string{"cmd", "dist", "node", "strategy", "topology", "kernels/cuda"}, tests: []string{"strategy"}},
-	"kernels/cuda":       {never: []string{"cmd", "dist", "node", "strategy", "topology", "kernels/cpu"}, tests: []string{"strategy", "kernels/cpu"}},
+	"kernels/cpu": {never: []string{"cmd", "dist", "node", "strategy", "topology", "kernels/cuda"},
+		tests: []string{"strategy"}},
+	"kernels/cuda": {never: []string{"cmd", "dist", "node", "strategy", "topology", "kernels/cpu"},
+		tests: []string{"strategy", "kernels/cpu"}},
 
-	"node":               {never: []string{"cmd", "dist", "topology", "kernels/cpu", "kernels/cuda"}, tests: backends},
+	"node": {never: []string{"cmd", "dist", "topology", "kernels/cpu", "kernels/cuda"},
+		tests: backends},
 	"dist":               {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
 	"dist/jacobi":        {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
 	"dist/matrix":        {never: planned},
 	"dist/exchange":      {never: planned, tests: []string{"strategy", "topology"}},
 	"dist/comm":          {never: planned},
 	"dist/comm/commtest": {never: planned},
-	"dist/disttest":      {never: []string{"cmd", "dist/jacobi", "dist/matrix", "dist/exchange", "node", "strategy", "topology"}},
-	"cmd/jmpi":           {},
+	"dist/disttest": {never: []string{"cmd", "dist/jacobi", "dist/matrix", "dist/exchange", "node",
+		"strategy", "topology"}},
+	"cmd/jmpi": {},
 
 	"internal/arch":       {pure: true},
 	"internal/checkpoint": leaf,
@@ -71,13 +76,15 @@ var rules = map[string]rule{
 	"internal/matio":      leaf,
 	"internal/paper":      leaf,
 	"internal/parallel":   {pure: true},
-	"internal/reference":  {pure: true, only: []string{"internal/dd", "internal/parallel"}, tests: []string{"internal/gen"}},
-	"internal/report":     leaf,
-	"internal/residual":   {never: []string{"cmd", "dist", "node", "kernels", "strategy", "topology"}}, // shares no code with the solver
-	"internal/results":    leaf,
-	"internal/rivals":     leaf,
-	"internal/selftest":   leaf,
-	"internal/stall":      {pure: true},
+	"internal/reference": {pure: true, only: []string{"internal/dd", "internal/parallel"},
+		tests: []string{"internal/gen"}},
+	"internal/report": leaf,
+	// shares no code with the solver
+	"internal/residual": {never: []string{"cmd", "dist", "node", "kernels", "strategy", "topology"}},
+	"internal/results":  leaf,
+	"internal/rivals":   leaf,
+	"internal/selftest": leaf,
+	"internal/stall":    {pure: true},
 }
 
 // owners says in which folders or files an import that comes from outside may stand.
@@ -97,11 +104,13 @@ var owners = map[string][]string{
 	"github.com/google/go-cmp":     testLibraries,
 }
 
-// testLibraries are the packages that are made of tests; beside them only _test.go files import what tests need.
+// testLibraries are the packages that are made of tests; beside them only _test.go files import
+// what tests need.
 var testLibraries = []string{"kernels/kerneltest", "dist/comm/commtest", "dist/disttest"}
 
 // forTests are the imports that a _test.go file of any package may have.
-var forTests = []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp", "jmpi/kernels/kerneltest", "jmpi/dist/comm/commtest", "jmpi/dist/disttest"}
+var forTests = []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp",
+	"jmpi/kernels/kerneltest", "jmpi/dist/comm/commtest", "jmpi/dist/disttest"}
 
 // within reports whether name is one of the folders, files or packages, or below one.
 func within(name string, roots []string) bool {
@@ -115,7 +124,8 @@ func violations(file string, imports []string) []string {
 	folder := path.Dir(file)
 	r, known := rules[folder]
 	if !known {
-		return []string{fmt.Sprintf("%s: package %s is unknown: add it to the table in internal/arch/arch_test.go and in docs/design.md", file, folder)}
+		return []string{fmt.Sprintf("%s: package %s is unknown: add it to the table in "+
+			"internal/arch/arch_test.go and in docs/design.md", file, folder)}
 	}
 	test := strings.HasSuffix(file, "_test.go")
 	var bad []string
@@ -196,7 +206,8 @@ func TestImports(t *testing.T) {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && full != root && (strings.HasPrefix(name, ".") || name == "testdata" || name == "vendor"):
+		case entry.IsDir() && full != root && (strings.HasPrefix(name, ".") || name == "testdata" ||
+			name == "vendor"):
 			return filepath.SkipDir
 		case entry.IsDir() || !strings.HasSuffix(name, ".go"):
 			return nil
@@ -219,7 +230,8 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, folder := range []string{"cmd/jmpi", "dist", "kernels", "kernels/cpu", "node", "strategy", "topology"} {
+	for _, folder := range []string{"cmd/jmpi", "dist", "kernels", "kernels/cpu", "node", "strategy",
+		"topology"} {
 		if !seen[folder] {
 			t.Errorf("no Go file was found in %s", folder)
 		}
@@ -301,7 +313,8 @@ func TestCheckerFindsViolations(t *testing.T) {
 			t.Errorf("%s with import %q: violations %q, allowed %v", c.file, c.imported, found, c.allowed)
 		}
 	}
-	if found := violations("unknown/file.go", nil); len(found) != 1 || !strings.Contains(found[0], "add it to the table") {
+	if found := violations("unknown/file.go", nil); len(found) != 1 ||
+		!strings.Contains(found[0], "add it to the table") {
 		t.Errorf("an unknown package gives %q", found)
 	}
 }

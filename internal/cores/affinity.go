@@ -40,8 +40,8 @@ func setMask(id int, cpus []int) error {
 	return nil
 }
 
-// widest returns all CPUs that the kernel would let this process use: it asks for those that are online, reads back
-// what was granted (the kernel takes away what is not in the cpuset), and restores the mask.
+// widest returns all CPUs that the kernel would let this process use: it asks for those that are online,
+// reads back what was granted (the kernel takes away what is not in the cpuset), and restores the mask.
 func widest(online []int) ([]int, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -56,8 +56,8 @@ func widest(online []int) ([]int, error) {
 	return granted, errors.Join(err, setMask(0, before))
 }
 
-// launcherMask returns the CPUs of the nearest ancestor that is a daemon of Open MPI, or nil if there is none.
-// Its mask is what the user or the batch system gave to the run on this node.
+// launcherMask returns the CPUs of the nearest ancestor that is a daemon of Open MPI, or nil if there is
+// none. Its mask is what the user or the batch system gave to the run on this node.
 func launcherMask(root fs.FS) []int {
 	for pid := os.Getppid(); pid > 1; {
 		dir := "proc/" + strconv.Itoa(pid)
@@ -86,8 +86,9 @@ func parent(root fs.FS, dir string) int {
 	return pid
 }
 
-// Apply moves every thread of this process to c.CPUs and lets Go's scheduler know; threads started later inherit.
-// It does nothing if c.CPUs is nil. Call it before libraries start threads of their own with masks of their own.
+// Apply moves every thread of this process to c.CPUs and lets Go's scheduler know; threads started
+// later inherit. It does nothing if c.CPUs is nil. Call it before libraries start threads of their
+// own with masks of their own.
 func (c Choice) Apply() error {
 	if c.CPUs == nil {
 		return nil

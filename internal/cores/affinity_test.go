@@ -36,7 +36,8 @@ func printPlan() int {
 		return 1
 	}
 	now, _ := mask(0)
-	fmt.Printf("threads %d cpus %d gomaxprocs %d note %q hint %v\n", c.Threads, len(now), runtime.GOMAXPROCS(0), c.Note, c.Hint != "")
+	fmt.Printf("threads %d cpus %d gomaxprocs %d note %q hint %v\n", c.Threads, len(now), runtime.GOMAXPROCS(0),
+		c.Note, c.Hint != "")
 	return 0
 }
 
@@ -47,7 +48,8 @@ func mpirun(t *testing.T, options ...string) []string {
 	if err != nil {
 		t.Skip("mpirun is not installed")
 	}
-	if version, _ := exec.Command(path, "--version").Output(); !strings.Contains(string(version), "(Open MPI) 4") {
+	if version, _ := exec.Command(path, "--version").Output(); !strings.Contains(string(version),
+		"(Open MPI) 4") {
 		t.Skipf("mpirun is not Open MPI 4: %s", version)
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -79,12 +81,12 @@ func TestOpenMPI(t *testing.T) {
 		options []string
 		want    string
 	}{
-		{[]string{"-np", "1"}, fmt.Sprintf("threads %d cpus %d gomaxprocs %d note \"widened from 1 core to %d cores\" hint false",
-			cores, cpus, maxprocs(cpus), cores)},
-		{[]string{"--bind-to", "none", "-np", "1"}, fmt.Sprintf("threads %d cpus %d gomaxprocs %d note \"\" hint false",
-			cores, cpus, maxprocs(cpus))},
-		{[]string{"--bind-to", "core", "-np", "1"}, fmt.Sprintf("threads 1 cpus %d gomaxprocs %d note \"\" hint true",
-			perCore, maxprocs(perCore))},
+		{[]string{"-np", "1"}, fmt.Sprintf("threads %d cpus %d gomaxprocs %d note \"widened from 1 "+
+			"core to %d cores\" hint false", cores, cpus, maxprocs(cpus), cores)},
+		{[]string{"--bind-to", "none", "-np", "1"},
+			fmt.Sprintf("threads %d cpus %d gomaxprocs %d note \"\" hint false", cores, cpus, maxprocs(cpus))},
+		{[]string{"--bind-to", "core", "-np", "1"},
+			fmt.Sprintf("threads 1 cpus %d gomaxprocs %d note \"\" hint true", perCore, maxprocs(perCore))},
 	}
 	for _, test := range tests {
 		if diff := cmp.Diff([]string{test.want}, mpirun(t, test.options...)); diff != "" {

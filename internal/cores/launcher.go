@@ -17,8 +17,8 @@ type Launcher struct {
 	AtLeast              bool // the launcher does not tell the size, there may be more
 }
 
-// FindLauncher reads the environment of this process. A launcher inside a job of a batch system wins over that: then
-// the variables of the batch system describe the launcher's daemon.
+// FindLauncher reads the environment of this process. A launcher inside a job of a batch system wins over
+// that: then the variables of the batch system describe the launcher's daemon.
 func FindLauncher() Launcher { return launcher(os.Getenv) }
 
 func launcher(getenv func(string) string) Launcher {

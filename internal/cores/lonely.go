@@ -2,9 +2,9 @@ package cores
 
 import "fmt"
 
-// CheckStart recognises, before MPI is started, a process that was started as one of several without MPI being told
-// anything (srun --mpi=none, the default of many clusters): there MPI_Init itself may end the process, with a text about how
-// the MPI library was built. The error names the line that would have worked.
+// CheckStart recognises, before MPI is started, a process that was started as one of several without MPI
+// being told anything (srun --mpi=none, the default of many clusters). MPI_Init itself may end such a
+// process, with a text about how the MPI library was built. The error names the line that would have worked.
 func CheckStart(getenv func(string) string) error {
 	for _, told := range []string{"PMIX_RANK", "PMI_RANK", "PMI_FD", "PMI_PORT", "OMPI_COMM_WORLD_RANK"} {
 		if getenv(told) != "" {
@@ -14,9 +14,9 @@ func CheckStart(getenv func(string) string) error {
 	return launcher(getenv).lonely()
 }
 
-// CheckWorld recognises a process that was started as one of many ranks but is alone in its world, because
-// the launcher and the MPI library do not know each other: each of the processes would do all
-// of the work. size is the size of the world. The error names the line that would have worked.
+// CheckWorld recognises a process that was started as one of many ranks but is alone in its world. The
+// launcher and the MPI library do not know each other then, and each of the processes would do all of the
+// work. size is the size of the world. The error names the line that would have worked.
 //
 // What a launcher of MPI says of its ranks is trusted before what a batch system says of the allocation:
 // `mpirun -np 1`, and a plain process, are legitimate inside an allocation of many tasks.
@@ -40,7 +40,8 @@ func (l Launcher) lonely() error {
 	case "Flux":
 		program, line = "flux run", fmt.Sprintf("flux run -o pmi=pmix -n %d jmpi …", l.Size)
 	case "JSM":
-		program, line = "jsrun", fmt.Sprintf("jsrun -n %d jmpi …, jmpi built with the MPI of jsrun (Spectrum MPI)", l.Size)
+		program, line = "jsrun", fmt.Sprintf("jsrun -n %d jmpi …, jmpi built with the MPI of jsrun (Spectrum MPI)",
+			l.Size)
 	case "PALS":
 		program, line = "mpiexec", fmt.Sprintf("mpiexec --pmi=pmix -n %d jmpi …", l.Size)
 	}
@@ -48,5 +49,6 @@ func (l Launcher) lonely() error {
 	if l.AtLeast {
 		least = "at least "
 	}
-	return fmt.Errorf("%s started %s%d processes, but MPI sees this one alone; start them by: %s", program, least, l.Size, line)
+	return fmt.Errorf("%s started %s%d processes, but MPI sees this one alone; start them by: %s", program,
+		least, l.Size, line)
 }

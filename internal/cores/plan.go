@@ -11,8 +11,9 @@ import (
 type Info struct {
 	Launcher Launcher
 
-	Machine int    // cores of the machine that are online
-	Allowed []Core // cores that the batch system, the container and the launcher's own mask leave to this node's ranks
+	Machine int // cores of the machine that are online
+	// cores that the batch system, the container and the launcher's own mask leave to this node's ranks
+	Allowed []Core
 	Mask    []Core // cores that this process may use now
 
 	Quota    float64 // CPU time per wall-clock time that control groups grant, 0 for no limit
@@ -77,11 +78,12 @@ type Choice struct {
 	Hint    string // what the user could do to get more cores; "" if nothing
 }
 
-// Plan decides from facts alone (package comment); flagThreads is the value of --threads, 0 if it was not given.
-// A number of threads that was asked for is taken as it is, and may exceed the cores.
+// Plan decides from facts alone (package comment); flagThreads is the value of --threads, 0 if it was not
+// given. A number of threads that was asked for is taken as it is, and may exceed the cores.
 func Plan(i Info, flagThreads int) (Choice, error) {
 	if flagThreads < 0 {
-		return Choice{}, fmt.Errorf("--threads %d: must be positive, or 0 to use the rank's share of the cores", flagThreads)
+		return Choice{}, fmt.Errorf("--threads %d: must be positive, or 0 to use the rank's share of the cores",
+			flagThreads)
 	}
 	share := i.share()
 	want := flagThreads
@@ -135,7 +137,8 @@ func (i Info) hint(n int) string {
 	bound := fmt.Sprintf("this rank is bound to %s", count(len(i.Mask)))
 	switch {
 	case i.Launcher.Name == "Open MPI" && i.Explicit != "":
-		return fmt.Sprintf("%s by %s; mpirun --bind-to none, or --map-by slot:PE=%d, would give it %d", bound, i.Explicit, n, n)
+		return fmt.Sprintf("%s by %s; mpirun --bind-to none, or --map-by slot:PE=%d, would give it %d", bound,
+			i.Explicit, n, n)
 	case i.Launcher.Name == "Open MPI":
 		return fmt.Sprintf("%s; mpirun --bind-to none, or --map-by slot:PE=%d, would give it %d", bound, n, n)
 	case i.Launcher.Name == "Slurm":

@@ -10,21 +10,24 @@ import (
 	"gonum.org/v1/netlib/blas/netlib"
 )
 
-// openblas is OpenBLAS behind gonum's interface, which is row-major: a column-major m×n matrix with leading
-// dimension ld is a row-major n×m matrix with stride ld, so all products appear transposed. It runs on the calling thread.
+// openblas is OpenBLAS behind gonum's interface, which is row-major: a column-major m×n matrix with
+// leading dimension ld is a row-major n×m matrix with stride ld, so all products appear transposed. It
+// runs on the calling thread.
 var openblas netlib.Implementation
 
 func init() { C.openblas_set_num_threads(1) }
 
 // Product does c ← α·op(a)·op(b) + β·c for column-major matrices: c is m×n, the inner dimension k.
-func Product(transA, transB bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, beta float64, c []float64, ldc int) {
+func Product(transA, transB bool, m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int,
+	beta float64, c []float64, ldc int) {
 	if m == 0 || n == 0 {
 		return
 	}
 	if k == 0 {
 		a, b = []float64{0}, []float64{0} // BLAS looks at their lengths
 	}
-	openblas.Dgemm(transpose(transB), transpose(transA), n, m, k, alpha, b, max(1, ldb), a, max(1, lda), beta, c, max(1, ldc))
+	openblas.Dgemm(transpose(transB), transpose(transA), n, m, k, alpha, b, max(1, ldb), a, max(1, lda), beta, c,
+		max(1, ldc))
 }
 
 func transpose(t bool) blas.Transpose {

@@ -46,7 +46,8 @@ func TestFactor(t *testing.T) {
 	}
 }
 
-// testFactor compares Q·R with the columns that were taken, row by row where the rows are graded, and column by column.
+// testFactor compares Q·R with the columns that were taken, row by row where the rows are graded,
+// and column by column.
 func testFactor(t *testing.T, m, n int, a []float64, pivot bool) {
 	p := FactorPivoted(m, n, slices.Clone(a), 0, Noise{}, Dropping{})
 	if !pivot {
@@ -171,7 +172,8 @@ func TestQRIsOrthogonalForIntegers(t *testing.T) {
 	}
 }
 
-// Sums of a few large terms and many equal small ones are rounded in one direction if they are formed one after the other; Q must be orthogonal anyway.
+// Sums of a few large terms and many equal small ones are rounded in one direction if they are formed one
+// after the other; Q must be orthogonal anyway.
 func TestApplyToEqualRows(t *testing.T) {
 	for _, m := range []int{100, 310, 1000, 5000} {
 		a := make([]float64, 2*m)

@@ -8,20 +8,25 @@ import (
 // Samples is the number of random errors that are followed for each column.
 const Samples = 8
 
-// Noise follows rounding errors through a QR factorization with column pivoting, A·P = Q·R. An element of the matrix is known to about a tolerance times
-// any bound of it that is a product of a size of its row and one of its column, r_i·c_j, and no column better than in proportion to its norm. Reflectors
-// spread the errors of the rows. What is left of a column, with all that was subtracted from it, is a combination a − Σ x_k·a_k of it
-// and the pivots, and so are its errors: the same is done to some rows of random numbers of the size of the columns, which follow the
-// elimination as if they were rows of A. This tells dependent columns from small ones.
+// Noise follows rounding errors through a QR factorization with column pivoting, A·P = Q·R. An element of
+// the matrix is known to about a tolerance times any bound of it that is a product of a size of its row and
+// one of its column, r_i·c_j, and no column better than in proportion to its norm. Reflectors spread the
+// errors of the rows. What is left of a column, with all that was subtracted from it, is a combination
+// a − Σ x_k·a_k of it and the pivots, and so are its errors: the same is done to some rows of random
+// numbers of the size of the columns, which follow the elimination as if they were rows of A. This tells
+// dependent columns from small ones.
 type Noise struct {
-	Rows    [][]float64 // r, of what is left, times the tolerance; m for each bound
-	Columns []float64   // column-major, Width numbers a column: Samples of size c_j for each bound, then Samples of the tolerance times the column's norm
+	Rows [][]float64 // r, of what is left, times the tolerance; m for each bound
+	// column-major, Width numbers a column: Samples of size c_j for each bound, then Samples of the
+	// tolerance times the column's norm
+	Columns []float64
 }
 
 // Bound says that the elements of a matrix are at most Rows[i]·Columns[j] in size.
 type Bound struct{ Rows, Columns []float64 }
 
-// NewNoise returns the noise of a matrix whose columns have the given norms and whose elements have these bounds.
+// NewNoise returns the noise of a matrix whose columns have the given norms and whose elements have
+// these bounds.
 func NewNoise(tol float64, norms []float64, bounds ...Bound) Noise {
 	n := Noise{Rows: make([][]float64, len(bounds))}
 	for b := range bounds {
@@ -68,7 +73,8 @@ func (n Noise) From(i int) (from []float64) {
 	return from
 }
 
-// NoiseOf returns the length of the errors in what is left of a column with these samples, in rows of which the errors are From.
+// NoiseOf returns the length of the errors in what is left of a column with these samples, in rows of
+// which the errors are From.
 func NoiseOf(samples, from []float64) float64 {
 	least := Length(samples[len(from)*Samples:])
 	for b, x := range from {
@@ -85,7 +91,8 @@ func (n Noise) Subtract(j int, f float64, pivot []float64) {
 	}
 }
 
-// Reflect spreads the errors as the reflector I − τ·v·vᵀ does, which acts on the rows from i on, as if they were independent.
+// Reflect spreads the errors as the reflector I − τ·v·vᵀ does, which acts on the rows from i on, as
+// if they were independent.
 func (n Noise) Reflect(i int, v []float64, tau float64) {
 	products := make([]float64, len(v))
 	for _, rows := range n.Rows {

@@ -7,8 +7,9 @@ import (
 // Threshold is how much smaller than the longest column that was left out of a panel a pivot of it may be.
 const Threshold = 0.5
 
-// Negligible is the length below which a column counts as zero where columns are pivoted. What is left of dependent columns are rounding errors,
-// then the errors of those, and so on: at the end of the range of float64 their reflectors would not be orthogonal any more.
+// Negligible is the length below which a column counts as zero where columns are pivoted. What is left of
+// dependent columns are rounding errors, then the errors of those, and so on: at the end of the range of
+// float64 their reflectors would not be orthogonal any more.
 const Negligible = 0x1p-900
 
 // Reflectors is the product I − Y·T·Yᵀ of Count Householder reflectors of length M.
@@ -23,9 +24,12 @@ type Panel struct {
 	Reflectors
 	Pivots []int     // Pivots[j]: the column of the panel that was taken j-th
 	R      []float64 // Count×Count, upper triangular, of the columns Pivots
-	Noise  []float64 // Noise.Width×Count: the samples of the columns Pivots when they were taken; nil where no noise is followed
-	Rank   int       // how many of them were more than noise
-	Noisy  [][2]int  // columns of the panel that became zero because they were nothing but noise when so many others had been taken
+	// Noise.Width×Count: the samples of the columns Pivots when they were taken; nil where no noise is followed
+	Noise []float64
+	Rank  int // how many of them were more than noise
+	// columns of the panel that became zero because they were nothing but noise when so many others
+	// had been taken
+	Noisy [][2]int
 }
 
 // Factor factors min(m,n) columns of the m×n panel a, leading dimension m, in their order. It overwrites a.
@@ -42,7 +46,8 @@ func Factor(m, n int, a []float64) Panel {
 // narrow is the largest number of columns that are factored one by one.
 const narrow = 8
 
-// natural factors the m×n panel a, m ≥ n: the left half, then what is left of the right one, so that most of the work is products.
+// natural factors the m×n panel a, m ≥ n: the left half, then what is left of the right one, so that
+// most of the work is products.
 func natural(m, n int, a []float64) Panel {
 	if n <= narrow {
 		f := factoring{m: m, n: n, a: a, columns: make([]int, n)}
@@ -63,8 +68,8 @@ func natural(m, n int, a []float64) Panel {
 	return join(left, right, a)
 }
 
-// join returns the panel whose columns are those of left, and those of right behind it below its rows. a has the reflectors of left, and above those
-// of right the rows of R; Y takes its memory.
+// join returns the panel whose columns are those of left, and those of right behind it below its rows. a has
+// the reflectors of left, and above those of right the rows of R; Y takes its memory.
 func join(left, right Panel, a []float64) Panel {
 	m, h, k := left.M, left.Count, right.Count
 	n := h + k
@@ -95,9 +100,9 @@ type Dropping struct {
 	Retain  bool    // longer ones are taken as any other; otherwise the panel ends with the first of them
 }
 
-// FactorPivoted factors columns of the m×n panel a, leading dimension m, which it overwrites: in every step the longest of those that are
-// more than noise, or that drop retains. It ends with the first that is shorter than Threshold·bound, but takes one at least unless all are noise. It
-// keeps the noise up to date.
+// FactorPivoted factors columns of the m×n panel a, leading dimension m, which it overwrites: in every step
+// the longest of those that are more than noise, or that drop retains. It ends with the first that is shorter
+// than Threshold·bound, but takes one at least unless all are noise. It keeps the noise up to date.
 func FactorPivoted(m, n int, a []float64, bound float64, noise Noise, drop Dropping) Panel {
 	f := factoring{m: m, n: n, a: a, noise: noise, drop: drop, columns: make([]int, n)}
 	for j := range f.columns {
@@ -140,7 +145,8 @@ type factoring struct {
 
 func (f *factoring) column(j int) []float64 { return f.a[j*f.m : (j+1)*f.m] }
 
-// pivot brings the longest of the columns from j on that are not noise to place j. It tells whether it may be taken.
+// pivot brings the longest of the columns from j on that are not noise to place j. It tells whether
+// it may be taken.
 func (f *factoring) pivot(j int, bound float64) bool {
 	var best int
 	var longest float64
@@ -155,7 +161,8 @@ func (f *factoring) pivot(j int, bound float64) bool {
 		if longest < Negligible || j > 0 && longest < Threshold*bound {
 			return false
 		}
-		// Only the longest is judged: while there are longer ones, rows of large errors may be left that have nothing to do with a short one.
+		// Only the longest is judged: while there are longer ones, rows of large errors may be left that have
+		// nothing to do with a short one.
 		if f.noise.None() || longest > NoiseOf(f.noise.Column(f.columns[best]), from) {
 			f.rank++
 			break
@@ -185,7 +192,8 @@ func (f *factoring) step(j int) {
 	if rest := f.n - j - 1; rest > 0 && tau != 0 {
 		c := f.a[(j+1)*f.m+j:]
 		w := project(len(x)-1, rest, c[1:], f.m, x[1:])
-		openblas.Daxpy(rest, 1, c, f.m, w, 1) // the first row, the largest, is added to the sum of the others: see Apply
+		// the first row, the largest, is added to the sum of the others: see Apply
+		openblas.Daxpy(rest, 1, c, f.m, w, 1)
 		openblas.Dger(rest, len(x), -tau, w, 1, x, 1, c, f.m)
 	}
 	if !f.noise.None() {
@@ -195,7 +203,8 @@ func (f *factoring) step(j int) {
 	x[0] = beta
 }
 
-// subtract notes that multiples of column j, with beta on the diagonal of R, were subtracted from those behind it.
+// subtract notes that multiples of column j, with beta on the diagonal of R, were subtracted from
+// those behind it.
 func (f *factoring) subtract(j int, beta float64) {
 	pivot := f.noise.Column(f.columns[j])
 	f.pivots = append(f.pivots, pivot...)
@@ -204,7 +213,8 @@ func (f *factoring) subtract(j int, beta float64) {
 	}
 }
 
-// reflector overwrites x by the vector v of its Householder reflector (v₁ = 1 is not stored), and returns β and τ; τ = 0 stands for the identity.
+// reflector overwrites x by the vector v of its Householder reflector (v₁ = 1 is not stored), and returns β
+// and τ; τ = 0 stands for the identity.
 func reflector(x []float64) (beta, tau float64) {
 	alpha, rest := x[0], Norm(x[1:])
 	if rest == 0 {
@@ -254,7 +264,8 @@ func (q *Reflectors) Apply(transposed bool, n int, c []float64, ld int) {
 	}
 	r := q.Count
 	tw := make([]float64, r*n)
-	// The first rows of Y are the large ones, and are summed apart: a sum that is large at once would round many small terms in one direction.
+	// The first rows of Y are the large ones, and are summed apart: a sum that is large at once would round many
+	// small terms in one direction.
 	w := inner(q.M-r, r, n, q.Y[r:], q.M, c[r:], ld)
 	Product(true, false, r, n, r, 1, q.Y, q.M, c, ld, 1, w, r)
 	Product(transposed, false, r, n, r, 1, q.T, r, w, r, 0, tw, r)

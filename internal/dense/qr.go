@@ -3,9 +3,10 @@ package dense
 // panelWidth is the number of columns that QR factors at a time.
 const panelWidth = 64
 
-// QR is the m×m orthogonal matrix Q of a QR factorization. Its reflectors are applied panel by panel, as I − Y·T·Yᵀ: applied one after the
-// other, sums over a vector that the one before has just filled with few different numbers are rounded in one direction, and the columns of Q·C
-// are off by up to m·ε instead of a few ε for small integers, say.
+// QR is the m×m orthogonal matrix Q of a QR factorization. Its reflectors are applied panel by panel, as
+// I − Y·T·Yᵀ: applied one after the other, sums over a vector that the one before has just filled with few
+// different numbers are rounded in one direction, and the columns of Q·C are off by up to m·ε instead of a
+// few ε for small integers, say.
 type QR struct{ panels []Reflectors } // panel k acts from row k·panelWidth on
 
 // NewQR factors the m×n matrix a, m ≥ n, leading dimension m, which it overwrites, and returns Q and R, n×n.

@@ -2,9 +2,10 @@ package dense
 
 import "gonum.org/v1/gonum/blas"
 
-// Sums over the rows are formed in pieces of so many rows, and these added pairwise. The terms may all be of one sign, as for columns that are nearly
-// the same, or even of one size. Then sums that are formed one after the other are rounded in one direction, and Q is as far from orthogonal as they
-// are wrong: 30 ε for 256 equal terms.
+// Sums over the rows are formed in pieces of so many rows, and these added pairwise. The terms may all
+// be of one sign, as for columns that are nearly the same, or even of one size. Then sums that are
+// formed one after the other are rounded in one direction, and Q is as far from orthogonal as they are
+// wrong: 30 ε for 256 equal terms.
 const (
 	sumRows    = 32  // summed by BLAS one after the other
 	leafRows   = 256 // of which the sums of sumRows rows are added one after the other

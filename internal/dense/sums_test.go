@@ -20,8 +20,9 @@ func exactNorm(x []float64) float64 {
 	return norm
 }
 
-// The columns of a matrix of rank 1 are as a reflector's vector, so that all terms of its products with them have one sign, and for equal
-// elements one size: summed one after the other they would be off by 30 ε. What is left of the columns are the errors.
+// The columns of a matrix of rank 1 are as a reflector's vector, so that all terms of its products with them
+// have one sign, and for equal elements one size: summed one after the other they would be off by 30 ε. What
+// is left of the columns are the errors.
 func TestSumsOfOneSign(t *testing.T) {
 	const n = 12
 	for _, m := range []int{40, 64, 256, 512, 1000, 3000} {
@@ -51,7 +52,9 @@ func TestSumsOfOneSign(t *testing.T) {
 				}
 			}
 			for what, factor := range map[string]func(n int, a []float64) Panel{
-				"pivoted":        func(n int, a []float64) Panel { return FactorPivoted(m, n, a, 0, Noise{}, Dropping{}) },
+				"pivoted": func(n int, a []float64) Panel {
+					return FactorPivoted(m, n, a, 0, Noise{}, Dropping{})
+				},
 				"in their order": func(n int, a []float64) Panel { return Factor(m, n, a) },
 			} {
 				p := factor(n, slices.Clone(a))

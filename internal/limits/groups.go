@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Groups returns the folders of the control groups by which a controller ("cpu", "memory", "pids") limits this process,
-// each with the version of its interface, 1 or 2: the process's own group, then those above it.
+// Groups returns the folders of the control groups by which a controller ("cpu", "memory", "pids") limits
+// this process, each with the version of its interface, 1 or 2: the process's own group, then those above it.
 func Groups(root fs.FS, controller string) iter.Seq2[string, int] {
 	return func(yield func(string, int) bool) {
 		groups, err := fs.ReadFile(root, "proc/self/cgroup")

@@ -76,13 +76,14 @@ func TestThreads(t *testing.T) {
 		"no limit":     {processes, 0, 0, ""},
 		"of the user":  {processes, 100, 93, "ulimit -u 100"},
 		"none is left": {processes, 5, 1, "ulimit -u 5"},
-		"version 2, no limit": {fstest.MapFS{"proc/self/cgroup": file("0::/a"), "sys/fs/cgroup/a/pids.max": file("max"),
-			"sys/fs/cgroup/a/pids.current": file("3")}, 0, 0, ""},
+		"version 2, no limit": {fstest.MapFS{"proc/self/cgroup": file("0::/a"),
+			"sys/fs/cgroup/a/pids.max": file("max"), "sys/fs/cgroup/a/pids.current": file("3")}, 0, 0, ""},
 		"version 2": {fstest.MapFS{"proc/self/cgroup": file("0::/a/b"), "sys/fs/cgroup/a/pids.max": file("50"),
 			"sys/fs/cgroup/a/pids.current": file("30"), "sys/fs/cgroup/a/b/pids.max": file("90")}, 100, 20,
 			"pids.max = 50 of the control group"},
-		"version 1": {fstest.MapFS{"proc/self/cgroup": file("8:pids:/a\n4:memory:/b"), "sys/fs/cgroup/pids/a/pids.max": file("50"),
-			"sys/fs/cgroup/pids/a/pids.current": file("60")}, 0, 1, "pids.max = 50 of the control group"},
+		"version 1": {fstest.MapFS{"proc/self/cgroup": file("8:pids:/a\n4:memory:/b"),
+			"sys/fs/cgroup/pids/a/pids.max": file("50"), "sys/fs/cgroup/pids/a/pids.current": file("60")}, 0, 1,
+			"pids.max = 50 of the control group"},
 	}
 	for name, test := range tests {
 		if left, by := threads(test.root, test.processes, "1000"); left != test.want || by != test.by {

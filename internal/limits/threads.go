@@ -9,10 +9,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// plenty is the number of a user's threads from which a limit is not looked at: these are counted process by process.
+// plenty is the number of a user's threads from which a limit is not looked at: these are counted
+// process by process.
 const plenty = 1 << 14
 
-// Threads returns how many threads this process can still start, and what limits them; 0 and "" if there is no limit.
+// Threads returns how many threads this process can still start, and what limits them; 0 and "" if
+// there is no limit.
 func Threads() (left int64, by string) {
 	processes := int64(0)
 	if os.Geteuid() != 0 { // the kernel does not limit root

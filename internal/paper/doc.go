@@ -6,6 +6,6 @@
 //	Fig. 6.1     time of the strategies over that of reverse R
 //	Fig. 6.2     relative error (6.1) of the strategies
 //
-// The full block variant is meant where no other is named. Reverse R is the strategy rev-rowcyc. The figures have a panel for each
-// spectrum; those of the paper have one for spectrum 2 and one for spectrum 1.
+// The full block variant is meant where no other is named. Reverse R is the strategy rev-rowcyc. The figures
+// have a panel for each spectrum; those of the paper have one for spectrum 2 and one for spectrum 1.
 package paper

@@ -16,7 +16,8 @@ import (
 	"gonum.org/v1/plot/vg/vgimg"
 )
 
-// Figure is one of the figures: a panel for each spectrum, in which a line for each strategy and variant runs over the orders.
+// Figure is one of the figures: a panel for each spectrum, in which a line for each strategy and
+// variant runs over the orders.
 type Figure struct {
 	Name  string // as 6.1
 	title string // of the vertical axis
@@ -28,7 +29,8 @@ type Figure struct {
 func Figures() []Figure {
 	return []Figure{
 		{Name: "6.1", title: "time over that of " + Base, value: func(r Row) float64 { return r.Ratio }},
-		{Name: "6.2", title: "relative error (6.1)", value: func(r Row) float64 { return max(r.Error, unit) }, log: true},
+		{Name: "6.2", title: "relative error (6.1)", value: func(r Row) float64 { return max(r.Error, unit) },
+			log: true},
 	}
 }
 
@@ -63,7 +65,8 @@ func (f Figure) WritePNG(w io.Writer, rows []Row) error {
 	if err != nil {
 		return fmt.Errorf("paper: figure %s: %w", f.Name, err)
 	}
-	tiles := draw.Tiles{Rows: len(panels), Cols: len(panels[0]), PadX: vg.Centimeter / 2, PadY: vg.Centimeter / 2}
+	tiles := draw.Tiles{Rows: len(panels), Cols: len(panels[0]), PadX: vg.Centimeter / 2,
+		PadY: vg.Centimeter / 2}
 	canvas := vgimg.NewWith(vgimg.UseDPI(resolution),
 		vgimg.UseWH(panelWidth*vg.Length(tiles.Cols)+legendWidth, panelHeight*vg.Length(tiles.Rows)))
 	area := draw.New(canvas)
@@ -81,7 +84,8 @@ func (f Figure) WritePNG(w io.Writer, rows []Row) error {
 	return nil
 }
 
-// panels makes a panel for each spectrum, two in a row, and the legend of the lines with these names, once for all.
+// panels makes a panel for each spectrum, two in a row, and the legend of the lines with these
+// names, once for all.
 func (f Figure) panels(rows []Row, names []string, legend *plot.Legend) (panels [][]*plot.Plot, err error) {
 	for i, spectrum := range spectra(rows) {
 		of := pick(rows, func(r Row) bool { return r.Spectrum == spectrum })

@@ -18,11 +18,13 @@ func measured() []Row {
 		for i, n := range []int{64, 128} {
 			matrix := []Row{
 				{What: Base, Variant: Full, Seconds: 2, Sweeps: 6 + i, Rotations: 900, Converged: true, Error: 2e-15},
-				{What: Base, Variant: Block, Seconds: 1, Sweeps: 8, Rotations: int64(450 - 150*i), Converged: true, Error: 0},
+				{What: Base, Variant: Block, Seconds: 1, Sweeps: 8, Rotations: int64(450 - 150*i), Converged: true,
+					Error: 0},
 				{What: "brentluk", Variant: Full, Seconds: 5, Sweeps: 30, Rotations: 2000, Error: 3e-13},
 			}
 			if spectrum == 2 {
-				matrix = append(matrix, Row{What: JacobiDriver, Variant: None, Seconds: 11, Converged: true, Error: 1e-14})
+				matrix = append(matrix, Row{What: JacobiDriver, Variant: None, Seconds: 11, Converged: true,
+					Error: 1e-14})
 			}
 			for j := range matrix {
 				matrix[j].Spectrum, matrix[j].N = spectrum, n
@@ -133,8 +135,10 @@ func TestWriteTables(t *testing.T) {
 
 func TestFigures(t *testing.T) {
 	two := measured()
-	three := append(measured(), Row{Spectrum: 4, N: 64, What: Base, Variant: Full, Ratio: 1, Error: 1e-15}, Row{Spectrum: 4, N: 64, What: Base, Variant: Block,
-		Ratio: 1, Error: 1e-15}, Row{Spectrum: 4, N: 64, What: "brentluk", Variant: Full, Ratio: 1, Error: 1e-15}) // a single point a line
+	// Of spectrum 4 each line has a single point.
+	three := append(measured(), Row{Spectrum: 4, N: 64, What: Base, Variant: Full, Ratio: 1, Error: 1e-15},
+		Row{Spectrum: 4, N: 64, What: Base, Variant: Block, Ratio: 1, Error: 1e-15},
+		Row{Spectrum: 4, N: 64, What: "brentluk", Variant: Full, Ratio: 1, Error: 1e-15})
 	for _, f := range Figures() {
 		var sizes [2][2]int
 		for i, rows := range [][]Row{two, three} {

@@ -47,8 +47,8 @@ func (r Row) label() string {
 	return r.What
 }
 
-// RelativeError returns max |σᵢ²·jᵢ − λᵢ|/|λᵢ| ([Nov15, (6.1)]), where jᵢ is +1 for the first positive of the sigma and −1 for the
-// others. Both the σᵢ²·jᵢ and lambda are taken in non-increasing order; no λᵢ may be 0.
+// RelativeError returns max |σᵢ²·jᵢ − λᵢ|/|λᵢ| ([Nov15, (6.1)]), where jᵢ is +1 for the first positive of the
+// sigma and −1 for the others. Both the σᵢ²·jᵢ and lambda are taken in non-increasing order; no λᵢ may be 0.
 func RelativeError(sigma, lambda []float64, positive int) float64 {
 	eigen := make([]float64, len(sigma))
 	for i, s := range sigma {
@@ -94,8 +94,8 @@ func WriteText(w io.Writer, rows []Row) error {
 		if !r.Converged {
 			sweeps = ">" + sweeps
 		}
-		_, err := fmt.Fprintf(w, "%d %5d %-12s %-5s %9.4f %3s %11s %6.2f %.2e\n", r.Spectrum, r.N, r.What, r.Variant, r.Seconds, sweeps, rotations,
-			r.Ratio, r.Error)
+		_, err := fmt.Fprintf(w, "%d %5d %-12s %-5s %9.4f %3s %11s %6.2f %.2e\n", r.Spectrum, r.N, r.What,
+			r.Variant, r.Seconds, sweeps, rotations, r.Ratio, r.Error)
 		if err != nil {
 			return err
 		}
@@ -107,10 +107,12 @@ func WriteText(w io.Writer, rows []Row) error {
 func WriteCSV(w io.Writer, rows []Row) error {
 	c := csv.NewWriter(w)
 	number := func(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
-	records := [][]string{{"spectrum", "n", "what", "variant", "seconds", "sweeps", "rotations", "converged", "ratio", "error"}}
+	records := [][]string{{"spectrum", "n", "what", "variant", "seconds", "sweeps", "rotations", "converged",
+		"ratio", "error"}}
 	for _, r := range rows {
-		records = append(records, []string{strconv.Itoa(r.Spectrum), strconv.Itoa(r.N), r.What, r.Variant, number(r.Seconds), strconv.Itoa(r.Sweeps),
-			strconv.FormatInt(r.Rotations, 10), strconv.FormatBool(r.Converged), number(r.Ratio), number(r.Error)})
+		records = append(records, []string{strconv.Itoa(r.Spectrum), strconv.Itoa(r.N), r.What, r.Variant,
+			number(r.Seconds), strconv.Itoa(r.Sweeps), strconv.FormatInt(r.Rotations, 10),
+			strconv.FormatBool(r.Converged), number(r.Ratio), number(r.Error)})
 	}
 	return c.WriteAll(records)
 }

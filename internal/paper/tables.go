@@ -12,7 +12,8 @@ const (
 	TableSpectrum = 2
 )
 
-// WriteTables writes Tables 6.1 to 6.3, as far as there are rows for them. Lines that begin with % are titles.
+// WriteTables writes Tables 6.1 to 6.3, as far as there are rows for them. Lines that begin with %
+// are titles.
 func WriteTables(w io.Writer, rows []Row) error {
 	for _, table := range []func(io.Writer, []Row) error{driverTable, timeTable, variantTable} {
 		if err := table(w, rows); err != nil {
@@ -25,15 +26,15 @@ func WriteTables(w io.Writer, rows []Row) error {
 // driverTable writes Table 6.1.
 func driverTable(w io.Writer, rows []Row) error {
 	drivers := pick(rows, func(r Row) bool { return r.Spectrum == TableSpectrum && r.What == JacobiDriver })
-	return columns(w, fmt.Sprintf("Table 6.1: n, time of %s over that of %s, spectrum %d", JacobiDriver, Base, TableSpectrum), drivers,
-		func(r Row) string { return fmt.Sprintf("%5d %7.2f", r.N, r.Ratio) })
+	return columns(w, fmt.Sprintf("Table 6.1: n, time of %s over that of %s, spectrum %d", JacobiDriver, Base,
+		TableSpectrum), drivers, func(r Row) string { return fmt.Sprintf("%5d %7.2f", r.N, r.Ratio) })
 }
 
 // timeTable writes Table 6.2.
 func timeTable(w io.Writer, rows []Row) error {
 	times := pick(rows, func(r Row) bool { return r.Spectrum == TableSpectrum && r.isBase() })
-	return columns(w, fmt.Sprintf("Table 6.2: n, seconds of %s, spectrum %d, full block variant", Base, TableSpectrum), times,
-		func(r Row) string { return fmt.Sprintf("%5d %10.4f", r.N, r.Seconds) })
+	return columns(w, fmt.Sprintf("Table 6.2: n, seconds of %s, spectrum %d, full block variant", Base,
+		TableSpectrum), times, func(r Row) string { return fmt.Sprintf("%5d %10.4f", r.N, r.Seconds) })
 }
 
 // comparison is a column of Table 6.3.
@@ -45,7 +46,8 @@ type comparison struct {
 
 // variantTable writes Table 6.3.
 func variantTable(w io.Writer, rows []Row) error {
-	return columns(w, fmt.Sprintf("Table 6.3: spectrum, rotations of %s full block over block-oriented, range of sweeps of both", Base), compareVariants(rows),
+	return columns(w, fmt.Sprintf("Table 6.3: spectrum, rotations of %s full block over block-oriented, range "+
+		"of sweeps of both", Base), compareVariants(rows),
 		func(c comparison) string {
 			return fmt.Sprintf("%d %6.2f %8s %8s", c.spectrum, c.ratio, span(c.full), span(c.block))
 		})

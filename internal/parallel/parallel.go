@@ -1,8 +1,8 @@
 // Package parallel is the loop on several threads that all packages share.
 //
-// What goes wrong in an iteration is never lost. An error is returned. A panic, which is a fault of the program, goes on
-// in the goroutine that called the loop, with the stack of the iteration in its text: otherwise it would end the process
-// without a word of ours, or leave a part of the work undone.
+// What goes wrong in an iteration is never lost. An error is returned. A panic is a fault of the program. It
+// goes on in the goroutine that called the loop, with the stack of the iteration in its text. Otherwise it
+// would end the process without a word of ours, or leave a part of the work undone.
 package parallel
 
 import (
@@ -27,8 +27,9 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Workers calls f(w, i) for 0 ≤ i < tasks on up to `threads` goroutines, numbered by w, of which the caller's is number 0. When a call
-// fails no more are begun on its goroutine. It returns the error of the first task, by number, that failed.
+// Workers calls f(w, i) for 0 ≤ i < tasks on up to `threads` goroutines, numbered by w, of which the
+// caller's is number 0. When a call fails no more are begun on its goroutine. It returns the error of the
+// first task, by number, that failed.
 func Workers(threads, tasks int, f func(w, i int) error) error {
 	count := min(max(1, threads), tasks)
 	if count <= 0 {
@@ -86,8 +87,8 @@ func Each(threads, tasks int, f func(i int) error) error {
 	return Workers(threads, tasks, func(_, i int) error { return f(i) })
 }
 
-// Chunks calls f on ranges lo ≤ i < hi of up to `chunk` numbers that cover 0 ≤ i < n, on all cores. What f does for an i must not
-// depend on the range.
+// Chunks calls f on ranges lo ≤ i < hi of up to `chunk` numbers that cover 0 ≤ i < n, on all cores. What f
+// does for an i must not depend on the range.
 func Chunks(n, chunk int, f func(lo, hi int)) {
 	err := Workers(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk, func(_, c int) error {
 		f(c*chunk, min((c+1)*chunk, n))

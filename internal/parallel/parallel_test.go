@@ -47,7 +47,8 @@ func TestChunksCover(t *testing.T) {
 	}
 }
 
-// The first task, by number, is the one whose error is returned, whoever runs it, if all begin before one fails.
+// The first task, by number, is the one whose error is returned, whoever runs it, if all begin
+// before one fails.
 func TestFirstErrorIsReturned(t *testing.T) {
 	all := make(chan struct{})
 	var begun atomic.Int64

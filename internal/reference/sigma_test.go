@@ -48,8 +48,8 @@ func TestClosedForm(t *testing.T) {
 	}
 }
 
-// An orthogonal matrix with scaled columns or rows has the scales as its singular values, exactly where the scales
-// are powers of two, over the whole range of float64.
+// An orthogonal matrix with scaled columns or rows has the scales as its singular values, exactly where the
+// scales are powers of two, over the whole range of float64.
 func TestScaledOrthogonal(t *testing.T) {
 	h := []float64{1, 1, 1, 1, 1, -1, 1, -1, 1, 1, -1, -1, 1, -1, -1, 1} // its columns have norm 2
 	for _, c := range []struct {
@@ -116,7 +116,8 @@ func TestTransposed(t *testing.T) {
 		}
 		got, want := sigma(t, transposed, n, n, n), sigma(t, a, n, n, n)
 		for i := range want {
-			if math.Abs(got[i]-want[i]) > 0x1p-53*want[i] { // the last bit may differ where σ is near the middle of two numbers
+			// the last bit may differ where σ is near the middle of two numbers
+			if math.Abs(got[i]-want[i]) > 0x1p-53*want[i] {
 				t.Errorf("%s, cond %g: σ[%d] = %.17g of A, %.17g of Aᵀ", c.kind, c.cond, i, want[i], got[i])
 			}
 		}
@@ -148,7 +149,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// Equal singular values: those of a matrix that is orthogonal to working precision, of order up to the largest step of a sweep.
+// Equal singular values: those of a matrix that is orthogonal to working precision, of order up to
+// the largest step of a sweep.
 func TestEqualSigma(t *testing.T) {
 	const m, n = 90, 65
 	a := dense(t, "geometric", gen.Options{Rows: m, Cols: n, Seed: 4, Cond: 1})

@@ -1,4 +1,4 @@
-// Package report writes info.json, the machine-readable account of a run (docs/design.md §9).
+// Package report writes info.json, the machine-readable account of a run (docs/contract.md).
 package report
 
 import (
@@ -14,38 +14,40 @@ import (
 // Info is what info.json holds. The type parameters of a run that its caller owns (sweeps, devices) are
 // stored as given.
 type Info struct {
-	Shape            [2]int64           `json:"shape"`
-	Dtype            string             `json:"dtype"`
-	K                int64              `json:"k"`
-	Convention       string             `json:"convention"`
-	Converged        bool               `json:"converged"`
-	Sweeps           int                `json:"sweeps"`
-	Sweep            any                `json:"sweep"`
-	Strategy         string             `json:"strategy"`
-	Scheme           string             `json:"scheme"`
-	Variant          string             `json:"variant"`
-	Block            int                `json:"block"`
-	FineBlockColumns int                `json:"fine_block_columns"`
-	Precondition     any                `json:"precondition"`
-	V                any                `json:"v"`
-	VResidual        float64            `json:"v_residual"`         // of V by --v solve, as the check measures it
-	VNorm            float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
-	Fidelity         any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
-	Rank             any                `json:"rank"`
-	Signature        *Signature         `json:"signature"` // null for the SVD
-	Ranks            int                `json:"ranks"`
-	Devices          any                `json:"devices"`
-	Transport        any                `json:"transport"`
-	Versions         map[string]string  `json:"versions"`
-	Phases           map[string]float64 `json:"phases"`
-	PeakBytes        []int64            `json:"peak_bytes"`      // of each rank
-	EstimatedBytes   []int64            `json:"estimated_bytes"` // what was expected
+	Shape            [2]int64 `json:"shape"`
+	Dtype            string   `json:"dtype"`
+	K                int64    `json:"k"`
+	Convention       string   `json:"convention"`
+	Converged        bool     `json:"converged"`
+	Sweeps           int      `json:"sweeps"`
+	Sweep            any      `json:"sweep"`
+	Strategy         string   `json:"strategy"`
+	Scheme           string   `json:"scheme"`
+	Variant          string   `json:"variant"`
+	Block            int      `json:"block"`
+	FineBlockColumns int      `json:"fine_block_columns"`
+	Precondition     any      `json:"precondition"`
+	V                any      `json:"v"`
+	// of V by --v solve, as the check measures it
+	VResidual      float64            `json:"v_residual"`
+	VNorm          float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
+	Fidelity       any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
+	Rank           any                `json:"rank"`
+	Signature      *Signature         `json:"signature"` // null for the SVD
+	Ranks          int                `json:"ranks"`
+	Devices        any                `json:"devices"`
+	Transport      any                `json:"transport"`
+	Versions       map[string]string  `json:"versions"`
+	Phases         map[string]float64 `json:"phases"`
+	PeakBytes      []int64            `json:"peak_bytes"`      // of each rank
+	EstimatedBytes []int64            `json:"estimated_bytes"` // what was expected
 }
 
 // What the files of a decomposition mean: of the SVD, and of the hyperbolic SVD with a Signature.
 const (
 	Convention           = "A = U*diag(S)*V^T; V.npy holds V, not its transpose; S is non-increasing"
-	HyperbolicConvention = "A = U*diag(S)*V^T; V.npy holds V, not its transpose; V^T*D*V = diag(I_P, -I) for the signature D; " +
+	HyperbolicConvention = "A = U*diag(S)*V^T; V.npy holds V, not its transpose; V^T*D*V = " +
+		"diag(I_P, -I) for the signature D; " +
 		"S is non-increasing over its first P entries and non-decreasing over the rest"
 )
 
@@ -83,7 +85,8 @@ func Written(path string) (bool, error) {
 	return err == nil && info.Convention != "" && info.Versions["jmpi"] != "", nil
 }
 
-// PeakBytes returns the largest resident size that this process has had (VmHWM), 0 if the system does not tell.
+// PeakBytes returns the largest resident size that this process has had (VmHWM), 0 if the system
+// does not tell.
 func PeakBytes() int64 {
 	f, err := os.Open("/proc/self/status")
 	if err != nil {

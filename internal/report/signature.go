@@ -9,20 +9,23 @@ import (
 	"strings"
 )
 
-// Signature is the diagonal of J, n numbers ±1 in the order of A's columns, of a hyperbolic SVD of the m×n matrix A: P times +1 and n−P
-// times −1. It is stored as P where all +1 come first, J = diag(I_P, −I), and else with one character a column:
+// Signature is the diagonal of J, n numbers ±1 in the order of A's columns, of a hyperbolic SVD of the m×n
+// matrix A: P times +1 and n−P times −1. It is stored as P where all +1 come first, J = diag(I_P, −I), and
+// else with one character a column:
 //
 //	"signature": {"positive": 3}
 //	"signature": {"positive": 3, "signs": "+--++"}
 //
-// Whatever the order, the columns of U and V and the entries of S are arranged as P and then n−P: with the diagonal in D,
-// Vᵀ·D·V = diag(I_P, −I), and the eigenvalues of A·D·Aᵀ are S²·diag(I_P, −I). A nil *Signature is that of the SVD, all +1.
+// Whatever the order, the columns of U and V and the entries of S are arranged as P and then n−P: with the
+// diagonal in D, Vᵀ·D·V = diag(I_P, −I), and the eigenvalues of A·D·Aᵀ are S²·diag(I_P, −I). A nil *Signature
+// is that of the SVD, all +1.
 type Signature struct {
 	Positive int64  `json:"positive"`
 	Signs    string `json:"signs,omitempty"`
 }
 
-// NewSignature returns the signature with the diagonal signs; an error names the first entry that is not ±1, 1-based.
+// NewSignature returns the signature with the diagonal signs; an error names the first entry that
+// is not ±1, 1-based.
 func NewSignature(signs []float64) (*Signature, error) {
 	s := &Signature{}
 	text := make([]byte, len(signs))
@@ -57,8 +60,10 @@ func (s *Signature) Diagonal(n int) ([]float64, error) {
 		if s.Signs != "" {
 			text = s.Signs
 		}
-		if len(text) != n || int64(strings.Count(text, "+")) != s.Positive || strings.Count(text, "-") != n-int(s.Positive) {
-			return nil, fmt.Errorf("the %d signs of the signature are not %d '+' and %d '-'", len(text), s.Positive, n-int(s.Positive))
+		if len(text) != n || int64(strings.Count(text, "+")) != s.Positive ||
+			strings.Count(text, "-") != n-int(s.Positive) {
+			return nil, fmt.Errorf("the %d signs of the signature are not %d '+' and %d '-'", len(text), s.Positive,
+				n-int(s.Positive))
 		}
 	}
 	for i := range signs {

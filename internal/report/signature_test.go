@@ -65,7 +65,8 @@ func TestWrongSignatures(t *testing.T) {
 			t.Errorf("%v: %v, error %v", signs, s, err)
 		}
 	}
-	for _, s := range []Signature{{Positive: 4}, {Positive: -1}, {2, "+-+-"}, {1, "++-"}, {2, "++0"}, {2, "++"}, {0, "+++"}} {
+	for _, s := range []Signature{{Positive: 4}, {Positive: -1}, {2, "+-+-"}, {1, "++-"}, {2, "++0"}, {2, "++"},
+		{0, "+++"}} {
 		if got, err := s.Diagonal(3); err == nil {
 			t.Errorf("%v is the signature %v of 3 columns", s, got)
 		}

@@ -18,13 +18,15 @@ const (
 	sigmaTol = 1e-10 // default of Options.SigmaTol
 )
 
-// Options are the choices of a check. The zero value is a good one. If there is no file of a name, or no name, its row is not in the report.
+// Options are the choices of a check. The zero value is a good one. If there is no file of a name, or no
+// name, its row is not in the report.
 type Options struct {
 	// SigmaFile is a file with the min(m,n) true singular values, non-increasing: the row sigma.
 	SigmaFile string
 	// Reference has the min(m,n) true singular values, non-increasing, if they were computed: the row reference.
 	Reference []float64
-	// LambdaFile is a file with the eigenvalues of A·J·Aᵀ, non-increasing, and SignatureFile one with the diagonal of this J: the row lambda.
+	// LambdaFile is a file with the eigenvalues of A·J·Aᵀ, non-increasing, and SignatureFile one with the
+	// diagonal of this J: the row lambda.
 	LambdaFile, SignatureFile string
 	// SigmaTol is what the relative errors of these rows must stay below; 0 means 1e-10.
 	SigmaTol float64
@@ -32,7 +34,8 @@ type Options struct {
 
 // Beside returns the options with the files that "jmpi gen" writes beside the matrix file input.
 func Beside(input string) Options {
-	return Options{SigmaFile: gen.Sidecar(input, "sigma"), LambdaFile: gen.Sidecar(input, "lambda"), SignatureFile: gen.Sidecar(input, "signature")}
+	return Options{SigmaFile: gen.Sidecar(input, "sigma"), LambdaFile: gen.Sidecar(input, "lambda"),
+		SignatureFile: gen.Sidecar(input, "signature")}
 }
 
 // Check judges the files S.npy, U.npy and V.npy in dir as a decomposition of the matrix input: the
@@ -93,7 +96,9 @@ func check(input *matio.File, dir string, o Options, budget int64) (r Report, er
 			r.skip(known.name)
 			continue
 		}
-		measure(known.name, o.tolerance(), func() (float64, error) { return RelativeError(known.got, known.want), nil })
+		measure(known.name, o.tolerance(), func() (float64, error) {
+			return RelativeError(known.got, known.want), nil
+		})
 	}
 	if err != nil {
 		return Report{}, fmt.Errorf("check %s: %w", dir, err)
@@ -146,7 +151,8 @@ func openFactors(input *matio.File, dir string) (*factors, error) {
 		return nil, err
 	}
 	if int64(len(d.s)) != d.k {
-		return nil, fmt.Errorf("%s has %d singular values, a %d×%d matrix has %d; was it made from another input?", path, len(d.s), d.m, d.n, d.k)
+		return nil, fmt.Errorf("%s has %d singular values, a %d×%d matrix has %d; was it made from another input?",
+			path, len(d.s), d.m, d.n, d.k)
 	}
 	if d.signature, err = openSignature(filepath.Join(dir, "info.json"), d.m, d.n); err != nil {
 		return nil, err
@@ -172,7 +178,8 @@ func openFactor(path string, rows, cols int64) (*matio.File, error) {
 	}
 	if f.Rows != rows || f.Cols != cols {
 		f.Close()
-		return nil, fmt.Errorf("%s is %d×%d instead of %d×%d; was it made from another input?", path, f.Rows, f.Cols, rows, cols)
+		return nil, fmt.Errorf("%s is %d×%d instead of %d×%d; was it made from another input?", path, f.Rows,
+			f.Cols, rows, cols)
 	}
 	return f, nil
 }

@@ -67,7 +67,8 @@ func TestWrongDecompositionsFail(t *testing.T) {
 				d.u[i+18*m] += 1e-11 * d.u[i]
 			}
 		}, "residual orthU"},
-		{"order swapped in S alone", func(d *decomposition) { d.s[4], d.s[5] = d.s[5], d.s[4] }, "residual order sigma"},
+		{"order swapped in S alone", func(d *decomposition) { d.s[4], d.s[5] = d.s[5], d.s[4] },
+			"residual order sigma"},
 		{"order swapped everywhere", func(d *decomposition) {
 			d.s[4], d.s[5] = d.s[5], d.s[4]
 			for i := range m {
@@ -88,7 +89,8 @@ func TestWrongDecompositionsFail(t *testing.T) {
 		{"A is NaN-free but U is not", func(d *decomposition) { d.u[17] = math.NaN() }, "residual orthU sign"},
 		{"Inf in V", func(d *decomposition) { d.v[3] = math.Inf(-1) }, "residual orthV"},
 		{"NaN in S", func(d *decomposition) { d.s[2] = math.NaN() }, "residual order sigma"},
-		{"all zero", func(d *decomposition) { clear(d.s); clear(d.u); clear(d.v) }, "residual orthU orthV sign sigma"},
+		{"all zero", func(d *decomposition) { clear(d.s); clear(d.u); clear(d.v) },
+			"residual orthU orthV sign sigma"},
 	}
 	for _, c := range cases {
 		for _, e := range []int{0, 960, -990} { // 1e289, 1e-298

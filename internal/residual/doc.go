@@ -37,8 +37,9 @@
 //
 // # The hyperbolic SVD
 //
-// With the signature D = diag(±1), P times +1, that info.json tells (report.Signature), and m ≥ n, the decomposition is
-// A = U·diag(S)·Vᵀ with UᵀU = I, VᵀDV = J = diag(I_P, −I), so that S²·J are the eigenvalues of A·D·Aᵀ. Then
+// With the signature D = diag(±1), P times +1, that info.json tells (report.Signature), and m ≥ n, the
+// decomposition is A = U·diag(S)·Vᵀ with UᵀU = I, VᵀDV = J = diag(I_P, −I), so that S²·J are the
+// eigenvalues of A·D·Aᵀ. Then
 //
 //	residual  ‖A − U·diag(S)·Vᵀ‖_F / (‖U·diag(S)‖_F·‖V‖_F·max(m,n)·ε)             below 10
 //	orthV     ‖VᵀDV − J‖_F / (‖V‖_F²·ε)                                          below 10
@@ -63,13 +64,15 @@
 // The rows orthU and sign are as above. The row sigma is skipped: the singular values are not S. With P = n
 // all is as for the SVD.
 //
-// Λ is what "jmpi gen" prescribes for the spectra of [Nov15, §6], together with a D beside the input; lambda is skipped for a
-// decomposition with another D, the SVD (D = I) of an indefinite spectrum included. A·D·Aᵀ has these eigenvalues in
-// double-double precision; then A is rounded to double, |δA| ≤ u·|A|, u = 2⁻⁵³, which moves λᵢ relative to itself, to first
-// order, by at most 2u·‖|A|·|vᵢ|‖₂/σᵢ with column vᵢ of V. For the four spectra of orders 48, 256 and 768 the largest of these bounds are
-// 9e-15, 5e-14 and 2e-13, whatever κ(A·D·Aᵀ), which went up to 5e3: they grow with n and ‖V‖. So far below the tolerance the row
-// judges S. The paper measures (6.1) in the same way and keeps to such "modestly conditioned" matrices, because for κ ≥ 1e24 and
-// n = 4096 it saw the rounding take "at least 4–5" of the last digits; that is what --sigma-tol is for.
+// Λ is what "jmpi gen" prescribes for the spectra of [Nov15, §6], together with a D beside the input;
+// lambda is skipped for a decomposition with another D, the SVD (D = I) of an indefinite spectrum
+// included. A·D·Aᵀ has these eigenvalues in double-double precision; then A is rounded to double,
+// |δA| ≤ u·|A|, u = 2⁻⁵³, which moves λᵢ relative to itself, to first order, by at most 2u·‖|A|·|vᵢ|‖₂/σᵢ
+// with column vᵢ of V. For the four spectra of orders 48, 256 and 768 the largest of these bounds are
+// 9e-15, 5e-14 and 2e-13, whatever κ(A·D·Aᵀ), which went up to 5e3: they grow with n and ‖V‖. So far below
+// the tolerance the row judges S. The paper measures (6.1) in the same way and keeps to such "modestly
+// conditioned" matrices, because for κ ≥ 1e24 and n = 4096 it saw the rounding take "at least 4–5" of the
+// last digits; that is what --sigma-tol is for.
 //
 // # How it is computed
 //

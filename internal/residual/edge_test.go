@@ -120,13 +120,15 @@ func TestMissingVectorsAreSkipped(t *testing.T) {
 	if err != nil || !r.Passed() {
 		t.Fatalf("%v, error %v", r, err)
 	}
-	for name, want := range map[string]Verdict{"residual": Skipped, "orthU": Passed, "orthV": Skipped, "order": Passed, "sign": Passed} {
+	for name, want := range map[string]Verdict{"residual": Skipped, "orthU": Passed, "orthV": Skipped,
+		"order": Passed, "sign": Passed} {
 		if got := value(t, r, name).Verdict; got != want {
 			t.Errorf("%s is %s without V, want %s", name, got, want)
 		}
 	}
 	d.noU = true
-	if r, err = d.run(t, defaultBudget); err != nil || value(t, r, "sign").Verdict != Skipped || value(t, r, "orthU").Verdict != Skipped {
+	if r, err = d.run(t, defaultBudget); err != nil || value(t, r, "sign").Verdict != Skipped ||
+		value(t, r, "orthU").Verdict != Skipped {
 		t.Errorf("without U: %v, error %v", r, err)
 	}
 	d.s[0] = -1
@@ -143,7 +145,8 @@ func TestUnusable(t *testing.T) {
 	}{
 		{"no S", func(d *decomposition) { d.noS = true }, "has no S.npy"},
 		{"short S", func(d *decomposition) { d.s = d.s[:8] }, "8 singular values"},
-		{"U of another shape", func(d *decomposition) { d.u, d.k, d.v = d.u[:12*8], 8, d.v[:9*8] }, "12×8 instead of 12×9"},
+		{"U of another shape", func(d *decomposition) { d.u, d.k, d.v = d.u[:12*8], 8, d.v[:9*8] },
+			"12×8 instead of 12×9"},
 		{"NaN in A", func(d *decomposition) { d.a[0] = math.NaN() }, "NaN at row 1, column 1"},
 		{"wrong number of true σ", func(d *decomposition) { d.sigma = []float64{1} }, "1 true singular values"},
 	}

@@ -12,8 +12,9 @@ import (
 	"jmpi/internal/report"
 )
 
-// hyperbolic returns the hyperbolic SVD of the m×n matrix a, column-major, with the signature D = diag(signs), by gonum and the
-// definition: A·D·Aᵀ = U·Λ·Uᵀ, S = √|Λ|, V = Aᵀ·U·S⁻¹, for the n eigenvalues that are not 0, the positive ones first and decreasing.
+// hyperbolic returns the hyperbolic SVD of the m×n matrix a, column-major, with the signature
+// D = diag(signs), by gonum and the definition: A·D·Aᵀ = U·Λ·Uᵀ, S = √|Λ|, V = Aᵀ·U·S⁻¹, for the n
+// eigenvalues that are not 0, the positive ones first and decreasing.
 func hyperbolic(t testing.TB, m, n int, a, signs []float64) *decomposition {
 	t.Helper()
 	d := &decomposition{m: m, n: n, k: n, a: a, s: make([]float64, n), lambda: make([]float64, n), signs: signs}
@@ -59,7 +60,8 @@ func hyperbolic(t testing.TB, m, n int, a, signs []float64) *decomposition {
 	return d
 }
 
-// indefinite is a hyperbolic SVD of a well-conditioned m×n matrix: signs + - - + + - - + … or, with partitioned, the +1 first.
+// indefinite is a hyperbolic SVD of a well-conditioned m×n matrix: signs + - - + + - - + … or, with
+// partitioned, the +1 first.
 func indefinite(t testing.TB, m, n int, partitioned bool) *decomposition {
 	a, signs := make([]float64, m*n), make([]float64, n)
 	for j := range n {
@@ -107,11 +109,13 @@ func TestNegativeDefinite(t *testing.T) {
 	}
 }
 
-// Both norms of the rows residual and orthV are measured: J is diag(1, −1), V a rotation by the hyperbolic angle x.
+// Both norms of the rows residual and orthV are measured: J is diag(1, −1), V a rotation by the
+// hyperbolic angle x.
 func TestHyperbolicRowsAreNormwise(t *testing.T) {
 	for _, x := range []float64{1, 5, 12} {
 		c, s := math.Cosh(x), math.Sinh(x)
-		d := &decomposition{m: 2, n: 2, k: 2, u: []float64{1, 0, 0, 1}, v: []float64{c, s, s, c}, s: []float64{3, 5}}
+		d := &decomposition{m: 2, n: 2, k: 2, u: []float64{1, 0, 0, 1}, v: []float64{c, s, s, c},
+			s: []float64{3, 5}}
 		d.a = []float64{3 * c, 5 * s, 3 * s, 5 * c}
 		d.info = &report.Info{Signature: &report.Signature{Positive: 1}}
 		d.v[0] *= 1 + 8*epsilon // (V₁₁)² grows by 16·ε·c², and V₁₁·V₁₂ by 8·ε·c·s, twice
@@ -216,7 +220,8 @@ func TestWrongHyperbolicDecompositionsFail(t *testing.T) {
 		{"checked as an SVD", func(d *decomposition) { d.info = &report.Info{} }, "orthV order"},
 		{"NaN in V", func(d *decomposition) { d.v[17] = math.NaN() }, "residual orthV"},
 		{"Inf in S", func(d *decomposition) { d.s[2] = math.Inf(1) }, "residual order lambda"},
-		{"all zero", func(d *decomposition) { clear(d.s); clear(d.u); clear(d.v) }, "residual orthU orthV sign lambda"},
+		{"all zero", func(d *decomposition) { clear(d.s); clear(d.u); clear(d.v) },
+			"residual orthU orthV sign lambda"},
 	}
 	for _, c := range cases {
 		for _, e := range []int{0, 480, -480} { // 1e±144
@@ -264,19 +269,21 @@ func TestSignatureOfTheSVD(t *testing.T) {
 	}
 }
 
-// The eigenvalues beside the input belong to the signature beside it, the singular values to none: the SVD of an indefinite spectrum
-// is not judged by them, nor a hyperbolic SVD by σ.
+// The eigenvalues beside the input belong to the signature beside it, the singular values to none: the SVD of
+// an indefinite spectrum is not judged by them, nor a hyperbolic SVD by σ.
 func TestReferencesOfAnotherSignature(t *testing.T) {
 	d := indefinite(t, 12, 12, true)
 	svd := decompose(t, 12, 12, func(i, j int) float64 { return d.a[i+12*j] })
 	svd.lambda, svd.signs, svd.sigma = d.lambda, d.signs, svd.s
 	r, err := svd.run(t, 100)
-	if err != nil || !r.Passed() || value(t, r, "lambda").Verdict != Skipped || value(t, r, "sigma").Verdict != Passed {
+	if err != nil || !r.Passed() || value(t, r, "lambda").Verdict != Skipped ||
+		value(t, r, "sigma").Verdict != Passed {
 		t.Errorf("SVD: %v, error %v", r, err)
 	}
 	d.sigma = svd.s
 	r, err = d.run(t, 100)
-	if err != nil || !r.Passed() || value(t, r, "lambda").Verdict != Passed || value(t, r, "sigma").Verdict != Skipped {
+	if err != nil || !r.Passed() || value(t, r, "lambda").Verdict != Passed ||
+		value(t, r, "sigma").Verdict != Skipped {
 		t.Errorf("hyperbolic: %v, error %v", r, err)
 	}
 	d.signs = nil
@@ -285,8 +292,8 @@ func TestReferencesOfAnotherSignature(t *testing.T) {
 	}
 }
 
-// [Nov15, (6.1)]: the spectra of gen, decomposed by gonum in double precision, come out with relative errors far below the bound, hence
-// so does the rounding of the factors that gen writes.
+// [Nov15, (6.1)]: the spectra of gen, decomposed by gonum in double precision, come out with relative errors
+// far below the bound, hence so does the rounding of the factors that gen writes.
 func TestSpectra(t *testing.T) {
 	for _, kind := range []string{"spectrum1", "spectrum2", "spectrum3", "spectrum4"} {
 		const n = 48

@@ -28,7 +28,8 @@ func openSignature(path string, m, n int64) (*signature, error) {
 		return nil, nil
 	}
 	if m < n {
-		return nil, fmt.Errorf("%s has a signature, but a %d×%d matrix has no hyperbolic SVD; was it made from another input?", path, m, n)
+		return nil, fmt.Errorf("%s has a signature, but a %d×%d matrix has no hyperbolic SVD; was it made "+
+			"from another input?", path, m, n)
 	}
 	return &signature{diagonal, int(s.Positive), normV}, nil
 }

@@ -8,8 +8,8 @@ import (
 	"jmpi/internal/matio"
 )
 
-// A column of equal numbers has a norm that is wrong by at most an ε or two, but a plain sum of its squares is wrong by many: all
-// rounding errors have the same sign.
+// A column of equal numbers has a norm that is wrong by at most an ε or two, but a plain sum of its squares
+// is wrong by many: all rounding errors have the same sign.
 func TestOrthogonalityOfEqualNumbers(t *testing.T) {
 	for _, m := range []int{150, 300, 5000} {
 		path := filepath.Join(t.TempDir(), "u.npy")

@@ -10,8 +10,8 @@ import (
 	"jmpi/internal/matio"
 )
 
-// disorder counts the singular values that are negative, NaN, Inf or larger than the one before; those with the sign −1 must not be
-// smaller than the one before.
+// disorder counts the singular values that are negative, NaN, Inf or larger than the one before; those with
+// the sign −1 must not be smaller than the one before.
 func (d *factors) disorder() float64 {
 	wrong := 0
 	for j, x := range d.s {
@@ -60,8 +60,8 @@ type reference struct {
 	told      bool // S says something of it
 }
 
-// references reads what is known of the input. The singular values are not those of a hyperbolic decomposition, and the eigenvalues
-// belong to one signature.
+// references reads what is known of the input. The singular values are not those of a hyperbolic
+// decomposition, and the eigenvalues belong to one signature.
 func (d *factors) references(o Options) (all []reference, err error) {
 	sigma, ok, err := vector(o.SigmaFile, "true singular values", d.k)
 	if err != nil {
@@ -77,10 +77,12 @@ func (d *factors) references(o Options) (all []reference, err error) {
 		return all, err
 	}
 	signs, ok, err := vector(o.SignatureFile, "signs", d.n)
-	return append(all, reference{"lambda", lambda, d.signature.eigenvalues(d.s), ok && d.signature.equals(signs)}), err
+	return append(all, reference{"lambda", lambda, d.signature.eigenvalues(d.s), ok &&
+		d.signature.equals(signs)}), err
 }
 
-// vector reads the k numbers that are known of the input, called what; ok is false if there is no such file or name.
+// vector reads the k numbers that are known of the input, called what; ok is false if there is no
+// such file or name.
 func vector(path, what string, k int64) (x []float64, ok bool, err error) {
 	if path == "" {
 		return nil, false, nil
@@ -92,13 +94,14 @@ func vector(path, what string, k int64) (x []float64, ok bool, err error) {
 		return nil, false, err
 	}
 	if int64(len(x)) != k {
-		return nil, false, fmt.Errorf("%s has %d %s, the input has %d; remove the file if it belongs to another matrix", path, len(x), what, k)
+		return nil, false, fmt.Errorf("%s has %d %s, the input has %d; remove the file if it belongs to another "+
+			"matrix", path, len(x), what, k)
 	}
 	return x, true, nil
 }
 
-// RelativeError returns max |gotᵢ − wantᵢ|/|wantᵢ|. Where wantᵢ is 0, |gotᵢ| may be as large as the rounding errors
-// n·ε·max|want|, n = len(want).
+// RelativeError returns max |gotᵢ − wantᵢ|/|wantᵢ|. Where wantᵢ is 0, |gotᵢ| may be as large as the rounding
+// errors n·ε·max|want|, n = len(want).
 func RelativeError(got, want []float64) float64 {
 	worst, rounding := 0.0, float64(len(want))*epsilon*largest(want)
 	for i, x := range want {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// DeviceDgemm returns the best speed, in GFLOP/s, of three products of n×n matrices by cuBLAS on the GPU with this number
-// among those that the driver shows. The error wraps ErrMissing where there is no GPU or no cuBLAS.
+// DeviceDgemm returns the best speed, in GFLOP/s, of three products of n×n matrices by cuBLAS on
+// the GPU with this number among those that the driver shows. The error wraps ErrMissing where
+// there is no GPU or no cuBLAS.
 func DeviceDgemm(n, ordinal int) (gflops float64, err error) {
 	d, err := openDevice(ordinal)
 	if err != nil {
@@ -16,13 +17,15 @@ func DeviceDgemm(n, ordinal int) (gflops float64, err error) {
 	var (
 		create  func(handle *uintptr) int32
 		destroy func(handle uintptr) int32
-		dgemm   func(handle uintptr, transA, transB, m, n, k int32, alpha *float64, a uintptr, lda int32, b uintptr, ldb int32, beta *float64, c uintptr, ldc int32) int32
+		dgemm   func(handle uintptr, transA, transB, m, n, k int32, alpha *float64, a uintptr, lda int32, b uintptr,
+			ldb int32, beta *float64, c uintptr, ldc int32) int32
 	)
 	l, err := open(toolkit("libcublas.so.13", "libcublas.so.12", "libcublas.so.11")...)
 	if err != nil {
 		return 0, fmt.Errorf("cuBLAS: %w", err)
 	}
-	if err := l.register(map[string]any{"cublasCreate_v2": &create, "cublasDestroy_v2": &destroy, "cublasDgemm_v2": &dgemm}); err != nil {
+	if err := l.register(map[string]any{"cublasCreate_v2": &create, "cublasDestroy_v2": &destroy,
+		"cublasDgemm_v2": &dgemm}); err != nil {
 		return 0, fmt.Errorf("cuBLAS: %w", err)
 	}
 	err = d.do(func() error {
@@ -48,7 +51,8 @@ func DeviceDgemm(n, ordinal int) (gflops float64, err error) {
 		one, zero, order := 1.0, 0.0, int32(n)
 		for range 3 {
 			seconds, err := d.timed(func() error {
-				return status("cublasDgemm", dgemm(handle, 0, 0, order, order, order, &one, x[0], order, x[1], order, &zero, x[2], order))
+				return status("cublasDgemm", dgemm(handle, 0, 0, order, order, order, &one, x[0], order, x[1], order,
+					&zero, x[2], order))
 			})
 			if err != nil {
 				return err

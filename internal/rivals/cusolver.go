@@ -16,17 +16,28 @@ type CUSOLVER struct {
 	params  uintptr // of the 64-bit interface, all defaults
 	warm    map[string]bool
 
-	create       func(handle *uintptr) int32
-	destroy      func(handle uintptr) int32
-	newParams    func(params *uintptr) int32
-	freeParams   func(params uintptr) int32
-	property     func(which int32, value *int32) int32
-	gesvdSize    func(handle, params uintptr, jobu, jobvt int8, m, n int64, typeA int32, a uintptr, lda int64, typeS int32, s uintptr, typeU int32, u uintptr, ldu int64, typeVT int32, vt uintptr, ldvt int64, computed int32, onDevice, onHost *uint64) int32
-	gesvd        func(handle, params uintptr, jobu, jobvt int8, m, n int64, typeA int32, a uintptr, lda int64, typeS int32, s uintptr, typeU int32, u uintptr, ldu int64, typeVT int32, vt uintptr, ldvt int64, computed int32, work uintptr, bytes uint64, hostWork unsafe.Pointer, hostBytes uint64, info uintptr) int32
-	gesvdpSize   func(handle, params uintptr, jobz, econ int32, m, n int64, typeA int32, a uintptr, lda int64, typeS int32, s uintptr, typeU int32, u uintptr, ldu int64, typeV int32, v uintptr, ldv int64, computed int32, onDevice, onHost *uint64) int32
-	gesvdp       func(handle, params uintptr, jobz, econ int32, m, n int64, typeA int32, a uintptr, lda int64, typeS int32, s uintptr, typeU int32, u uintptr, ldu int64, typeV int32, v uintptr, ldv int64, computed int32, work uintptr, bytes uint64, hostWork unsafe.Pointer, hostBytes uint64, info uintptr, shift *float64) int32
-	gesvdjSize   func(handle uintptr, jobz, econ, m, n int32, a uintptr, lda int32, s, u uintptr, ldu int32, v uintptr, ldv int32, lwork *int32, options uintptr) int32
-	gesvdj       func(handle uintptr, jobz, econ, m, n int32, a uintptr, lda int32, s, u uintptr, ldu int32, v uintptr, ldv int32, work uintptr, lwork int32, info, options uintptr) int32
+	create     func(handle *uintptr) int32
+	destroy    func(handle uintptr) int32
+	newParams  func(params *uintptr) int32
+	freeParams func(params uintptr) int32
+	property   func(which int32, value *int32) int32
+	gesvdSize  func(handle, params uintptr, jobu, jobvt int8, m, n int64, typeA int32, a uintptr, lda int64,
+		typeS int32, s uintptr, typeU int32, u uintptr, ldu int64, typeVT int32, vt uintptr, ldvt int64,
+		computed int32, onDevice, onHost *uint64) int32
+	gesvd func(handle, params uintptr, jobu, jobvt int8, m, n int64, typeA int32, a uintptr, lda int64,
+		typeS int32, s uintptr, typeU int32, u uintptr, ldu int64, typeVT int32, vt uintptr, ldvt int64,
+		computed int32, work uintptr, bytes uint64, hostWork unsafe.Pointer, hostBytes uint64, info uintptr) int32
+	gesvdpSize func(handle, params uintptr, jobz, econ int32, m, n int64, typeA int32, a uintptr, lda int64,
+		typeS int32, s uintptr, typeU int32, u uintptr, ldu int64, typeV int32, v uintptr, ldv int64,
+		computed int32, onDevice, onHost *uint64) int32
+	gesvdp func(handle, params uintptr, jobz, econ int32, m, n int64, typeA int32, a uintptr, lda int64,
+		typeS int32, s uintptr, typeU int32, u uintptr, ldu int64, typeV int32, v uintptr, ldv int64,
+		computed int32, work uintptr, bytes uint64, hostWork unsafe.Pointer, hostBytes uint64, info uintptr,
+		shift *float64) int32
+	gesvdjSize func(handle uintptr, jobz, econ, m, n int32, a uintptr, lda int32, s, u uintptr, ldu int32,
+		v uintptr, ldv int32, lwork *int32, options uintptr) int32
+	gesvdj func(handle uintptr, jobz, econ, m, n int32, a uintptr, lda int32, s, u uintptr, ldu int32,
+		v uintptr, ldv int32, work uintptr, lwork int32, info, options uintptr) int32
 	newOptions   func(options *uintptr) int32 // of gesvdj
 	freeOptions  func(options uintptr) int32
 	setTolerance func(options uintptr, tolerance float64) int32
@@ -80,22 +91,25 @@ func (c *CUSOLVER) String() string { return fmt.Sprintf("cuSOLVER %s on %v", c.v
 // Close gives the library's resources on the GPU back.
 func (c *CUSOLVER) Close() error {
 	err := c.device.do(func() error {
-		return errors.Join(status("cusolverDnDestroyParams", c.freeParams(c.params)), status("cusolverDnDestroy", c.destroy(c.handle)))
+		return errors.Join(status("cusolverDnDestroyParams", c.freeParams(c.params)),
+			status("cusolverDnDestroy", c.destroy(c.handle)))
 	})
 	return errors.Join(err, c.device.close())
 }
 
-// CUSOLVERDrivers are the names that SVD knows: QR iteration, Jacobi with the library's default tolerance and with 1e-14,
-// and the polar decomposition.
+// CUSOLVERDrivers are the names that SVD knows: QR iteration, Jacobi with the library's default tolerance and
+// with 1e-14, and the polar decomposition.
 func CUSOLVERDrivers() []string { return []string{"gesvd", "gesvdj", "gesvdj-1e-14", "gesvdp"} }
 
-// SVD decomposes the m×n matrix a (column-major, len(a) = m·n, not changed) by one of CUSOLVERDrivers. The first call of a
-// driver with a shape runs it once more before, so that what a library does at its first use is not timed.
+// SVD decomposes the m×n matrix a (column-major, len(a) = m·n, not changed) by one of
+// CUSOLVERDrivers. The first call of a driver with a shape runs it once more before, so that what a
+// library does at its first use is not timed.
 //
 // For m < n the drivers get Aᵀ, because gesvd knows tall matrices only. Seconds covers the driver's call by
 // events on the GPU, without copies and the allocation of its workspace.
 //
-// An error means that the shape is wrong or does not fit into the GPU's memory, or that the driver did not converge.
+// An error means that the shape is wrong or does not fit into the GPU's memory, or that the driver
+// did not converge.
 func (c *CUSOLVER) SVD(driver string, m, n int, a []float64) (r Result, err error) {
 	if m < 0 || n < 0 || len(a) != m*n {
 		return Result{}, fmt.Errorf("%s: %d numbers for a %d×%d matrix", driver, len(a), m, n)
@@ -150,7 +164,8 @@ type deviceSVD struct {
 }
 
 // run allocates, prepares a driver and calls it, twice if a first call is wanted.
-func (c *CUSOLVER) run(s *deviceSVD, a []float64, prepare func(*deviceSVD) (func() error, error), first bool) (r Result, err error) {
+func (c *CUSOLVER) run(s *deviceSVD, a []float64,
+	prepare func(*deviceSVD) (func() error, error), first bool) (r Result, err error) {
 	for _, x := range []struct {
 		address *uintptr
 		numbers int
@@ -183,7 +198,8 @@ func (c *CUSOLVER) run(s *deviceSVD, a []float64, prepare func(*deviceSVD) (func
 		return r, fmt.Errorf("info = %d", info)
 	}
 	r.Sigma, r.U, r.V = make([]float64, s.n), make([]float64, s.m*s.n), make([]float64, s.n*s.n)
-	if err := errors.Join(c.device.read(r.Sigma, s.sigma), c.device.read(r.U, s.u), c.device.read(r.V, s.v)); err != nil {
+	if err := errors.Join(c.device.read(r.Sigma, s.sigma), c.device.read(r.U, s.u),
+		c.device.read(r.V, s.v)); err != nil {
 		return r, err
 	}
 	if s.transposed {

@@ -15,29 +15,33 @@ const (
 func (c *CUSOLVER) prepareGesvd(s *deviceSVD) (func() error, error) {
 	m, n := int64(s.m), int64(s.n)
 	s.transposed = true
-	err := status("cusolverDnXgesvd_bufferSize", c.gesvdSize(c.handle, c.params, columns, columns, m, n, float64Type, s.a, m,
-		float64Type, s.sigma, float64Type, s.u, m, float64Type, s.v, n, float64Type, &s.bytes, &s.hostBytes))
+	err := status("cusolverDnXgesvd_bufferSize",
+		c.gesvdSize(c.handle, c.params, columns, columns, m, n, float64Type, s.a, m, float64Type, s.sigma,
+			float64Type, s.u, m, float64Type, s.v, n, float64Type, &s.bytes, &s.hostBytes))
 	if err != nil {
 		return nil, err
 	}
 	return func() error {
 		return status("cusolverDnXgesvd", c.gesvd(c.handle, c.params, columns, columns, m, n, float64Type, s.a, m,
-			float64Type, s.sigma, float64Type, s.u, m, float64Type, s.v, n, float64Type, s.work, s.bytes, s.hostWork, s.hostBytes, s.info))
+			float64Type, s.sigma, float64Type, s.u, m, float64Type, s.v, n, float64Type, s.work, s.bytes, s.hostWork,
+			s.hostBytes, s.info))
 	}, c.workspaces(s)
 }
 
 // prepareGesvdp is the polar decomposition and an eigenvalue decomposition of its Hermitian factor.
 func (c *CUSOLVER) prepareGesvdp(s *deviceSVD) (func() error, error) {
 	m, n := int64(s.m), int64(s.n)
-	err := status("cusolverDnXgesvdp_bufferSize", c.gesvdpSize(c.handle, c.params, vectors, economy, m, n, float64Type, s.a, m,
-		float64Type, s.sigma, float64Type, s.u, m, float64Type, s.v, n, float64Type, &s.bytes, &s.hostBytes))
+	err := status("cusolverDnXgesvdp_bufferSize",
+		c.gesvdpSize(c.handle, c.params, vectors, economy, m, n, float64Type, s.a, m, float64Type, s.sigma,
+			float64Type, s.u, m, float64Type, s.v, n, float64Type, &s.bytes, &s.hostBytes))
 	if err != nil {
 		return nil, err
 	}
 	return func() error {
 		var shift float64 // by which the driver moved small singular values
 		return status("cusolverDnXgesvdp", c.gesvdp(c.handle, c.params, vectors, economy, m, n, float64Type, s.a, m,
-			float64Type, s.sigma, float64Type, s.u, m, float64Type, s.v, n, float64Type, s.work, s.bytes, s.hostWork, s.hostBytes, s.info, &shift))
+			float64Type, s.sigma, float64Type, s.u, m, float64Type, s.v, n, float64Type, s.work, s.bytes, s.hostWork,
+			s.hostBytes, s.info, &shift))
 	}, c.workspaces(s)
 }
 
@@ -55,13 +59,15 @@ func (c *CUSOLVER) prepareGesvdj(s *deviceSVD) (func() error, error) {
 		}
 	}
 	var length int32
-	err := status("cusolverDnDgesvdj_bufferSize", c.gesvdjSize(c.handle, vectors, economy, m, n, s.a, m, s.sigma, s.u, m, s.v, n, &length, options))
+	err := status("cusolverDnDgesvdj_bufferSize",
+		c.gesvdjSize(c.handle, vectors, economy, m, n, s.a, m, s.sigma, s.u, m, s.v, n, &length, options))
 	if err != nil {
 		return nil, err
 	}
 	s.bytes = 8 * uint64(max(length, 0))
 	return func() error {
-		return status("cusolverDnDgesvdj", c.gesvdj(c.handle, vectors, economy, m, n, s.a, m, s.sigma, s.u, m, s.v, n, s.work, length, s.info, options))
+		return status("cusolverDnDgesvdj", c.gesvdj(c.handle, vectors, economy, m, n, s.a, m, s.sigma, s.u, m, s.v,
+			n, s.work, length, s.info, options))
 	}, c.workspaces(s)
 }
 

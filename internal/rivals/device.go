@@ -44,10 +44,12 @@ func openDevice(ordinal int) (*device, error) {
 	}
 	d := &device{}
 	if err := l.register(map[string]any{
-		"cuInit": &d.initialize, "cuDeviceGet": &d.get, "cuDeviceGetName": &d.name, "cuDevicePrimaryCtxRetain": &d.retain,
+		"cuInit": &d.initialize, "cuDeviceGet": &d.get, "cuDeviceGetName": &d.name,
+		"cuDevicePrimaryCtxRetain":     &d.retain,
 		"cuDevicePrimaryCtxRelease_v2": &d.release, "cuCtxPushCurrent_v2": &d.push, "cuCtxPopCurrent_v2": &d.pop,
 		"cuCtxSynchronize": &d.wait, "cuMemAlloc_v2": &d.allocate, "cuMemFree_v2": &d.free,
-		"cuMemcpyHtoD_v2": &d.store, "cuMemcpyDtoH_v2": &d.fetch, "cuEventCreate": &d.event, "cuEventRecord": &d.record,
+		"cuMemcpyHtoD_v2": &d.store, "cuMemcpyDtoH_v2": &d.fetch, "cuEventCreate": &d.event,
+		"cuEventRecord":      &d.record,
 		"cuEventSynchronize": &d.reached, "cuEventElapsedTime": &d.elapsed, "cuEventDestroy_v2": &d.destroy,
 	}); err != nil {
 		return nil, err
@@ -73,7 +75,8 @@ func (l library) register(functions map[string]any) error {
 	return nil
 }
 
-// toolkit returns names of a library of the CUDA toolkit for open: as the system finds it, then where the toolkit usually lies.
+// toolkit returns names of a library of the CUDA toolkit for open: as the system finds it, then where
+// the toolkit usually lies.
 func toolkit(names ...string) []string {
 	all := names
 	for _, root := range []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda"} {
@@ -114,7 +117,8 @@ func (d *device) do(f func() error) (err error) {
 
 // memory returns bytes of device memory, which do frees.
 func (d *device) memory(bytes uint64) (address uintptr, err error) {
-	if err := status(fmt.Sprintf("cuMemAlloc of %d bytes", bytes), d.allocate(&address, max(bytes, 1))); err != nil {
+	if err := status(fmt.Sprintf("cuMemAlloc of %d bytes", bytes),
+		d.allocate(&address, max(bytes, 1))); err != nil {
 		return 0, err
 	}
 	d.held = append(d.held, address)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Dgemm returns the best speed, in GFLOP/s, of three products of n×n matrices with so many threads of the BLAS that LAPACK
-// uses: what a phase of any solver can be measured against.
+// Dgemm returns the best speed, in GFLOP/s, of three products of n×n matrices with so many threads of the
+// BLAS that LAPACK uses: what a phase of any solver can be measured against.
 func Dgemm(n, threads int) (float64, error) {
 	l, err := OpenLAPACK()
 	if err != nil {

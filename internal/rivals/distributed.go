@@ -2,8 +2,8 @@ package rivals
 
 import "fmt"
 
-// distributed is an m×n matrix that is dealt out to a grid in blocks, cyclically in both directions: the block
-// (I, J) is on the rank at row I mod rows and column J mod cols of the grid.
+// distributed is an m×n matrix that is dealt out to a grid in blocks, cyclically in both directions: the
+// block (I, J) is on the rank at row I mod rows and column J mod cols of the grid.
 type distributed struct {
 	g           *grid
 	m, n, block int

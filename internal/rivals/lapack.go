@@ -34,8 +34,8 @@ func (l *LAPACK) Drivers() []string { return []string{"dgesdd", "dgejsv", "dgesv
 
 // SVD decomposes the m×n matrix a (column-major, len(a) = m·n, not changed) by one of the Drivers.
 //
-// The Jacobi drivers know tall matrices only: for m < n they get Aᵀ. dgejsv runs with JOBA = 'C' (high relative
-// accuracy for A = C·D with D diagonal and C well conditioned), JOBR = 'R', no transposition and no
+// The Jacobi drivers know tall matrices only: for m < n they get Aᵀ. dgejsv runs with JOBA = 'C' (high
+// relative accuracy for A = C·D with D diagonal and C well conditioned), JOBR = 'R', no transposition and no
 // perturbation; dgesvj with a general A.
 //
 // An error means that the routine is missing (ErrMissing), that the shape is wrong or too large for 32-bit

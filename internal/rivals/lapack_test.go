@@ -44,7 +44,8 @@ func checkWithin(t *testing.T, tol float64, m, n int, a []float64, r Result) {
 	t.Helper()
 	k := min(m, n)
 	if len(r.Sigma) != k || len(r.U) != m*k || len(r.V) != n*k {
-		t.Fatalf("lengths of σ, U, V are %d, %d, %d; want %d, %d, %d", len(r.Sigma), len(r.U), len(r.V), k, m*k, n*k)
+		t.Fatalf("lengths of σ, U, V are %d, %d, %d; want %d, %d, %d", len(r.Sigma), len(r.U), len(r.V), k, m*k,
+			n*k)
 	}
 	if !slices.IsSortedFunc(r.Sigma, func(x, y float64) int { return cmp.Compare(y, x) }) {
 		t.Errorf("σ is not in descending order: %v", r.Sigma)
@@ -113,8 +114,8 @@ func TestLAPACKDrivers(t *testing.T) {
 	}
 }
 
-// A = H·diag(1, 1e-5, 1e-10, 1e-15)·1e200 with H = the orthogonal 4×4 Hadamard matrix / 2: σ is known. The Jacobi
-// drivers find every σ to full relative accuracy; the others only relative to σ₁.
+// A = H·diag(1, 1e-5, 1e-10, 1e-15)·1e200 with H = the orthogonal 4×4 Hadamard matrix / 2: σ is known. The
+// Jacobi drivers find every σ to full relative accuracy; the others only relative to σ₁.
 func TestLAPACKKnownSigma(t *testing.T) {
 	l := openOrSkip(t)
 	sigma := []float64{1e200, 1e195, 1e190, 1e185}
@@ -163,7 +164,8 @@ func TestLAPACKErrors(t *testing.T) {
 	if _, err := l.SVD("dgesdd", 2, 2, make([]float64, 3)); err == nil {
 		t.Error("3 numbers for a 2×2 matrix: no error")
 	}
-	if _, err := l.SVD("dnone", 1, 1, make([]float64, 1)); err == nil || !strings.Contains(err.Error(), "dnone") {
+	if _, err := l.SVD("dnone", 1, 1, make([]float64, 1)); err == nil ||
+		!strings.Contains(err.Error(), "dnone") {
 		t.Errorf("unknown driver: error %v", err)
 	}
 	r, err := l.SVD("dgejsv", 0, 3, nil)

@@ -40,7 +40,8 @@ func (l library) symbol(name string) (uintptr, error) {
 	return address, nil
 }
 
-// argument is an argument of a Fortran routine, or of a C function that takes pointers alone. All go by reference.
+// argument is an argument of a Fortran routine, or of a C function that takes pointers alone. All
+// go by reference.
 type argument struct {
 	address   unsafe.Pointer
 	character bool

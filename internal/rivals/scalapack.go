@@ -12,11 +12,11 @@ import (
 
 // ScaLAPACK is an opened ScaLAPACK library, for the MPI library that is in the process.
 type ScaLAPACK struct {
-	// Threads is the number of BLAS threads of each rank while the driver runs; 0 leaves it as it is in the process.
-	// It acts on OpenBLAS only.
+	// Threads is the number of BLAS threads of each rank while the driver runs; 0 leaves it as it is in the
+	// process. It acts on OpenBLAS only.
 	Threads int
-	// Block is the order of the blocks of the distribution; 64 after opening. At n = 512 on two ranks, orders from
-	// 16 to 128 took the same time.
+	// Block is the order of the blocks of the distribution; 64 after opening. At n = 512 on two ranks, orders
+	// from 16 to 128 took the same time.
 	Block int
 
 	library library
@@ -26,10 +26,9 @@ type ScaLAPACK struct {
 	descInit, numroc, gesvd, redistribute             uintptr // in Fortran
 }
 
-// OpenScaLAPACK opens ScaLAPACK. MPI must be linked or loaded with global symbols; of Debian's two variants the
-// one is taken that was built for it. OpenBLAS is opened before, so that ScaLAPACK uses it, whatever the
-// system's default BLAS is.
-// The error wraps ErrMissing.
+// OpenScaLAPACK opens ScaLAPACK. MPI must be linked or loaded with global symbols; of Debian's two variants
+// the one is taken that was built for it. OpenBLAS is opened before, so that ScaLAPACK uses it, whatever the
+// system's default BLAS is. The error wraps ErrMissing.
 func OpenScaLAPACK() (*ScaLAPACK, error) {
 	if _, err := purego.Dlsym(purego.RTLD_DEFAULT, "MPI_Initialized"); err != nil {
 		return nil, fmt.Errorf("ScaLAPACK: MPI %w in this process", ErrMissing)
@@ -50,8 +49,10 @@ func OpenScaLAPACK() (*ScaLAPACK, error) {
 		name    string
 		address *uintptr
 	}{
-		{"Cblacs_pinfo", &s.pinfo}, {"Cblacs_get", &s.get}, {"Cblacs_gridinit", &s.gridInit}, {"Cblacs_gridinfo", &s.gridInfo},
-		{"Cblacs_gridexit", &s.gridExit}, {"Cblacs_barrier", &s.barrier}, {"descinit_", &s.descInit}, {"numroc_", &s.numroc},
+		{"Cblacs_pinfo", &s.pinfo}, {"Cblacs_get", &s.get}, {"Cblacs_gridinit", &s.gridInit},
+		{"Cblacs_gridinfo", &s.gridInfo},
+		{"Cblacs_gridexit", &s.gridExit}, {"Cblacs_barrier", &s.barrier}, {"descinit_", &s.descInit},
+		{"numroc_", &s.numroc},
 		{"pdgesvd_", &s.gesvd}, {"pdgemr2d_", &s.redistribute},
 	} {
 		if *r.address, err = s.library.symbol(r.name); err != nil {
@@ -74,12 +75,14 @@ func (s *ScaLAPACK) String() string {
 // It is collective. MPI must be running; this process must make no other MPI call meanwhile, so an existing
 // dist.Comm must be idle.
 //
-// The matrix comes from columns, which writes the columns j0 ≤ j < j1 to dst, column j at dst[(j−j0)·ld:][:m]; it
-// is called for blocks of columns, in ascending order, and each rank asks only for those of which it holds a part.
+// The matrix comes from columns, which writes the columns j0 ≤ j < j1 to dst, column j at
+// dst[(j−j0)·ld:][:m]; it is called for blocks of columns, in ascending order, and each rank asks only for
+// those of which it holds a part.
 //
 // Sigma and Seconds are returned on every rank, U and V on rank 0 only (nil elsewhere), which holds
 // them whole: this is for matrices of which three fit into the memory of one node.
-func (s *ScaLAPACK) SVD(rank, size, m, n int, columns func(j0, j1 int, dst []float64, ld int)) (Result, error) {
+func (s *ScaLAPACK) SVD(rank, size, m, n int,
+	columns func(j0, j1 int, dst []float64, ld int)) (Result, error) {
 	if m < 1 || n < 1 || max(m, n) > math.MaxInt32 || s.Block < 1 {
 		return Result{}, fmt.Errorf("pdgesvd: a %d×%d matrix in blocks of order %d is not possible", m, n, s.Block)
 	}
@@ -161,8 +164,8 @@ func (s *ScaLAPACK) newGrid(rank, size int) (*grid, error) {
 	}
 	call(s.pinfo, numTo(&me), numTo(&all))
 	if int(me) != rank || int(all) != size {
-		return nil, fmt.Errorf("ScaLAPACK: it is rank %d of %d by its own count, expected rank %d of %d; it was built for another MPI library",
-			me, all, rank, size)
+		return nil, fmt.Errorf("ScaLAPACK: it is rank %d of %d by its own count, expected rank %d of %d; it was "+
+			"built for another MPI library", me, all, rank, size)
 	}
 	g := &grid{s: s, rows: 1}
 	for d := int32(1); d*d <= all; d++ {
@@ -173,9 +176,10 @@ func (s *ScaLAPACK) newGrid(rank, size int) (*grid, error) {
 	g.cols = all / g.rows
 	order := append([]byte("Row"), 0)
 	purego.SyscallN(s.get, 0, 0, uintptr(unsafe.Pointer(&g.context)))
-	purego.SyscallN(s.gridInit, uintptr(unsafe.Pointer(&g.context)), uintptr(unsafe.Pointer(&order[0])), uintptr(g.rows), uintptr(g.cols))
-	purego.SyscallN(s.gridInfo, uintptr(g.context), uintptr(unsafe.Pointer(&g.rows)), uintptr(unsafe.Pointer(&g.cols)),
-		uintptr(unsafe.Pointer(&g.row)), uintptr(unsafe.Pointer(&g.col)))
+	purego.SyscallN(s.gridInit, uintptr(unsafe.Pointer(&g.context)), uintptr(unsafe.Pointer(&order[0])),
+		uintptr(g.rows), uintptr(g.cols))
+	purego.SyscallN(s.gridInfo, uintptr(g.context), uintptr(unsafe.Pointer(&g.rows)),
+		uintptr(unsafe.Pointer(&g.cols)), uintptr(unsafe.Pointer(&g.row)), uintptr(unsafe.Pointer(&g.col)))
 	runtime.KeepAlive(g)
 	return g, nil
 }

@@ -1,8 +1,8 @@
-// Package selftest compares a device with a reference back end, primitive by primitive, on small random problems:
-// what a user can run on a new machine to see that its GPUs, driver and libraries compute right.
+// Package selftest compares a device with a reference back end, primitive by primitive, on small random
+// problems: what a user can run on a new machine to see that its GPUs, driver and libraries compute right.
 //
-// Every primitive gets the same input on both sides, made by the reference, so that an error shows where it is made. With ε = 2⁻⁵³,
-// an m×k pivot [P Q], its columns a_i, and its factor R, a primitive passes if
+// Every primitive gets the same input on both sides, made by the reference, so that an error shows where it
+// is made. With ε = 2⁻⁵³, an m×k pivot [P Q], its columns a_i, and its factor R, a primitive passes if
 //
 //	memory        what was written is read back, also through pinned host memory         bit for bit
 //	identity      is one                                                                bit for bit
@@ -16,6 +16,6 @@
 //	multiply      |([P Q]·T)_ij − ([P Q]·T)_ij'| ≤ 4k·ε·Σ|a_il|·|t_lj|, and of V
 //	copy          from another device                                                    bit for bit
 //
-// where ' marks the reference. The bounds are those of the analysis of errors in the worst case, for both sides
-// together ([Nov15, §4]); random problems stay far below them.
+// where ' marks the reference. The bounds are those of the analysis of errors in the worst case, for both
+// sides together ([Nov15, §4]); random problems stay far below them.
 package selftest

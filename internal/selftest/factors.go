@@ -12,7 +12,8 @@ func pow10(e int) float64   { return math.Pow10(e) }
 // gramTest compares Gram matrices.
 func gramTest(device, reference kernels.Backend) (float64, error) {
 	x := pivotProblems()
-	got, want, err := x.onBoth(device, reference, func(be kernels.Backend, b *kernels.Batch) error { return be.Gram(b) })
+	got, want, err := x.onBoth(device, reference,
+		func(be kernels.Backend, b *kernels.Batch) error { return be.Gram(b) })
 	if err != nil {
 		return 0, err
 	}
@@ -38,7 +39,8 @@ func choleskyTest(device, reference kernels.Backend) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	got, want, err := h.onBoth(device, reference, func(be kernels.Backend, b *kernels.Batch) error { return be.Cholesky(b) })
+	got, want, err := h.onBoth(device, reference,
+		func(be kernels.Backend, b *kernels.Batch) error { return be.Cholesky(b) })
 	if err != nil {
 		return 0, err
 	}
@@ -61,7 +63,8 @@ func qrTest(device, reference kernels.Backend) (float64, error) {
 	for i := range x.tally {
 		x.tally[i].Broken = 1
 	}
-	got, want, err := x.onBoth(device, reference, func(be kernels.Backend, b *kernels.Batch) error { return be.QR(b) })
+	got, want, err := x.onBoth(device, reference,
+		func(be kernels.Backend, b *kernels.Batch) error { return be.QR(b) })
 	if err != nil {
 		return 0, err
 	}
@@ -77,7 +80,8 @@ func qrTest(device, reference kernels.Backend) (float64, error) {
 	return float64(w), nil
 }
 
-// multiplyTest applies orthogonal transformations to the pivots of G and V; one problem is unchanged, and columns of R are zero.
+// multiplyTest applies orthogonal transformations to the pivots of G and V; one problem is unchanged,
+// and columns of R are zero.
 func multiplyTest(device, reference kernels.Backend) (float64, error) {
 	x, err := rotated(reference)
 	if err != nil {
@@ -85,13 +89,15 @@ func multiplyTest(device, reference kernels.Backend) (float64, error) {
 	}
 	x.tally[0].Changed = 0
 	clear(x.r[1].column(5))
-	got, want, err := x.onBoth(device, reference, func(be kernels.Backend, b *kernels.Batch) error { return be.Multiply(b) })
+	got, want, err := x.onBoth(device, reference,
+		func(be kernels.Backend, b *kernels.Batch) error { return be.Multiply(b) })
 	if err != nil {
 		return 0, err
 	}
 	var w worst
 	for i, t := range x.t {
-		for _, c := range []struct{ before, got, want matrix }{{x.g[i], got.g[i], want.g[i]}, {x.v[i], got.v[i], want.v[i]}} {
+		for _, c := range []struct{ before, got, want matrix }{{x.g[i], got.g[i], want.g[i]},
+			{x.v[i], got.v[i], want.v[i]}} {
 			bound := c.before.absTimes(t)
 			for l, b := range bound.a {
 				w.add(abs(c.got.a[l]-c.want.a[l]), 4*float64(t.n)*kernels.UnitRoundoff*b)

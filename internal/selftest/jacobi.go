@@ -35,8 +35,8 @@ func sweeps(be kernels.Backend, order, limit int) func(b *kernels.Batch) error {
 	}
 }
 
-// rotationsTest compares single rotations. The factors are block-diagonal with blocks [a b; 0 c], whose Gram matrices
-// [a² ab; ab b²+c²] can be rounded in one way only, and the only p-step meets each block once.
+// rotationsTest compares single rotations. The factors are block-diagonal with blocks [a b; 0 c], whose Gram
+// matrices [a² ab; ab b²+c²] can be rounded in one way only, and the only p-step meets each block once.
 func rotationsTest(device, reference kernels.Backend) (float64, error) {
 	r := rand.New(rand.NewPCG(6, 6))
 	const order = 32
@@ -67,7 +67,8 @@ func rotationsTest(device, reference kernels.Backend) (float64, error) {
 	return float64(differences), nil
 }
 
-// factors returns triangular factors of the largest order that both sides take and of smaller ones, some with graded columns.
+// factors returns triangular factors of the largest order that both sides take and of smaller ones,
+// some with graded columns.
 func factors(device, reference kernels.Backend) (x problems, order int) {
 	r := rand.New(rand.NewPCG(7, 7))
 	order = min(device.Limits().PointwiseOrder, reference.Limits().PointwiseOrder) &^ 1
@@ -78,7 +79,8 @@ func factors(device, reference kernels.Backend) (x problems, order int) {
 				for i := range j {
 					f.column(j)[i] = r.NormFloat64()
 				}
-				f.column(j)[j] = math.Sqrt(float64(k)) * (1 + r.Float64()) // well conditioned, so that every σ is well determined
+				// well conditioned, so that every σ is well determined
+				f.column(j)[j] = math.Sqrt(float64(k)) * (1 + r.Float64())
 				f.scale(j, math.Pow(10, -decades*float64(j)/float64(k)))
 			}
 			x.r, x.t, x.tally = append(x.r, f), append(x.t, zeros(k, k)), append(x.tally, kernels.Tally{})

@@ -7,8 +7,8 @@ import (
 	"jmpi/kernels"
 )
 
-// problems is the data of a batch on the host: pivots [P Q] of G and V, split after p[i] columns, factors, transformations
-// and counters. Slices that are nil stand for what a primitive does not use.
+// problems is the data of a batch on the host: pivots [P Q] of G and V, split after p[i] columns, factors,
+// transformations and counters. Slices that are nil stand for what a primitive does not use.
 type problems struct {
 	g, v, r, t []matrix
 	p          []int
@@ -103,7 +103,8 @@ func (x problems) on(be kernels.Backend, primitive func(b *kernels.Batch) error)
 			return after, err
 		}
 	}
-	b := &kernels.Batch{G: pivots(panels[0], x.p), V: pivots(panels[1], x.p), R: panels[2], T: panels[3], Tally: slices.Clone(x.tally)}
+	b := &kernels.Batch{G: pivots(panels[0], x.p), V: pivots(panels[1], x.p), R: panels[2], T: panels[3],
+		Tally: slices.Clone(x.tally)}
 	if err := primitive(b); err != nil {
 		return after, err
 	}
@@ -120,7 +121,8 @@ func (x problems) on(be kernels.Backend, primitive func(b *kernels.Batch) error)
 }
 
 // onBoth runs a primitive on the device and on the reference.
-func (x problems) onBoth(device, reference kernels.Backend, primitive func(be kernels.Backend, b *kernels.Batch) error) (got, want problems, err error) {
+func (x problems) onBoth(device, reference kernels.Backend,
+	primitive func(be kernels.Backend, b *kernels.Batch) error) (got, want problems, err error) {
 	if want, err = x.on(reference, func(b *kernels.Batch) error { return primitive(reference, b) }); err != nil {
 		return got, want, fmt.Errorf("reference: %w", err)
 	}

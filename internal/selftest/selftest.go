@@ -13,8 +13,9 @@ import (
 // Result is the verdict on one primitive.
 type Result struct {
 	Primitive string
-	Worst     float64 // largest error, as a fraction of its bound (package comment); bit for bit: the number of differences
-	Err       error   // the primitive failed
+	// largest error, as a fraction of its bound (package comment); bit for bit: the number of differences
+	Worst float64
+	Err   error // the primitive failed
 }
 
 // Passed reports whether no error is above its bound. NaN is.
@@ -69,11 +70,14 @@ func (t test) run(device, reference kernels.Backend) Result {
 
 // tests are all primitives of one device.
 var tests = []test{
-	{"memory", memoryTest}, {"identity", identityTest}, {"norms", normsTest}, {"gram", gramTest}, {"cholesky", choleskyTest},
-	{"qr", qrTest}, {"rotations", rotationsTest}, {"jacobi-sigma", jacobiSigmaTest}, {"jacobi-t", jacobiTTest}, {"multiply", multiplyTest},
+	{"memory", memoryTest}, {"identity", identityTest}, {"norms", normsTest}, {"gram", gramTest},
+	{"cholesky", choleskyTest},
+	{"qr", qrTest}, {"rotations", rotationsTest}, {"jacobi-sigma", jacobiSigmaTest}, {"jacobi-t", jacobiTTest},
+	{"multiply", multiplyTest},
 }
 
-// Run compares all primitives of a device with those of a reference, which must be right. It takes less than a second.
+// Run compares all primitives of a device with those of a reference, which must be right. It takes
+// less than a second.
 func Run(device, reference kernels.Backend) []Result {
 	var results []Result
 	for _, t := range tests {
@@ -87,12 +91,13 @@ func Copy(to, from kernels.Backend) Result {
 	return test{"copy", copyTest}.run(to, from)
 }
 
-// pivotProblems returns pivots of several shapes with factors, transformations and counters to be filled: random, graded,
-// with a zero column, with two equal columns.
+// pivotProblems returns pivots of several shapes with factors, transformations and counters to be filled:
+// random, graded, with a zero column, with two equal columns.
 func pivotProblems() problems {
 	r := rand.New(rand.NewPCG(1, 1))
 	var x problems
-	for i, s := range []struct{ m, p, q int }{{523, 32, 32}, {523, 32, 31}, {300, 17, 16}, {1031, 48, 48}, {64, 1, 1}} {
+	for i, s := range []struct{ m, p, q int }{{523, 32, 32}, {523, 32, 31}, {300, 17, 16}, {1031, 48, 48},
+		{64, 1, 1}} {
 		k := s.p + s.q
 		g := gauss(r, s.m, k)
 		switch i {

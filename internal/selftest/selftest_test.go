@@ -110,7 +110,8 @@ func TestFaultyDeviceFails(t *testing.T) {
 				t.Errorf("%s is wrong: %s %v", spoilt.primitive, r.Primitive, r)
 			}
 		}
-		if r := spoilt.run(&faulty{Backend: be, primitive: spoilt.primitive, factor: math.NaN()}, reference); r.Passed() {
+		if r := spoilt.run(&faulty{Backend: be, primitive: spoilt.primitive, factor: math.NaN()},
+			reference); r.Passed() {
 			t.Errorf("%s is NaN: %v", spoilt.primitive, r)
 		}
 		r := spoilt.run(&faulty{Backend: be, primitive: spoilt.primitive, fails: true}, reference)

@@ -8,7 +8,7 @@
 // So the program stands still until the C function returns, for 60 s or, seldom, for 120 s.
 //
 // jmpi's thread for MPI waits in C until a call is made. In a rank without timers every collection may
-// meet it. Prevent keeps a timer in the program. docs/known-issues.md has the measurements.
+// meet it. Prevent keeps a timer in the program. docs/decisions/021-go-collector.md has the measurements.
 package stall
 
 import (
@@ -19,8 +19,8 @@ import (
 // period is the longest time that a collection stands still, beside the 20 ms of the monitor.
 const period = 10 * time.Millisecond
 
-// waiters are the goroutines that wait for the ticker. A timer for which nobody waits does not count, and a single
-// goroutine does not wait while it is on its way back to it.
+// waiters are the goroutines that wait for the ticker. A timer for which nobody waits does not count, and a
+// single goroutine does not wait while it is on its way back to it.
 const waiters = 2
 
 // Prevent keeps a ticker in the program from the first call on. It costs 0.5 % of a core that is idle

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// entering is the line of runtime/proc.go by which a thread marks itself as being in a call. wider is what the test
-// puts before it: a pause, on the thread of testdata/stall that waits in C.
+// entering is the line of runtime/proc.go by which a thread marks itself as being in a call. wider is what
+// the test puts before it: a pause, on the thread of testdata/stall that waits in C.
 const (
 	entering = "\tif gp.bubble != nil || !gp.atomicstatus.CompareAndSwap(_Grunning, _Gsyscall) {\n"
 	wider    = "\tif gp.lockedm != 0 {\n\t\tusleep(200)\n\t}\n"

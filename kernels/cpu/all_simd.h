@@ -15,7 +15,8 @@ INLINE void columns_of(struct jmpi_pivot g, double **c)
 		*c++ = g.q + j * g.ldq;
 }
 
-// scaled copies m rows and n columns of src, times c, to dst; the rows of dst between m and ldd are not touched.
+// scaled copies m rows and n columns of src, times c, to dst; the rows of dst between m and ldd are
+// not touched.
 INLINE void scaled(int64_t m, int64_t n, double *dst, int64_t ldd, const double *src, int64_t lds, double c)
 {
 	v8 s = v8_set1(c);

@@ -23,9 +23,9 @@ import (
 	"jmpi/kernels"
 )
 
-// preferredWidth is the width of the narrow block-columns. BenchmarkSVD: 32 and 64 are within a few percent of each other up to
-// n = 1024; at n = 2048 64 is a tenth faster, where the block-columns come from main memory, but leaves U less orthogonal
-// (0.86 against 0.61 in the units of the check); 16 is slower.
+// preferredWidth is the width of the narrow block-columns. By BenchmarkSVD 32 and 64 are within a few percent
+// of each other up to n = 1024. At n = 2048 the block-columns come from main memory, and 64 is a tenth
+// faster; but it leaves U less orthogonal (0.86 against 0.61 in the units of the check). 16 is slower.
 const preferredWidth = 32
 
 // device implements kernels.Backend. All methods are synchronous.
@@ -68,7 +68,8 @@ func (d *device) Describe() kernels.Description {
 }
 
 func (d *device) Limits() kernels.Limits {
-	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true, HostMemory: true}
+	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true,
+		HostMemory: true}
 }
 
 // Sync returns at once: no method leaves work behind.

@@ -11,8 +11,8 @@ import (
 
 const benchRows = 2048
 
-// benchmark runs f on batches of pivots of 2048 rows, one thread, widths 16, 32, 48 and 64. The time reported is
-// that of a batch, which has 1024 columns in all, so that it comes from beyond the second-level cache.
+// benchmark runs f on batches of pivots of 2048 rows, one thread, widths 16, 32, 48 and 64. The time reported
+// is that of a batch, which has 1024 columns in all, so that it comes from beyond the second-level cache.
 // flops is the work of one problem of order k: it is reported as GFLOP/s.
 func benchmark(b *testing.B, flops func(k float64) float64, f func(p *problem) error) {
 	for _, w := range []int{16, 32, 48, 64} {
@@ -121,7 +121,8 @@ func BenchmarkQR(b *testing.B) {
 	})
 }
 
-// BenchmarkJacobi runs one sweep, and all sweeps, on the factors of random pivots; BenchmarkHyperbolicJacobi with half of the columns of sign −1.
+// BenchmarkJacobi runs one sweep, and all sweeps, on the factors of random pivots; BenchmarkHyperbolicJacobi
+// with half of the columns of sign −1.
 func BenchmarkJacobi(b *testing.B)           { benchmarkJacobi(b, false) }
 func BenchmarkHyperbolicJacobi(b *testing.B) { benchmarkJacobi(b, true) }
 

@@ -1,6 +1,7 @@
 package cpu
 
-// void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info, unsigned long uplo_length);
+// void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info,
+//		unsigned long uplo_length);
 import "C"
 
 import (

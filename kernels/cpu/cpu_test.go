@@ -34,8 +34,9 @@ func TestPrimitives(t *testing.T) {
 	}
 }
 
-// TestSameBits runs a step of pivots of several orders, some of them large, and compares all results bit by bit: for
-// 1, 2 and 3 threads, for every set of kernels, and for each problem alone instead of all in one batch; without and with columns of sign −1.
+// TestSameBits runs a step of pivots of several orders, some of them large, and compares all results bit by
+// bit: for 1, 2 and 3 threads, for every set of kernels, and for each problem alone instead of all in one
+// batch; without and with columns of sign −1.
 func TestSameBits(t *testing.T) {
 	small := []shape{{300, 16, 16}, {1500, 17, 16}, {40, 30, 31}, {700, 1, 0}}
 	large := []shape{{600, 150, 140}}
@@ -54,7 +55,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestFailures tests that Open refuses no threads, and that a panic and an error in a task come back as errors.
+// TestFailures tests that Open refuses no threads, and that a panic and an error in a task come
+// back as errors.
 func TestFailures(t *testing.T) {
 	if _, err := Open(0); err == nil {
 		t.Error("Open(0) succeeded")
@@ -83,7 +85,8 @@ type problem struct {
 	option kernels.JacobiOptions
 }
 
-// newProblem fills pivots of the given shapes, of that order at most, with numbers that depend on the shape alone.
+// newProblem fills pivots of the given shapes, of that order at most, with numbers that depend on
+// the shape alone.
 func newProblem(t testing.TB, d *device, order int, shapes []shape) *problem {
 	t.Helper()
 	p := &problem{d: d}
@@ -123,9 +126,9 @@ func (p *problem) panel(t testing.TB, m, n int) kernels.Panel {
 	return a
 }
 
-// step does one step of the method and returns all that it has computed, one slice a problem. Factors
-// too large for pointwise Jacobi get another transformation, the factor itself. mixed: a third of the columns of those of odd order
-// have sign −1.
+// step does one step of the method and returns all that it has computed, one slice a problem. Factors too
+// large for pointwise Jacobi get another transformation, the factor itself. mixed: a third of the columns of
+// those of odd order have sign −1.
 func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 	t.Helper()
 	p := newProblem(t, d, maxOrder, shapes)

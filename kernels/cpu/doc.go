@@ -1,4 +1,5 @@
-// Package cpu is the CPU back end of jmpi: it implements kernels.Backend with threads, OpenBLAS and kernels of its own.
+// Package cpu is the CPU back end of jmpi: it implements kernels.Backend with threads, OpenBLAS and
+// kernels of its own.
 //
 // # Where the work is done
 //
@@ -9,15 +10,15 @@
 //	Jacobi       §4.3       jacobi_simd.h                          – (the recursion of node goes below 256)
 //	Multiply     Alg. 4.2   multiply_simd.h                        dgemm, 256 rows at a time
 //
-// dgemm is reached through gonum's BLAS interface, the two LAPACK routines directly; both are OpenBLAS, set to one thread.
-// Our own kernels exist because at these shapes they are faster than OpenBLAS (BenchmarkGram, BenchmarkMultiply), and
-// pointwise Jacobi is in no library. They are C with vectors of eight doubles (simd.h), compiled for AVX-512, for
-// AVX2 and for any processor, and chosen at run time.
+// dgemm is reached through gonum's BLAS interface, the two LAPACK routines directly; both are OpenBLAS, set
+// to one thread. Our own kernels exist because at these shapes they are faster than OpenBLAS (BenchmarkGram,
+// BenchmarkMultiply), and pointwise Jacobi is in no library. They are C with vectors of eight doubles
+// (simd.h), compiled for AVX-512, for AVX2 and for any processor, and chosen at run time.
 //
 // # Determinism
 //
-// A batch is cut into tasks, each a fixed piece of one problem, which the threads take in any order. Within our kernels every element
-// of a result is computed by one fixed sequence of operations, whatever the tile, the piece or the
-// instruction set. So the bits depend neither on the number of threads nor on what else is in the batch; with our own
-// kernels not even on the processor.
+// A batch is cut into tasks, each a fixed piece of one problem, which the threads take in any order. Within
+// our kernels every element of a result is computed by one fixed sequence of operations, whatever the tile,
+// the piece or the instruction set. So the bits depend neither on the number of threads nor on what else is
+// in the batch; with our own kernels not even on the processor.
 package cpu

@@ -2,7 +2,8 @@ package cpu
 
 // #include "kernels.h"
 //
-// static void gram(const struct jmpi_kernels *s, struct jmpi_pivot g, double *h, int64_t ldh, int64_t j0, int64_t j1)
+// static void gram(const struct jmpi_kernels *s, struct jmpi_pivot g, double *h, int64_t ldh,
+//		int64_t j0, int64_t j1)
 // {
 //	s->gram(g, h, ldh, j0, j1);
 // }
@@ -91,7 +92,8 @@ func product(h, a, b kernels.Panel) {
 		}
 		return
 	}
-	openblas.Dgemm(blas.NoTrans, blas.Trans, b.N, a.N, a.M, 1, elements(b), b.Ld, elements(a), a.Ld, 0, elements(h), h.Ld)
+	openblas.Dgemm(blas.NoTrans, blas.Trans, b.N, a.N, a.M, 1, elements(b), b.Ld, elements(a), a.Ld, 0,
+		elements(h), h.Ld)
 }
 
 // transpose sets dst ← srcᵀ. If they are the same block, its upper triangle counts.

@@ -1,6 +1,6 @@
-// The Gram kernel ([Nov15, Alg. 4.1]), included once for every instruction set. Each element of the Gram matrix is a
-// sum over chunks of GRAM_ROWS rows, in order; a chunk is summed in LANES interleaved chains of fused
-// multiply-adds, whose sums are added pairwise. So the result does not depend on the tiles.
+// The Gram kernel ([Nov15, Alg. 4.1]), included once for every instruction set. Each element of the Gram
+// matrix is a sum over chunks of GRAM_ROWS rows, in order; a chunk is summed in LANES interleaved chains of
+// fused multiply-adds, whose sums are added pairwise. So the result does not depend on the tiles.
 
 #define GRAM_ROWS 512 // GRAM_J columns of a chunk stay in the first-level cache
 #define GRAM_SUMS ((GRAM_I * GRAM_J + LANES - 1) / LANES * LANES)

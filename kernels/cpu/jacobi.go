@@ -2,10 +2,12 @@ package cpu
 
 // #include "kernels.h"
 //
-// static struct jmpi_tally jacobi(const struct jmpi_kernels *s, int64_t k, int64_t positive, double *r, int64_t ldr,
-//		double *t, int64_t ldt, const int32_t *pairs, int64_t steps, int64_t half, int64_t max_sweeps, double tol, double null, double *work)
+// static struct jmpi_tally jacobi(const struct jmpi_kernels *s, int64_t k, int64_t positive, double *r,
+//		int64_t ldr, double *t, int64_t ldt, const int32_t *pairs, int64_t steps, int64_t half,
+//		int64_t max_sweeps, double tol, double null, double *work)
 // {
-//	return s->jacobi(k, positive, r, ldr, t, ldt, (struct jmpi_schedule){pairs, steps, half}, max_sweeps, tol, null, work);
+//	return s->jacobi(k, positive, r, ldr, t, ldt, (struct jmpi_schedule){pairs, steps, half}, max_sweeps, tol,
+//			 null, work);
 // }
 import "C"
 
@@ -35,7 +37,8 @@ func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 	return nil
 }
 
-func (d *device) jacobi(w *workspace, r, t kernels.Panel, positive int, o kernels.JacobiOptions, tally *kernels.Tally) error {
+func (d *device) jacobi(w *workspace, r, t kernels.Panel, positive int, o kernels.JacobiOptions,
+	tally *kernels.Tally) error {
 	k := r.N
 	work, err := w.floats(int(C.jmpi_jacobi_work(C.int64_t(k))))
 	if err != nil {
@@ -46,11 +49,13 @@ func (d *device) jacobi(w *workspace, r, t kernels.Panel, positive int, o kernel
 	if o.Independent {
 		null = -1
 	}
-	done := C.jacobi(d.kernels, C.int64_t(k), C.int64_t(positive), doubles(r.Data), C.int64_t(r.Ld), doubles(t.Data), C.int64_t(t.Ld),
-		(*C.int32_t)(unsafe.SliceData(s.Pairs)), C.int64_t(len(s.Pairs)/max(s.Order, 1)), C.int64_t(s.Order/2),
+	done := C.jacobi(d.kernels, C.int64_t(k), C.int64_t(positive), doubles(r.Data), C.int64_t(r.Ld),
+		doubles(t.Data), C.int64_t(t.Ld), (*C.int32_t)(unsafe.SliceData(s.Pairs)),
+		C.int64_t(len(s.Pairs)/max(s.Order, 1)), C.int64_t(s.Order/2),
 		C.int64_t(o.MaxSweeps), C.double(tol), C.double(null), scratch(work))
 	tally.Add(kernels.Tally{
-		Rotations: int64(done.rotations), Proper: int64(done.proper), Open: int64(done.open), Idle: int64(done.idle), Degenerate: int64(done.degenerate),
+		Rotations: int64(done.rotations), Proper: int64(done.proper), Open: int64(done.open),
+		Idle: int64(done.idle), Degenerate: int64(done.degenerate),
 	})
 	tally.Changed = int64(done.changed)
 	return nil

@@ -1,5 +1,6 @@
-// The pointwise Jacobi kernel ([Nov15, §4.3]), included once for every instruction set. `mixed`, a constant in all functions, tells
-// whether some columns have sign −1; then the rotations of columns with different signs are hyperbolic.
+// The pointwise Jacobi kernel ([Nov15, §4.3]), included once for every instruction set. `mixed`, a
+// constant in all functions, tells whether some columns have sign −1; then the rotations of columns with
+// different signs are hyperbolic.
 
 #define T_ROWS JMPI_T_ROWS
 #define TURNS JMPI_TURNS
@@ -15,7 +16,8 @@ struct pivots {
 	v8 pp, qq, pq;
 };
 
-// What the signs of a set of pairs ask for: 𝔱 of kernels.Kind, and whether h'pp ≥ h'qq (1), h'pp ≤ h'qq (−1) or nothing (0) is the order.
+// What the signs of a set of pairs ask for: 𝔱 of kernels.Kind, and whether h'pp ≥ h'qq (1), h'pp ≤ h'qq (−1)
+// or nothing (0) is the order.
 struct signs {
 	double kind[LANES], order[LANES];
 };
@@ -31,13 +33,15 @@ INLINE struct signs signs_of(struct pairs s, int64_t positive)
 	return r;
 }
 
-// The rotations of a set of pairs, as sin φ and tan(φ/2); a pair without a rotation has both 0. See kernels.Kind.Rotation.
+// The rotations of a set of pairs, as sin φ and tan(φ/2); a pair without a rotation has both 0. See
+// kernels.Kind.Rotation.
 struct rotations {
 	double sin[LANES], tau[LANES];
 	unsigned rotate, proper, open, idle, swap, degenerate; // bit masks
 };
 
-INLINE void rotations8(struct pivots h, v8 tol, const int mixed, const struct signs *sign, struct rotations *r)
+INLINE void rotations8(struct pivots h, v8 tol, const int mixed, const struct signs *sign,
+		       struct rotations *r)
 {
 	const v8 zero = v8_set1(0), one = v8_set1(1), half = v8_set1(0.5), big = v8_set1(0x1p27);
 	const v8 smallest = v8_set1(0x1p-1022);
@@ -79,7 +83,8 @@ INLINE void rotations8(struct pivots h, v8 tol, const int mixed, const struct si
 	r->swap = r->proper & m8_bits(mixed ? v8_gt(v8_mul(order, qq), v8_mul(order, pp)) : v8_gt(qq, pp));
 }
 
-// pivot_matrices forms the three dot products of each pair of columns of r (leading dimension ld, a multiple of 8).
+// pivot_matrices forms the three dot products of each pair of columns of r (leading dimension ld, a
+// multiple of 8).
 INLINE struct pivots pivot_matrices(const double *r, int64_t ld, struct pairs s)
 {
 	v8 pp[LANES], qq[LANES], pq[LANES];
@@ -99,9 +104,10 @@ INLINE struct pivots pivot_matrices(const double *r, int64_t ld, struct pairs s)
 	return (struct pivots){v8_sum8(pp), v8_sum8(qq), v8_sum8(pq)};
 }
 
-// rotate replaces columns x, y by the rotated ones, in the order (xd, yd), a permutation of (x, y). kind is 1, or −1 for a
-// hyperbolic rotation.
-INLINE void rotate(const double *x, const double *y, double *xd, double *yd, int64_t ld, double sine, double tangent, double kind)
+// rotate replaces columns x, y by the rotated ones, in the order (xd, yd), a permutation of (x, y). kind is
+// 1, or −1 for a hyperbolic rotation.
+INLINE void rotate(const double *x, const double *y, double *xd, double *yd, int64_t ld, double sine,
+		   double tangent, double kind)
 {
 	v8 sin = v8_set1(sine), tau = v8_set1(tangent), back = v8_set1(kind * sine), over = v8_set1(kind * tangent);
 	for (int64_t j = 0; j < ld; j += LANES) {
@@ -112,14 +118,16 @@ INLINE void rotate(const double *x, const double *y, double *xd, double *yd, int
 	}
 }
 
-// A rotation that waits to be applied to T: columns at offsets p, q of a panel go, rotated, to offsets pd, qd.
+// A rotation that waits to be applied to T: columns at offsets p, q of a panel go, rotated, to
+// offsets pd, qd.
 struct turn {
 	double sin, tau;
 	int32_t p, q, pd, qd;
 };
 
-// The state of one problem. R is worked on rotation by rotation. T is cut into panels of T_ROWS rows, one after the
-// other; the rotations for it are kept and then applied to panel after panel, each of which stays in the first-level cache.
+// The state of one problem. R is worked on rotation by rotation. T is cut into panels of T_ROWS rows, one
+// after the other; the rotations for it are kept and then applied to panel after panel, each of which stays
+// in the first-level cache.
 struct problem {
 	int64_t k, ld;     // order; leading dimension of r, a multiple of LANES
 	int64_t positive;  // columns with sign +1
@@ -130,8 +138,12 @@ struct problem {
 	struct jmpi_tally tally;
 };
 
-// kind_of is kernels.KindOf for columns that begin at p and q, `positive` being where the first with sign −1 begins.
-INLINE double kind_of(int64_t p, int64_t q, int64_t positive) { return p < positive && positive <= q ? -1 : 1; }
+// kind_of is kernels.KindOf for columns that begin at p and q, `positive` being where the first
+// with sign −1 begins.
+INLINE double kind_of(int64_t p, int64_t q, int64_t positive)
+{
+	return p < positive && positive <= q ? -1 : 1;
+}
 
 // flush applies the waiting rotations to T.
 INLINE void flush(struct problem *a, const int mixed)
@@ -146,7 +158,8 @@ INLINE void flush(struct problem *a, const int mixed)
 }
 
 // apply rotates and swaps the pairs of columns of R, and notes the same for T.
-INLINE void apply(struct problem *a, const int64_t ld, const int mixed, struct pairs s, const struct rotations *rot)
+INLINE void apply(struct problem *a, const int64_t ld, const int mixed, struct pairs s,
+		  const struct rotations *rot)
 {
 	unsigned todo = rot->rotate;
 	if (a->waiting + LANES > TURNS)
@@ -165,7 +178,8 @@ INLINE void apply(struct problem *a, const int64_t ld, const int mixed, struct p
 
 // p_step does the p-step of the n pairs (p[i], q[i]). The dot products of a set of pairs
 // are formed while the divisions and square roots of the previous set are under way.
-INLINE void p_step(struct problem *a, const int64_t ld, const int mixed, int n, const int32_t *p, const int32_t *q)
+INLINE void p_step(struct problem *a, const int64_t ld, const int mixed, int n, const int32_t *p,
+		   const int32_t *q)
 {
 	struct pairs s = {n < LANES ? n : LANES, p, q};
 	struct pivots h = pivot_matrices(a->r, ld, s);
@@ -193,7 +207,8 @@ INLINE void p_step(struct problem *a, const int64_t ld, const int mixed, int n, 
 }
 
 // sweeps runs up to max_sweeps sweeps, the last one being the first without a rotation.
-INLINE void sweeps(struct problem *a, const int64_t ld, const int mixed, struct jmpi_schedule s, int64_t max_sweeps)
+INLINE void sweeps(struct problem *a, const int64_t ld, const int mixed, struct jmpi_schedule s,
+		   int64_t max_sweeps)
 {
 	for (int64_t sweep = 0; sweep < max_sweeps; sweep++) {
 		int64_t before = a->tally.rotations;
@@ -224,13 +239,15 @@ INLINE void sweeps_of_order(struct problem *a, const int mixed, struct jmpi_sche
 	}
 }
 
-// exponent returns e such that the largest |element| of the k columns is in [2ᵉ⁻¹, 2ᵉ), or 0 if it is 0 or not finite.
+// exponent returns e such that the largest |element| of the k columns is in [2ᵉ⁻¹, 2ᵉ), or 0 if it
+// is 0 or not finite.
 INLINE int exponent(int64_t k, const double *r, int64_t ld)
 {
 	v8 m = v8_set1(0);
 	for (int64_t j = 0; j < k; j++)
 		for (int64_t i = 0; i < k; i += LANES)
-			m = v8_max(v8_abs(k - i < LANES ? v8_load_part(r + j * ld + i, (int)(k - i)) : v8_load(r + j * ld + i)), m);
+			m = v8_max(v8_abs(k - i < LANES ? v8_load_part(r + j * ld + i, (int)(k - i)) : v8_load(r + j * ld + i)),
+				   m);
 	double lane[LANES], largest = 0;
 	int e = 0;
 	v8_store(lane, m);
@@ -256,10 +273,10 @@ INLINE void norms(int64_t k, const double *r, int64_t ld, double *out)
 	}
 }
 
-// cancel sets the columns of r to zero that are nothing but rounding errors: column j of r·t, whose norm is at most
-// null·√Σᵢ(tᵢⱼ·before[i])² (null is the tolerance, or −1 for none), before[i] being the norms of the columns that it is a combination of, as many
-// independent errors add up. Their sum would take singular values of many times ε·σ₁ with it. Where t is not orthogonal, no |tᵢⱼ| counts for more
-// than 1.
+// cancel sets to zero the columns of r that are nothing but rounding errors: column j of r·t if its norm is
+// at most null·√Σᵢ(tᵢⱼ·before[i])². null is the tolerance, or −1 for none. before has the norms of the
+// columns that it is a combination of; their errors are independent, and add up so. Their sum would take
+// singular values of many times ε·σ₁ with it. Where t is not orthogonal, no |tᵢⱼ| counts for more than 1.
 INLINE void cancel(struct problem *a, const double *before, double null)
 {
 	double after[JMPI_MAX_ORDER], most = a->positive < a->k ? 1 : __builtin_inf();
@@ -276,14 +293,16 @@ INLINE void cancel(struct problem *a, const double *before, double null)
 	}
 }
 
-// TOP is the exponent that the largest element gets before the method runs: its square is far from overflow, and
-// columns down to 2⁻⁹⁹⁰ of the largest have squared norms in the normal range. The scaling is by a power of two.
+// TOP is the exponent that the largest element gets before the method runs: its square is far from
+// overflow, and columns down to 2⁻⁹⁹⁰ of the largest have squared norms in the normal range. The
+// scaling is by a power of two.
 #define TOP 480
 
 static struct jmpi_tally jacobi(int64_t k, int64_t positive, double *r, int64_t ldr, double *t, int64_t ldt,
 				struct jmpi_schedule s, int64_t max_sweeps, double tol, double null, double *work)
 {
-	struct problem a = {.k = k, .ld = (k + LANES - 1) / LANES * LANES, .positive = positive, .tol = v8_set1(tol)};
+	struct problem a = {.k = k, .ld = (k + LANES - 1) / LANES * LANES, .positive = positive,
+			    .tol = v8_set1(tol)};
 	int64_t rows = (k + T_ROWS - 1) / T_ROWS * T_ROWS; // of T
 	int shift = TOP - exponent(k, r, ldr);
 	if (shift > 1000)

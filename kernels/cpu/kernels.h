@@ -15,8 +15,9 @@
 #define JMPI_T_ROWS 32
 #define JMPI_TURNS 512
 
-// jmpi_jacobi_work returns the number of elements of scratch memory for a factor of order k: R, T and 32 bytes a rotation; afterwards
-// T, the departure from orthogonality and what multiply needs. The latter is enough for a second matrix like the departure, too.
+// jmpi_jacobi_work returns the number of elements of scratch memory for a factor of order k: R, T and 32
+// bytes a rotation; afterwards T, the departure from orthogonality and what multiply needs. The latter is
+// enough for a second matrix like the departure, too.
 static inline int64_t jmpi_jacobi_work(int64_t k)
 {
 	int64_t rotations = k * (k + JMPI_LANES) + k * (k + JMPI_T_ROWS) + 4 * JMPI_TURNS;
@@ -52,10 +53,11 @@ struct jmpi_kernels {
 	// lower triangle that mirror them.
 	void (*gram)(struct jmpi_pivot g, double *h, int64_t ldh, int64_t j0, int64_t j1);
 
-	// jacobi runs the pointwise one-sided Jacobi method ([Nov15, §4.3]) on the k×k factor r, whose `positive` leading columns
-	// have sign +1 (k: the SVD): t ← the product of the rotations, made (J-)orthogonal, r ← r·t, with columns that cancel,
-	// to below null (c(ε), or −1 for none) set to zero (kernels.Backend). It stops after max_sweeps sweeps or one without a rotation. tol is c(ε).
-	// work has jmpi_jacobi_work(k) elements, 64-byte aligned. changed is 0 if t = I, else 1.
+	// jacobi runs the pointwise one-sided Jacobi method ([Nov15, §4.3]) on the k×k factor r, whose `positive`
+	// leading columns have sign +1 (k: the SVD). t becomes the product of the rotations, made (J-)orthogonal,
+	// and r becomes r·t. Columns that cancel to below null are set to zero (kernels.Backend); null is c(ε), or
+	// −1 for none. It stops after max_sweeps sweeps or one without a rotation. tol is c(ε). work has
+	// jmpi_jacobi_work(k) elements, 64-byte aligned. changed is 0 if t = I, else 1.
 	struct jmpi_tally (*jacobi)(int64_t k, int64_t positive, double *r, int64_t ldr, double *t, int64_t ldt,
 				    struct jmpi_schedule s, int64_t max_sweeps, double tol, double null, double *work);
 

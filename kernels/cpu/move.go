@@ -94,7 +94,8 @@ func checkHost(name string, p kernels.Panel, host []float64, ld int) error {
 		return err
 	}
 	if p.M > 0 && p.N > 0 && (ld < p.M || len(host) < ld*(p.N-1)+p.M) {
-		return fmt.Errorf("%w: the host matrix has %d elements with ld %d, %s is %d×%d", kernels.ErrShape, len(host), ld, name, p.M, p.N)
+		return fmt.Errorf("%w: the host matrix has %d elements with ld %d, %s is %d×%d", kernels.ErrShape,
+			len(host), ld, name, p.M, p.N)
 	}
 	return nil
 }

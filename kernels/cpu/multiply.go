@@ -2,7 +2,8 @@ package cpu
 
 // #include "kernels.h"
 //
-// static void multiply(const struct jmpi_kernels *s, struct jmpi_pivot g, const double *t, int64_t ldt, double *work)
+// static void multiply(const struct jmpi_kernels *s, struct jmpi_pivot g, const double *t, int64_t ldt,
+//		double *work)
 // {
 //	s->multiply(g, t, ldt, work);
 // }
@@ -103,7 +104,8 @@ func largeMultiply(w *workspace, g kernels.Pivot, t kernels.Panel) error {
 	}
 	for _, c := range []struct{ t, dst kernels.Panel }{{t.Columns(0, g.P.N), g.P}, {t.Columns(g.P.N, k), g.Q}} {
 		if c.dst.N > 0 {
-			openblas.Dgemm(blas.NoTrans, blas.NoTrans, c.dst.N, m, k, 1, elements(c.t), t.Ld, a, m, 0, elements(c.dst), c.dst.Ld)
+			openblas.Dgemm(blas.NoTrans, blas.NoTrans, c.dst.N, m, k, 1, elements(c.t), t.Ld, a, m, 0, elements(c.dst),
+				c.dst.Ld)
 		}
 	}
 	return nil

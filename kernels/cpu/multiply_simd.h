@@ -1,15 +1,15 @@
-// The postmultiplication kernel ([Nov15, Alg. 4.2]), included once for every instruction set.
-// Each element of the product is one chain of fused multiply-adds over l = 0 … k−1, whatever the tile. Where the diagonal
-// element of a column of t is at least 1/2, the product is formed as x + x·(t − I), with t − I exact there:
-// in the late sweeps, with t close to I, that is one rounding of the size of x instead of one a term.
+// The postmultiplication kernel ([Nov15, Alg. 4.2]), included once for every instruction set. Each element of
+// the product is one chain of fused multiply-adds over l = 0 … k−1, whatever the tile. Where the diagonal
+// element of a column of t is at least 1/2, the product is formed as x + x·(t − I), where t − I is exact. In
+// the late sweeps t is close to I. Then there is one rounding of the size of x, instead of one in each term.
 
 #define PANEL (LANES * MULTIPLY_VECTORS) // rows of a packed panel
 
 // near tells whether the identity is taken out of column c of t.
 INLINE int near(const double *t, int64_t ldt, int64_t c) { return t[c + c * ldt] >= 0.5; }
 
-// pack_t packs the k×k matrix t, less the identity in the columns near it, in slices of MULTIPLY_COLUMNS columns, row by row,
-// the last slice padded with zeros.
+// pack_t packs the k×k matrix t, less the identity in the columns near it, in slices of MULTIPLY_COLUMNS
+// columns, row by row, the last slice padded with zeros.
 INLINE void pack_t(int64_t k, const double *t, int64_t ldt, double *out)
 {
 	for (int64_t j = 0; j < k; j += MULTIPLY_COLUMNS)
@@ -18,7 +18,8 @@ INLINE void pack_t(int64_t k, const double *t, int64_t ldt, double *out)
 				*out++ = c < k ? t[l + c * ldt] - (l == c && near(t, ldt, c)) : 0;
 }
 
-// pack_panel copies rows of column c[j], j < k, to out: PANEL rows of column after column, the rows from `rows` on zero.
+// pack_panel copies rows of column c[j], j < k, to out: PANEL rows of column after column, the rows
+// from `rows` on zero.
 INLINE void pack_panel(int64_t rows, int64_t k, double *const *c, int64_t i0, double *out)
 {
 	for (int64_t j = 0; j < k; j++, out += PANEL) {
@@ -30,9 +31,10 @@ INLINE void pack_panel(int64_t rows, int64_t k, double *const *c, int64_t i0, do
 	}
 }
 
-// tile multiplies a packed panel by one packed slice of t, the columns from j0 on, into rows i0 … of the columns c[j0+j].
-// self[j0+j] is not 0 where the identity has been taken out of t.
-INLINE void tile(int64_t rows, int64_t k, const double *a, const double *t, const char *self, double *const *c, int64_t j0, int64_t i0)
+// tile multiplies a packed panel by one packed slice of t, the columns from j0 on, into rows i0 … of the
+// columns c[j0+j]. self[j0+j] is not 0 where the identity has been taken out of t.
+INLINE void tile(int64_t rows, int64_t k, const double *a, const double *t, const char *self,
+		 double *const *c, int64_t j0, int64_t i0)
 {
 	const double *panel = a;
 	v8 acc[MULTIPLY_COLUMNS][MULTIPLY_VECTORS];

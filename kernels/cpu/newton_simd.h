@@ -1,8 +1,11 @@
-// One Newton–Schulz step towards an orthogonal or J-orthogonal matrix, included once for every instruction set.
+// One Newton–Schulz step towards an orthogonal or J-orthogonal matrix, included once for every
+// instruction set.
 
-// departure puts (J − tᵀJt)/2 into the upper triangle of e, for J = diag(I, −I) with `positive` ones, and d = t, or d = t − I if close.
-// f is like e. Where t is not orthogonal, its columns may be long, and elements above 2⁻²⁶ ≈ √ε are nothing but their rounding errors: 0 takes their place.
-INLINE void departure(int64_t k, int64_t positive, double close, const double *d, double *e, double *f, int64_t ld)
+// departure puts (J − tᵀJt)/2 into the upper triangle of e, for J = diag(I, −I) with `positive` ones, and
+// d = t, or d = t − I if close. f is like e. Where t is not orthogonal, its columns may be long, and elements
+// above 2⁻²⁶ ≈ √ε are nothing but their rounding errors: 0 takes their place.
+INLINE void departure(int64_t k, int64_t positive, double close, const double *d, double *e, double *f,
+		      int64_t ld)
 {
 	double *c = (double *)d;
 	gram((struct jmpi_pivot){positive, c, k, ld, c, 0, ld}, e, ld, 0, k);
@@ -21,10 +24,11 @@ INLINE void departure(int64_t k, int64_t positive, double close, const double *d
 		}
 }
 
-// newton_schulz does t ← t + t·E with E = (I − J·tᵀJt)/2 for the k×k matrix t, which takes what thousands of rotations have lost
-// of the (J-)orthogonality of t. If no column of t has moved far, as in the late sweeps, E is formed from d = t − I, which is
-// exact there, as −(d + J·dᵀJ + J·dᵀJd)/2, so that small deviations are not lost beside the ones of the diagonal. Both ways keep the
-// graded structure that t has for graded columns: E_ij is small where t_ij is.
+// newton_schulz does t ← t + t·E with E = (I − J·tᵀJt)/2 for the k×k matrix t, which takes what thousands
+// of rotations have lost of the (J-)orthogonality of t. In the late sweeps no column of t has moved far.
+// Then E is formed from d = t − I, which is exact, as −(d + J·dᵀJ + J·dᵀJd)/2. So small deviations are not
+// lost beside the ones of the diagonal. Both ways keep the graded structure that t has for graded columns:
+// E_ij is small where t_ij is.
 static void newton_schulz(int64_t k, int64_t positive, double *t, int64_t ldt, double *work)
 {
 	int64_t ld = (k + LANES - 1) / LANES * LANES;

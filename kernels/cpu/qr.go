@@ -1,6 +1,7 @@
 package cpu
 
-// void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork, int *info);
+// void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
+//		const int *lwork, int *info);
 import "C"
 
 import (
@@ -9,7 +10,8 @@ import (
 	"jmpi/kernels"
 )
 
-// qrRows is the number of rows that are factored at a time; qrWork the workspace a column that LAPACK may use.
+// qrRows is the number of rows that are factored at a time; qrWork the workspace a column that
+// LAPACK may use.
 const (
 	qrRows = 2048
 	qrWork = 64

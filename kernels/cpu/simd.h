@@ -97,15 +97,24 @@ INLINE v8 v8_abs(v8 a)
 	return PAIR(_mm256_andnot_pd(s, a.l), _mm256_andnot_pd(s, a.h));
 }
 INLINE v8 v8_copysign(v8 a, v8 s) { return v8_or(v8_abs(a), v8_and(v8_set1(-0.0), s)); }
-INLINE v8 v8_fma(v8 a, v8 b, v8 c) { return PAIR(_mm256_fmadd_pd(a.l, b.l, c.l), _mm256_fmadd_pd(a.h, b.h, c.h)); }
-INLINE v8 v8_fnma(v8 a, v8 b, v8 c) { return PAIR(_mm256_fnmadd_pd(a.l, b.l, c.l), _mm256_fnmadd_pd(a.h, b.h, c.h)); }
+INLINE v8 v8_fma(v8 a, v8 b, v8 c)
+{
+	return PAIR(_mm256_fmadd_pd(a.l, b.l, c.l), _mm256_fmadd_pd(a.h, b.h, c.h));
+}
+INLINE v8 v8_fnma(v8 a, v8 b, v8 c)
+{
+	return PAIR(_mm256_fnmadd_pd(a.l, b.l, c.l), _mm256_fnmadd_pd(a.h, b.h, c.h));
+}
 #define COMPARE(a, b, op) (m8){_mm256_cmp_pd(a.l, b.l, op), _mm256_cmp_pd(a.h, b.h, op)}
 INLINE m8 v8_gt(v8 a, v8 b) { return COMPARE(a, b, _CMP_GT_OQ); }
 INLINE m8 v8_ge(v8 a, v8 b) { return COMPARE(a, b, _CMP_GE_OQ); }
 INLINE m8 v8_ne(v8 a, v8 b) { return COMPARE(a, b, _CMP_NEQ_UQ); }
 INLINE m8 m8_and(m8 a, m8 b) { return (m8){_mm256_and_pd(a.l, b.l), _mm256_and_pd(a.h, b.h)}; }
 INLINE unsigned m8_bits(m8 a) { return (unsigned)(_mm256_movemask_pd(a.l) | _mm256_movemask_pd(a.h) << 4); }
-INLINE v8 v8_select(m8 m, v8 a, v8 b) { return PAIR(_mm256_blendv_pd(b.l, a.l, m.l), _mm256_blendv_pd(b.h, a.h, m.h)); }
+INLINE v8 v8_select(m8 m, v8 a, v8 b)
+{
+	return PAIR(_mm256_blendv_pd(b.l, a.l, m.l), _mm256_blendv_pd(b.h, a.h, m.h));
+}
 
 // sum4 puts into lane i the sum of the lanes of a[i], ((0+4)+(2+6)) + ((1+5)+(3+7)).
 INLINE __m256d sum4(const v8 a[4])
@@ -114,7 +123,8 @@ INLINE __m256d sum4(const v8 a[4])
 	for (int i = 0; i < 4; i++)
 		b[i] = _mm256_add_pd(a[i].l, a[i].h);
 	for (int i = 0; i < 2; i++)
-		c[i] = _mm256_add_pd(_mm256_permute2f128_pd(b[i], b[i + 2], 0x20), _mm256_permute2f128_pd(b[i], b[i + 2], 0x31));
+		c[i] = _mm256_add_pd(_mm256_permute2f128_pd(b[i], b[i + 2], 0x20),
+				     _mm256_permute2f128_pd(b[i], b[i + 2], 0x31));
 	return _mm256_add_pd(_mm256_unpacklo_pd(c[0], c[1]), _mm256_unpackhi_pd(c[0], c[1]));
 }
 INLINE v8 v8_sum8(const v8 a[8]) { return PAIR(sum4(a), sum4(a + 4)); }

@@ -10,8 +10,9 @@ import (
 	"jmpi/kernels/kerneltest"
 )
 
-// BenchmarkSVD runs the block method on a Gaussian matrix with V, two threads, until a sweep has no proper rotation, for the
-// widths and numbers of inner sweeps that preferredWidth was chosen from. It reports the seconds of each primitive.
+// BenchmarkSVD runs the block method on a Gaussian matrix with V, two threads, until a sweep has no proper
+// rotation, for the widths and numbers of inner sweeps that preferredWidth was chosen from. It reports the
+// seconds of each primitive.
 func BenchmarkSVD(b *testing.B) {
 	for _, n := range []int{512, 1024, 2048} {
 		for _, inner := range []int{1, 2, 30} {

@@ -30,7 +30,8 @@ func (d *device) between(t testing.TB, from, to event) float64 {
 	must(t, d.enter())
 	defer d.leave()
 	var ms float32
-	must(t, d.check("cuEventElapsedTime", invoke(d.cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)), uintptr(from), uintptr(to))))
+	must(t, d.check("cuEventElapsedTime", invoke(d.cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)),
+		uintptr(from), uintptr(to))))
 	return float64(ms) / 1e3
 }
 
@@ -123,8 +124,9 @@ func (s *square) choose(j int) {
 	}
 }
 
-// BenchmarkStep times the primitives of the first p-steps of an n×n matrix with V, by events, as milliseconds a step and as TFLOP/s: a Gram
-// matrix is m·k² operations, a product with G and V 4·m·k². Run it with -test.benchtime 20x or so.
+// BenchmarkStep times the primitives of the first p-steps of an n×n matrix with V, by events, as milliseconds
+// a step and as TFLOP/s: a Gram matrix is m·k² operations, a product with G and V 4·m·k². Run it with
+// -test.benchtime 20x or so.
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{4096, 8192} {
 		for _, w := range []int{32, 64, 128} {
@@ -178,8 +180,9 @@ func BenchmarkQR(b *testing.B) {
 	}
 }
 
-// BenchmarkSVD runs the block-oriented method with V on a Gaussian matrix until a sweep has no proper rotation. It reports the seconds of the whole, those of
-// each primitive (by events), the sweeps, and the departures from orthogonality ‖UᵀU − I‖_F/(n·2⁻⁵²) and the same of V.
+// BenchmarkSVD runs the block-oriented method with V on a Gaussian matrix until a sweep has no proper
+// rotation. It reports the seconds of the whole, those of each primitive (by events), the sweeps, and the
+// departures from orthogonality ‖UᵀU − I‖_F/(n·2⁻⁵²) and the same of V.
 func BenchmarkSVD(b *testing.B) {
 	for _, n := range []int{1024, 2048, 4096, 8192} {
 		for _, w := range []int{32, 64} {
@@ -229,7 +232,8 @@ func (s *square) solve(b *testing.B, seconds []float64) (sweeps int) {
 func (s *square) departure(b *testing.B, x kernels.Panel) float64 {
 	n := s.n
 	r := s.panel(b, n, n)
-	one := &kernels.Batch{G: []kernels.Pivot{{P: x.Columns(0, n/2), Q: x.Columns(n/2, n)}}, R: []kernels.Panel{r}}
+	one := &kernels.Batch{G: []kernels.Pivot{{P: x.Columns(0, n/2), Q: x.Columns(n/2, n)}},
+		R: []kernels.Panel{r}}
 	must(b, s.d.Gram(one))
 	h := download(b, s.d, r)
 	var sum float64

@@ -1,5 +1,6 @@
-// The Cholesky factorization of Gram matrices, H = RᵀR, [Nov15, §4.1]. Orders up to `block` are factored by one block of threads
-// in shared memory; larger ones block-row by block-row, the rest being updated by the Gram kernels between.
+// The Cholesky factorization of Gram matrices, H = RᵀR, [Nov15, §4.1]. Orders up to `block` are factored
+// by one block of threads in shared memory; larger ones block-row by block-row, the rest being updated by
+// the Gram kernels between.
 
 #include "common.cuh"
 
@@ -8,8 +9,8 @@ constexpr int THREADS = 512;
 
 constexpr double SMALLEST = 0x1p-900; // least squared norm that a Gram matrix is trusted with
 
-// factor_panel does what is left to do on columns c … c+PANEL−1 of the lower triangular factor l: every thread that has a row
-// c + thread factors the block on the diagonal for itself, and then solves for its row.
+// factor_panel does what is left to do on columns c … c+PANEL−1 of the lower triangular factor l: every
+// thread that has a row c + thread factors the block on the diagonal for itself, and then solves for its row.
 __device__ inline void factor_panel(double *l, int ld, int n, int c)
 {
 	const int i = c + threadIdx.x, width = min(PANEL, n - c);
@@ -25,7 +26,8 @@ __device__ inline void factor_panel(double *l, int ld, int n, int c)
 		}
 #pragma unroll
 		for (int j = 0; j < PANEL; j++) {
-			const double inverse = rsqrt(d[j][j]); // not finite, and found later, if the matrix is not positive definite
+			// not finite, and found later, if the matrix is not positive definite
+			const double inverse = rsqrt(d[j][j]);
 			x[j] *= inverse;
 #pragma unroll
 			for (int m = j + 1; m < PANEL; m++)
@@ -47,7 +49,8 @@ __device__ inline void factor_panel(double *l, int ld, int n, int c)
 				l[i + (c + j) * ld] = x[j];
 }
 
-// update_rest subtracts the panel's part from the columns right of it, lower triangle. A warp does GROUP columns of 32 rows at a time.
+// update_rest subtracts the panel's part from the columns right of it, lower triangle. A warp does GROUP
+// columns of 32 rows at a time.
 __device__ inline void update_rest(double *l, int ld, int n, int c)
 {
 	constexpr int GROUP = 4;
@@ -73,10 +76,12 @@ __device__ inline void update_rest(double *l, int ld, int n, int c)
 		}
 }
 
-// cholesky_block factors rows and columns j0 … j1−1 of R in place, upper triangular, zero below the diagonal, and sets the tally: to zero when j0 = 0, and
-// Broken = 1 where the factorization breaks down. Grid (problems), block 512 threads. diagonal has `order` elements for each problem, which keep the
-// diagonal of H from the block with j0 = 0 on. Shared bytes: 8·(j1−j0)·((j1−j0) + 1), rounded up to an odd number of rows.
-extern "C" __global__ void __launch_bounds__(THREADS) cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 order)
+// cholesky_block factors rows and columns j0 … j1−1 of R in place, upper triangular, zero below the diagonal,
+// and sets the tally: to zero when j0 = 0, and Broken = 1 where the factorization breaks down. Grid
+// (problems), block 512 threads. diagonal has `order` elements for each problem, which keep the diagonal of H
+// from the block with j0 = 0 on. Shared bytes: 8·(j1−j0)·((j1−j0) + 1), rounded up to an odd number of rows.
+extern "C" __global__ void __launch_bounds__(THREADS)
+cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 order)
 {
 	extern __shared__ double l[]; // element (i,j) of the lower triangular factor at i + j·ld
 	const Problem &b = problems[blockIdx.x];
@@ -126,9 +131,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) cholesky_block(const Probl
 	}
 }
 
-// cholesky_row puts rows j0 … j1−1 of R right of column j1: X with R₀ᵀX = H, R₀ the triangular block of these rows; and zeroes below R₀.
-// Grid (⌈order/16⌉, problems), block 256 threads, j1 − j0 = N = 64 or 128: half a warp does a column, lane l its rows l, l+16, …
-// Shared bytes: 8·N·(N + 1).
+// cholesky_row puts rows j0 … j1−1 of R right of column j1: X with R₀ᵀX = H, R₀ the triangular block of these
+// rows; and zeroes below R₀. Grid (⌈order/16⌉, problems), block 256 threads, j1 − j0 = N = 64 or 128: half a
+// warp does a column, lane l its rows l, l+16, … Shared bytes: 8·N·(N + 1).
 template <int N>
 __device__ inline void solve_row(const Problem *problems, i64 j0, i64 j1)
 {
@@ -169,5 +174,11 @@ __device__ inline void solve_row(const Problem *problems, i64 j0, i64 j1)
 	}
 }
 
-extern "C" __global__ void __launch_bounds__(256) cholesky_row_64(const Problem *problems, i64 j0, i64 j1) { solve_row<64>(problems, j0, j1); }
-extern "C" __global__ void __launch_bounds__(256) cholesky_row_128(const Problem *problems, i64 j0, i64 j1) { solve_row<128>(problems, j0, j1); }
+extern "C" __global__ void __launch_bounds__(256) cholesky_row_64(const Problem *problems, i64 j0, i64 j1)
+{
+	solve_row<64>(problems, j0, j1);
+}
+extern "C" __global__ void __launch_bounds__(256) cholesky_row_128(const Problem *problems, i64 j0, i64 j1)
+{
+	solve_row<128>(problems, j0, j1);
+}

@@ -28,7 +28,7 @@ func TestEntries(t *testing.T) {
 		t.Fatalf("%d source files, %d in the table, %d headers", len(names), len(entries), len(headers))
 	}
 	for _, file := range names {
-		text := source(t, file)
+		text := strings.ReplaceAll(source(t, file), "\n", " ")
 		if got := strings.Count(text, `extern "C" __global__`); got != len(entries[file]) {
 			t.Errorf("%s has %d kernels, the table %d", file, got, len(entries[file]))
 		}
@@ -42,7 +42,8 @@ func TestEntries(t *testing.T) {
 		"tile.cuh":    {fmt.Sprintf("PAD = %d;", pad)},
 		"multiply.cu": {fmt.Sprintf("ROWS = %d;", productRows)},
 		"qr.cu":       {fmt.Sprintf("PIECE = %d;", qrPiece)},
-		"sweep.cuh":   {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("LANES = %d;", 32/warpSlots), fmt.Sprintf("MEET = 1 << %d;", 16)},
+		"sweep.cuh": {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("LANES = %d;", 32/warpSlots),
+			fmt.Sprintf("MEET = 1 << %d;", 16)},
 	} {
 		for _, line := range lines {
 			if !strings.Contains(source(t, file), line) {
@@ -65,7 +66,8 @@ func TestCompileError(t *testing.T) {
 	if err != nil {
 		t.Skipf("no compiler: %v", err)
 	}
-	_, err = c.compile("a.cu", "#include \"b.cuh\"\nint x = y;\n", []header{{"b.cuh", "\n\nint z = w;\n"}}, []string{"--std=c++17"})
+	_, err = c.compile("a.cu", "#include \"b.cuh\"\nint x = y;\n", []header{{"b.cuh", "\n\nint z = w;\n"}},
+		[]string{"--std=c++17"})
 	var fault *CompileError
 	if !errors.As(err, &fault) {
 		t.Fatalf("error %v", err)
@@ -77,8 +79,8 @@ func TestCompileError(t *testing.T) {
 	}
 }
 
-// TestCache tests that what was stored is found, that a damaged or unwritable cache is found out, and that the
-// key has in it everything that the code depends on.
+// TestCache tests that what was stored is found, that a damaged or unwritable cache is found out, and that
+// the key has in it everything that the code depends on.
 func TestCache(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "deep", "x.cubin")
 	code := []byte("machine code")

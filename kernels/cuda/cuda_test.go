@@ -48,8 +48,10 @@ func TestLittleSharedMemory(t *testing.T) {
 		name string
 		run  func(*testing.T, kernels.Backend)
 	}{
-		{"Gram", kerneltest.Gram}, {"Cholesky", kerneltest.Cholesky}, {"QR", kerneltest.QR}, {"Multiply", kerneltest.Multiply},
-		{"Jacobi", kerneltest.Jacobi}, {"JacobiSweep", kerneltest.JacobiSweep}, {"HyperbolicSweep", kerneltest.HyperbolicSweep},
+		{"Gram", kerneltest.Gram}, {"Cholesky", kerneltest.Cholesky}, {"QR", kerneltest.QR},
+		{"Multiply", kerneltest.Multiply},
+		{"Jacobi", kerneltest.Jacobi}, {"JacobiSweep", kerneltest.JacobiSweep},
+		{"HyperbolicSweep", kerneltest.HyperbolicSweep},
 	} {
 		t.Run(body.name, func(t *testing.T) { body.run(t, d) })
 	}
@@ -74,7 +76,8 @@ type pivots struct {
 	option kernels.JacobiOptions
 }
 
-// newPivots fills pivots of the given shapes, of that order at most, with numbers that depend on the shape alone.
+// newPivots fills pivots of the given shapes, of that order at most, with numbers that depend on
+// the shape alone.
 func newPivots(t testing.TB, d *device, order int, shapes []shape) *pivots {
 	t.Helper()
 	p := &pivots{d: d}
@@ -122,8 +125,8 @@ func download(t testing.TB, d *device, a kernels.Panel) []float64 {
 	return x
 }
 
-// step does one step of the method and returns all that it has computed, one slice a problem. mixed: a third of the columns of those of
-// odd order have sign −1.
+// step does one step of the method and returns all that it has computed, one slice a problem. mixed: a third
+// of the columns of those of odd order have sign −1.
 func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 	t.Helper()
 	p := newPivots(t, d, pointwiseOrder, shapes)
@@ -145,7 +148,8 @@ func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 	var out [][]float64
 	for i := range b.G {
 		tally := b.Tally[i]
-		x := []float64{float64(tally.Rotations), float64(tally.Proper), float64(tally.Changed), float64(tally.Broken)}
+		x := []float64{float64(tally.Rotations), float64(tally.Proper), float64(tally.Changed),
+			float64(tally.Broken)}
 		for _, a := range []kernels.Panel{b.G[i].P, b.G[i].Q, b.V[i].P, b.V[i].Q, b.R[i], b.T[i]} {
 			x = append(x, download(t, d, a)...)
 		}
@@ -165,11 +169,13 @@ func same(t *testing.T, what string, got, want [][]float64) {
 	}
 }
 
-// TestSameBits compares a step of several pivots bit by bit: from run to run, and for each problem alone instead of all in one batch; without
-// and with columns of sign −1. Problems without them have the same bits in both.
+// TestSameBits compares a step of several pivots bit by bit: from run to run, and for each problem
+// alone instead of all in one batch; without and with columns of sign −1. Problems without them
+// have the same bits in both.
 func TestSameBits(t *testing.T) {
 	d := mustOpen(t, 0)
-	shapes := []shape{{300, 16, 16}, {1500, 17, 16}, {40, 30, 31}, {700, 1, 0}, {5000, 64, 64}, {900, 50, 51}, {2100, 8, 8}}
+	shapes := []shape{{300, 16, 16}, {1500, 17, 16}, {40, 30, 31}, {700, 1, 0}, {5000, 64, 64}, {900, 50, 51},
+		{2100, 8, 8}}
 	plain := step(t, d, shapes, false)
 	for _, mixed := range []bool{false, true} {
 		want := step(t, d, shapes, mixed)
@@ -185,7 +191,8 @@ func TestSameBits(t *testing.T) {
 	}
 }
 
-// TestLarge tests Gram, Cholesky, QR and Multiply for orders beyond that of one block of threads: RᵀR = [P Q]ᵀ[P Q], and [P Q]·R.
+// TestLarge tests Gram, Cholesky, QR and Multiply for orders beyond that of one block of threads:
+// RᵀR = [P Q]ᵀ[P Q], and [P Q]·R.
 func TestLarge(t *testing.T) {
 	d := mustOpen(t, 0)
 	for _, s := range []shape{{700, 100, 101}, {900, 128, 128}, {1000, 200, 188}} {

@@ -51,8 +51,8 @@ var opened struct {
 	devices map[*device]bool
 }
 
-// Open opens GPU index, 0 ≤ index < Devices(), and compiles the kernels for it if they are not in the cache. It fails with ErrMissing
-// where the driver or NVRTC are not installed. A GPU may be opened more than once.
+// Open opens GPU index, 0 ≤ index < Devices(), and compiles the kernels for it if they are not in the cache.
+// It fails with ErrMissing where the driver or NVRTC are not installed. A GPU may be opened more than once.
 func Open(index int) (kernels.Backend, error) {
 	api, err := loadDriver()
 	if err != nil {
@@ -80,14 +80,16 @@ func (d *device) open() error {
 	if err != nil {
 		return err
 	}
-	if err := d.check("cuDevicePrimaryCtxRetain", invoke(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), d.handle)); err != nil {
+	if err := d.check("cuDevicePrimaryCtxRetain",
+		invoke(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), d.handle)); err != nil {
 		return err
 	}
 	if err := d.enter(); err != nil {
 		return err
 	}
 	defer d.leave()
-	if err := d.check("cuStreamCreate", invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&d.stream)), streamNonBlocking)); err != nil {
+	if err := d.check("cuStreamCreate", invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&d.stream)),
+		streamNonBlocking)); err != nil {
 		return err
 	}
 	if err := d.loadKernels(code); err != nil {
@@ -105,7 +107,8 @@ func (d *device) open() error {
 // describe asks the driver what the device is.
 func (d *device) describe() error {
 	var device, major, minor, processors, shared int32
-	if err := d.check("cuDeviceGet", invoke(d.cuDeviceGet, uintptr(unsafe.Pointer(&device)), uintptr(d.index))); err != nil {
+	if err := d.check("cuDeviceGet", invoke(d.cuDeviceGet, uintptr(unsafe.Pointer(&device)),
+		uintptr(d.index))); err != nil {
 		return err
 	}
 	d.handle = uintptr(device)
@@ -114,13 +117,16 @@ func (d *device) describe() error {
 	for _, x := range []struct {
 		value     *int32
 		attribute uintptr
-	}{{&major, attributeMajor}, {&minor, attributeMinor}, {&processors, attributeProcessors}, {&shared, attributeSharedOptin}} {
-		if err := d.check("cuDeviceGetAttribute", invoke(d.cuDeviceGetAttribute, uintptr(unsafe.Pointer(x.value)), x.attribute, d.handle)); err != nil {
+	}{{&major, attributeMajor}, {&minor, attributeMinor}, {&processors, attributeProcessors},
+		{&shared, attributeSharedOptin}} {
+		if err := d.check("cuDeviceGetAttribute",
+			invoke(d.cuDeviceGetAttribute, uintptr(unsafe.Pointer(x.value)), x.attribute, d.handle)); err != nil {
 			return err
 		}
 	}
 	if err := errors.Join(
-		d.check("cuDeviceGetName", invoke(d.cuDeviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)), d.handle)),
+		d.check("cuDeviceGetName", invoke(d.cuDeviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)),
+			d.handle)),
 		d.check("cuDeviceGetUuid", invoke(d.cuDeviceGetUuid, uintptr(unsafe.Pointer(&uuid)), d.handle)),
 		d.check("cuDeviceTotalMem", invoke(d.cuDeviceTotalMem, uintptr(unsafe.Pointer(&d.bytes)), d.handle)),
 	); err != nil {
@@ -130,7 +136,8 @@ func (d *device) describe() error {
 	d.name, d.processors, d.shared = text, int(processors), int(shared)
 	d.uuid = fmt.Sprintf("GPU-%x-%x-%x-%x-%x", uuid[:4], uuid[4:6], uuid[6:8], uuid[8:10], uuid[10:])
 	if major < oldestMajor {
-		return fmt.Errorf("%s has compute capability %d.%d, %d.0 is the least that will do", d.name, major, minor, oldestMajor)
+		return fmt.Errorf("%s has compute capability %d.%d, %d.0 is the least that will do", d.name, major, minor,
+			oldestMajor)
 	}
 	d.architecture = fmt.Sprintf("sm_%d%d", major, minor)
 	var err error
@@ -138,8 +145,8 @@ func (d *device) describe() error {
 	return err
 }
 
-// befriend lets this device and the others of this process reach each other's memory, where the hardware can; elsewhere
-// copies between them go through the host.
+// befriend lets this device and the others of this process reach each other's memory, where the hardware can;
+// elsewhere copies between them go through the host.
 func (d *device) befriend() error {
 	opened.Lock()
 	defer opened.Unlock()
@@ -162,7 +169,8 @@ func (d *device) reach(other *device) error {
 	if d.handle == other.handle {
 		return nil
 	}
-	err := d.check("cuDeviceCanAccessPeer", invoke(d.cuDeviceCanAccessPeer, uintptr(unsafe.Pointer(&can)), d.handle, other.handle))
+	err := d.check("cuDeviceCanAccessPeer", invoke(d.cuDeviceCanAccessPeer, uintptr(unsafe.Pointer(&can)),
+		d.handle, other.handle))
 	if err != nil || can == 0 {
 		return err
 	}
@@ -188,7 +196,8 @@ func (d *device) enter() error {
 
 func (d *device) leave() { runtime.UnlockOSThread() }
 
-// Attach makes the device current for libraries that the calling thread calls. The goroutine should be locked to its thread.
+// Attach makes the device current for libraries that the calling thread calls. The goroutine should
+// be locked to its thread.
 func (d *device) Attach() error {
 	if err := d.check("cuCtxSetCurrent", invoke(d.cuCtxSetCurrent, d.context)); err != nil {
 		return fmt.Errorf("cuda: Attach: %w", err)
@@ -220,7 +229,8 @@ func (d *device) Describe() kernels.Description {
 		Threads: 1,
 		Memory:  d.bytes,
 		Free:    d.available(),
-		Library: fmt.Sprintf("CUDA driver %d.%d, NVRTC %s, %s", d.version/1000, d.version%1000/10, d.compiler, d.architecture),
+		Library: fmt.Sprintf("CUDA driver %d.%d, NVRTC %s, %s", d.version/1000, d.version%1000/10, d.compiler,
+			d.architecture),
 	}
 }
 
@@ -235,7 +245,8 @@ func (d *device) order() int {
 // Limits prefers pivots of the largest order that Jacobi takes.
 func (d *device) Limits() kernels.Limits { return limits(d.order()) }
 
-// Limits are those of a GPU whose blocks of threads have the shared memory for the largest factors, as in data centres.
+// Limits are those of a GPU whose blocks of threads have the shared memory for the largest factors,
+// as in data centres.
 func Limits() kernels.Limits { return limits(pointwiseOrder) }
 
 func limits(order int) kernels.Limits {
@@ -256,7 +267,8 @@ func (d *device) Close() error {
 		if d.stream != 0 {
 			err = d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, d.stream))
 		}
-		err = errors.Join(err, d.solver.close(), d.movers.close(d), d.queue.close(d), d.scratch.close(d), d.epoch.close(d), d.memory.close(d))
+		err = errors.Join(err, d.solver.close(), d.movers.close(d), d.queue.close(d), d.scratch.close(d),
+			d.epoch.close(d), d.memory.close(d))
 		for _, m := range d.modules {
 			err = errors.Join(err, d.check("cuModuleUnload", invoke(d.cuModuleUnload, m)))
 		}

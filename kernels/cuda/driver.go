@@ -23,7 +23,8 @@ type driver struct {
 	cuStreamCreate, cuStreamDestroy, cuStreamSynchronize, cuStreamWaitEvent uintptr
 	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventElapsedTime        uintptr
 
-	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemcpyAsync, cuMemcpy2DAsync,
+	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemcpyAsync,
+	cuMemcpy2DAsync,
 	cuPointerGetAttribute uintptr
 
 	cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuFuncSetAttribute, cuLaunchKernel uintptr
@@ -59,17 +60,22 @@ var loadDriver = sync.OnceValues(func() (*driver, error) {
 	var cuInit, cuDriverGetVersion uintptr
 	err = lib.bind([]routine{
 		{"cuInit", &cuInit}, {"cuDriverGetVersion", &cuDriverGetVersion}, {"cuGetErrorString", &d.cuGetErrorString},
-		{"cuDeviceGetCount", &d.cuDeviceGetCount}, {"cuDeviceGet", &d.cuDeviceGet}, {"cuDeviceGetName", &d.cuDeviceGetName},
+		{"cuDeviceGetCount", &d.cuDeviceGetCount}, {"cuDeviceGet", &d.cuDeviceGet},
+		{"cuDeviceGetName", &d.cuDeviceGetName},
 		{"cuDeviceGetUuid", &d.cuDeviceGetUuid}, {"cuDeviceTotalMem_v2", &d.cuDeviceTotalMem},
 		{"cuDeviceGetAttribute", &d.cuDeviceGetAttribute}, {"cuDeviceCanAccessPeer", &d.cuDeviceCanAccessPeer},
-		{"cuDevicePrimaryCtxRetain", &d.cuDevicePrimaryCtxRetain}, {"cuDevicePrimaryCtxRelease_v2", &d.cuDevicePrimaryCtxRelease},
+		{"cuDevicePrimaryCtxRetain", &d.cuDevicePrimaryCtxRetain},
+		{"cuDevicePrimaryCtxRelease_v2", &d.cuDevicePrimaryCtxRelease},
 		{"cuCtxSetCurrent", &d.cuCtxSetCurrent}, {"cuCtxEnablePeerAccess", &d.cuCtxEnablePeerAccess},
 		{"cuStreamCreate", &d.cuStreamCreate}, {"cuStreamDestroy_v2", &d.cuStreamDestroy},
 		{"cuStreamSynchronize", &d.cuStreamSynchronize}, {"cuStreamWaitEvent", &d.cuStreamWaitEvent},
-		{"cuEventCreate", &d.cuEventCreate}, {"cuEventDestroy_v2", &d.cuEventDestroy}, {"cuEventRecord", &d.cuEventRecord},
+		{"cuEventCreate", &d.cuEventCreate}, {"cuEventDestroy_v2", &d.cuEventDestroy},
+		{"cuEventRecord", &d.cuEventRecord},
 		{"cuEventElapsedTime", &d.cuEventElapsedTime},
-		{"cuMemGetInfo_v2", &d.cuMemGetInfo}, {"cuMemAlloc_v2", &d.cuMemAlloc}, {"cuMemFree_v2", &d.cuMemFree}, {"cuMemHostAlloc", &d.cuMemHostAlloc},
-		{"cuMemFreeHost", &d.cuMemFreeHost}, {"cuMemsetD8Async", &d.cuMemsetD8Async}, {"cuMemcpyAsync", &d.cuMemcpyAsync},
+		{"cuMemGetInfo_v2", &d.cuMemGetInfo}, {"cuMemAlloc_v2", &d.cuMemAlloc}, {"cuMemFree_v2", &d.cuMemFree},
+		{"cuMemHostAlloc", &d.cuMemHostAlloc},
+		{"cuMemFreeHost", &d.cuMemFreeHost}, {"cuMemsetD8Async", &d.cuMemsetD8Async},
+		{"cuMemcpyAsync", &d.cuMemcpyAsync},
 		{"cuMemcpy2DAsync_v2", &d.cuMemcpy2DAsync}, {"cuPointerGetAttribute", &d.cuPointerGetAttribute},
 		{"cuModuleLoadData", &d.cuModuleLoadData}, {"cuModuleUnload", &d.cuModuleUnload},
 		{"cuModuleGetFunction", &d.cuModuleGetFunction}, {"cuFuncSetAttribute", &d.cuFuncSetAttribute},
@@ -128,8 +134,8 @@ func goString(address uintptr) string {
 	return unix.BytePtrToString(*(**byte)(unsafe.Pointer(&address)))
 }
 
-// Devices returns the number of GPUs that this process sees; CUDA_VISIBLE_DEVICES counts. It fails with ErrMissing where
-// NVIDIA's driver is not installed.
+// Devices returns the number of GPUs that this process sees; CUDA_VISIBLE_DEVICES counts. It fails with
+// ErrMissing where NVIDIA's driver is not installed.
 func Devices() (int, error) {
 	d, err := loadDriver()
 	if err != nil {

@@ -1,6 +1,6 @@
-// Gram matrices, [Nov15, Alg. 4.1]: XᵀX for matrices X of many rows, as a sum over chunks of rows. One kernel forms the sums of
-// the chunks, another adds them in order. Each element of the result is one sequence of operations that depends
-// on its two columns and the number of rows alone.
+// Gram matrices, [Nov15, Alg. 4.1]: XᵀX for matrices X of many rows, as a sum over chunks of rows. One kernel
+// forms the sums of the chunks, another adds them in order. Each element of the result is one sequence of
+// operations that depends on its two columns and the number of rows alone.
 
 #include "tile.cuh"
 
@@ -10,7 +10,8 @@ constexpr int LD_CHUNK = GRAM_CHUNK + PAD; // of a column's chunk of rows in sha
 enum Purpose {
 	PIVOT,    // R ← [P Q]ᵀ[P Q]
 	DEPARTURE, // E ← (I − TᵀT)/2 for the problems with Changed ≠ 0
-	UPDATE,   // the rest of R ← the rest of R − XᵀX with X the rows j0 ≤ j < j1 of R right of column j1 (Cholesky)
+	// the rest of R ← the rest of R − XᵀX with X the rows j0 ≤ j < j1 of R right of column j1 (Cholesky)
+	UPDATE,
 };
 
 // The matrix X, and how its rows are cut.
@@ -43,9 +44,10 @@ __device__ inline int triangle(int i)
 	return column;
 }
 
-// sum_rows forms the tile of XᵀX at block-row I and block-column J, summed over a chunk of rows, and puts it in out. The tiles with I = J
-// need one set of columns, and a warp for each 32×32 tile of the upper triangle; the others two sets and all warps. address tells where the tile's
-// columns begin, 0 beyond the last column of X.
+// sum_rows forms the tile of XᵀX at block-row I and block-column J, summed over a chunk of rows, and
+// puts it in out. The tiles with I = J need one set of columns, and a warp for each 32×32 tile of the
+// upper triangle; the others two sets and all warps. address tells where the tile's columns begin, 0
+// beyond the last column of X.
 template <int TILE, bool DIAGONAL, Access ACCESS>
 __device__ inline void sum_rows(const Factor &f, const double **address, int I, int J, int rows, double *out)
 {
@@ -54,7 +56,8 @@ __device__ inline void sum_rows(const Factor &f, const double **address, int I, 
 	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_CHUNK
 
 	const int thread = threadIdx.x, warp = thread / 32, k = (int)f.k;
-	const int wj = DIAGONAL ? triangle(warp) : warp / SIDE, wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % SIDE;
+	const int wj = DIAGONAL ? triangle(warp) : warp / SIDE;
+	const int wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % SIDE;
 	const bool close = f.close;
 	const double *const anywhere = f.x.p;
 	// This thread copies two rows r of columns c, c + STEP, …
@@ -71,7 +74,8 @@ __device__ inline void sum_rows(const Factor &f, const double **address, int I, 
 				break;
 			const double *from = address[c + n];
 			const int valid = ACCESS == WHOLE ? 2 : from ? clamp2(rows - row) : 0;
-			fetch2<ACCESS>(to + place + n * LD_CHUNK, at + 8 * (place + n * LD_CHUNK), valid ? from + row : anywhere, valid);
+			fetch2<ACCESS>(to + place + n * LD_CHUNK, at + 8 * (place + n * LD_CHUNK), valid ? from + row : anywhere,
+				       valid);
 		}
 	};
 	auto arrived = [&](int chunk, int stage) {
@@ -100,10 +104,11 @@ __device__ inline void sum_rows(const Factor &f, const double **address, int I, 
 
 // gram_tile forms one tile of a problem, summed over one chunk of its rows.
 template <int TILE, bool DIAGONAL>
-__device__ inline void gram_tile(const Problem *problems, double *partial, i64 tiles, i64 chunks, int purpose, i64 j0, i64 j1,
-				 const i64 *close)
+__device__ inline void gram_tile(const Problem *problems, double *partial, i64 tiles, i64 chunks, int purpose,
+				 i64 j0, i64 j1, const i64 *close)
 {
-	const int J = DIAGONAL ? blockIdx.x : triangle(blockIdx.x) + 1, I = DIAGONAL ? J : blockIdx.x - J * (J - 1) / 2;
+	const int J = DIAGONAL ? blockIdx.x : triangle(blockIdx.x) + 1;
+	const int I = DIAGONAL ? J : blockIdx.x - J * (J - 1) / 2;
 	const Factor f = factor(problems[blockIdx.z], purpose, j0, j1, close + blockIdx.z);
 	const i64 first = blockIdx.y * f.chunk;
 	const int rows = (int)(f.x.m < first + f.chunk ? f.x.m - first : f.chunk);
@@ -125,11 +130,11 @@ __device__ inline void gram_tile(const Problem *problems, double *partial, i64 t
 		sum_rows<TILE, DIAGONAL, ODD>(f, address, I, J, rows, out);
 }
 
-// gram_add adds the sums of the chunks of a problem, in order, and puts the result where it belongs, both triangles.
-// A block does the 32×32 elements at block-row I ≤ J, block-column J, and their mirror image.
+// gram_add adds the sums of the chunks of a problem, in order, and puts the result where it belongs, both
+// triangles. A block does the 32×32 elements at block-row I ≤ J, block-column J, and their mirror image.
 template <int TILE>
-__device__ inline void gram_add(const Problem *problems, const double *partial, i64 tiles, i64 chunks, int purpose, i64 j0, i64 j1,
-				const i64 *close, double *departures, i64 lde)
+__device__ inline void gram_add(const Problem *problems, const double *partial, i64 tiles, i64 chunks,
+				int purpose, i64 j0, i64 j1, const i64 *close, double *departures, i64 lde)
 {
 	__shared__ double mirror[32][33];
 	const Problem &b = problems[blockIdx.y];
@@ -175,45 +180,51 @@ __device__ inline void gram_add(const Problem *problems, const double *partial, 
 	}
 }
 
-// gram_diagonal_64, gram_diagonal_128: grid (⌈k/TILE⌉, chunks of rows, problems), block 96 or 320 threads: a block forms the
-// upper triangle of one tile of the diagonal. Shared bytes: 8·STAGES·TILE·LD_CHUNK.
-// gram_other_64, gram_other_128: grid (pairs of different block-columns, chunks, problems), block 128 or 512 threads: one tile beside
-// the diagonal. Shared bytes: 16·STAGES·TILE·LD_CHUNK. partial has tiles·chunks·TILE² elements for each problem; close and j0, j1 are used as
-// the purpose wants them.
-extern "C" __global__ void __launch_bounds__(96) gram_diagonal_64(const Problem *problems, double *partial, i64 tiles, i64 chunks,
-								  i64 purpose, i64 j0, i64 j1, const i64 *close)
+// gram_diagonal_64, gram_diagonal_128: grid (⌈k/TILE⌉, chunks of rows, problems), block 96 or 320 threads: a
+// block forms the upper triangle of one tile of the diagonal. Shared bytes: 8·STAGES·TILE·LD_CHUNK.
+// gram_other_64, gram_other_128: grid (pairs of different block-columns, chunks, problems), block 128 or 512
+// threads: one tile beside the diagonal. Shared bytes: 16·STAGES·TILE·LD_CHUNK. partial has
+// tiles·chunks·TILE² elements for each problem; close and j0, j1 are used as the purpose wants them.
+extern "C" __global__ void __launch_bounds__(96)
+gram_diagonal_64(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1,
+		 const i64 *close)
 {
 	gram_tile<64, true>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
 }
 
-extern "C" __global__ void __launch_bounds__(320, 2) gram_diagonal_128(const Problem *problems, double *partial, i64 tiles, i64 chunks,
-								       i64 purpose, i64 j0, i64 j1, const i64 *close)
+extern "C" __global__ void __launch_bounds__(320, 2)
+gram_diagonal_128(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0,
+		  i64 j1, const i64 *close)
 {
 	gram_tile<128, true>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
 }
 
-extern "C" __global__ void __launch_bounds__(128) gram_other_64(const Problem *problems, double *partial, i64 tiles, i64 chunks,
-								i64 purpose, i64 j0, i64 j1, const i64 *close)
+extern "C" __global__ void __launch_bounds__(128)
+gram_other_64(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1,
+	      const i64 *close)
 {
 	gram_tile<64, false>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
 }
 
-extern "C" __global__ void __launch_bounds__(512, 1) gram_other_128(const Problem *problems, double *partial, i64 tiles, i64 chunks,
-								    i64 purpose, i64 j0, i64 j1, const i64 *close)
+extern "C" __global__ void __launch_bounds__(512, 1)
+gram_other_128(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1,
+	       const i64 *close)
 {
 	gram_tile<128, false>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
 }
 
-// gram_add_64, gram_add_128: grid (32×32 blocks of the upper triangle, problems), block 256 threads. departures has lde² elements
-// for each problem.
-extern "C" __global__ void __launch_bounds__(256) gram_add_64(const Problem *problems, const double *partial, i64 tiles, i64 chunks,
-							      i64 purpose, i64 j0, i64 j1, const i64 *close, double *departures, i64 lde)
+// gram_add_64, gram_add_128: grid (32×32 blocks of the upper triangle, problems), block 256 threads.
+// departures has lde² elements for each problem.
+extern "C" __global__ void __launch_bounds__(256)
+gram_add_64(const Problem *problems, const double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0,
+	    i64 j1, const i64 *close, double *departures, i64 lde)
 {
 	gram_add<64>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close, departures, lde);
 }
 
-extern "C" __global__ void __launch_bounds__(256) gram_add_128(const Problem *problems, const double *partial, i64 tiles, i64 chunks,
-							       i64 purpose, i64 j0, i64 j1, const i64 *close, double *departures, i64 lde)
+extern "C" __global__ void __launch_bounds__(256)
+gram_add_128(const Problem *problems, const double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0,
+	     i64 j1, const i64 *close, double *departures, i64 lde)
 {
 	gram_add<128>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close, departures, lde);
 }

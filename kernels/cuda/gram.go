@@ -21,8 +21,8 @@ const (
 
 func ceil(n, by int) int { return (n + by - 1) / by }
 
-// chunkRows returns the number of rows of an m×k pivot that are summed by themselves. It depends on nothing else, so
-// that the result does not depend on what is in the batch.
+// chunkRows returns the number of rows of an m×k pivot that are summed by themselves. It depends on nothing
+// else, so that the result does not depend on what is in the batch.
 func chunkRows(m, k int) int {
 	side := ceil(k, pointwiseOrder)
 	parts := max(1, min(gramParts, m/gramRows, gramTiles/max(1, side*(side+1)/2)))
@@ -49,7 +49,8 @@ type gramCall struct {
 	departures kernels.Address // and order² elements for each
 }
 
-// gram forms Gram matrices by tiles of 64 or 128 columns, the larger where there are so many and they fit into shared memory.
+// gram forms Gram matrices by tiles of 64 or 128 columns, the larger where there are so many and
+// they fit into shared memory.
 func (d *device) gram(s *batch, c gramCall) error {
 	shared := func(tile, sets int) int {
 		return d.tiling.stages * sets * tile * (d.tiling.gramChunk + pad) * kernels.WordBytes
@@ -64,13 +65,17 @@ func (d *device) gram(s *batch, c gramCall) error {
 	if err != nil {
 		return err
 	}
-	words := []uint64{s.at, word(partial), uint64(tiles), uint64(c.chunks), uint64(c.purpose), uint64(c.j0), uint64(c.j1), word(c.close)}
-	if err := d.launch("gram_diagonal_"+suffix, side, c.chunks, s.n(), diagonal, shared(tile, 1), words...); err != nil {
+	words := []uint64{s.at, word(partial), uint64(tiles), uint64(c.chunks), uint64(c.purpose), uint64(c.j0),
+		uint64(c.j1), word(c.close)}
+	if err := d.launch("gram_diagonal_"+suffix, side, c.chunks, s.n(), diagonal, shared(tile, 1),
+		words...); err != nil {
 		return err
 	}
-	if err := d.launch("gram_other_"+suffix, side*(side-1)/2, c.chunks, s.n(), other, shared(tile, 2), words...); err != nil {
+	if err := d.launch("gram_other_"+suffix, side*(side-1)/2, c.chunks, s.n(), other, shared(tile, 2),
+		words...); err != nil {
 		return err
 	}
 	blocks := ceil(c.order, 32)
-	return d.launch("gram_add_"+suffix, blocks*(blocks+1)/2, s.n(), 1, 256, 0, append(words, word(c.departures), uint64(c.order))...)
+	return d.launch("gram_add_"+suffix, blocks*(blocks+1)/2, s.n(), 1, 256, 0,
+		append(words, word(c.departures), uint64(c.order))...)
 }

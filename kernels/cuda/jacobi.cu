@@ -1,14 +1,17 @@
 // The pointwise one-sided Jacobi method on the factors of a batch, [Nov15, §4.3], for orders k ≤ 128.
 //
-// A launch runs one sweep, k − 1 p-steps or so. The host has put the pairs of every p-step into slots, PER_WARP to a warp, such that
-// for some p-steps, a round, what a warp works on stays its own; the block meets at the end of a round (rounds.go).
+// A launch runs one sweep, k − 1 p-steps or so. The host has put the pairs of every p-step into slots,
+// PER_WARP to a warp, such that for some p-steps, a round, what a warp works on stays its own; the block
+// meets at the end of a round (rounds.go).
 //
-// R lies in the shared memory of one block, the factor's. T, whose rows do not depend on each other, is worked on by other blocks,
-// each with some of its rows: the factor's block writes down the rotations of every p-step and publishes them every WINDOW
-// p-steps or so, and the others follow. Blocks take their roles in the order in which they start, factors first, so a
-// block that waits for a factor knows that it is running.
+// R lies in the shared memory of one block, the factor's. T, whose rows do not depend on each other,
+// is worked on by other blocks, each with some of its rows: the factor's block writes down the
+// rotations of every p-step and publishes them every WINDOW p-steps or so, and the others follow.
+// Blocks take their roles in the order in which they start, factors first, so a block that waits for a
+// factor knows that it is running.
 //
-// The kernels for columns of both signs (SIGNED) also take problems whose columns all have sign +1, and give them the same bits.
+// The kernels for columns of both signs (SIGNED) also take problems whose columns all have sign +1,
+// and give them the same bits.
 
 #include "rotation.cuh"
 #include "sweep.cuh"
@@ -21,8 +24,8 @@ __device__ inline double lanes_sum(double x)
 	return x;
 }
 
-// load_factor copies R, scaled, to shared memory, columns of LD rows, zero beyond row k, and returns the shift. Before the first sweep it
-// chooses the shift and notes the norms of the columns.
+// load_factor copies R, scaled, to shared memory, columns of LD rows, zero beyond row k, and returns the
+// shift. Before the first sweep it chooses the shift and notes the norms of the columns.
 template <int LD, int THREADS>
 __device__ inline int load_factor(const Problem &b, State &state, double *r, i64 sweep)
 {
@@ -70,8 +73,8 @@ struct Part {
 	__device__ double2 &operator[](int i) const { return (i % 2 ? odd : even)[i * LANES]; }
 };
 
-// part returns what a lane has of a column: rows 2l, 2l+1, then 2·LANES further on, and so on. Every second group of lanes has its double2s
-// in the order 1, 0, 3, 2, …, so that two groups never meet in a bank.
+// part returns what a lane has of a column: rows 2l, 2l+1, then 2·LANES further on, and so on. Every second
+// group of lanes has its double2s in the order 1, 0, 3, 2, …, so that two groups never meet in a bank.
 __device__ inline Part part(double *column, int lane, int group)
 {
 	double2 *x = (double2 *)column + lane;
@@ -88,7 +91,8 @@ struct Chains {
 	__device__ double sum() const { return lanes_sum((c[0].x + c[0].y) + (c[1].x + c[1].y)); }
 };
 
-// factor_role runs the sweep on R. LANES lanes share a pair and keep its two columns in registers from the dot products to the rotation.
+// factor_role runs the sweep on R. LANES lanes share a pair and keep its two columns in registers from the
+// dot products to the rotation.
 template <int SIZE, bool SIGNED>
 __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 {
@@ -114,7 +118,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 		const bool valid = q < k, meet = next & MEET;
 		if (step + 1 < steps)
 			next = a.pairs[(step + 1) * SLOTS + slot];
-		const Part x = part(r + (valid ? p : SIZE) * LD, lane, slot), y = part(r + (valid ? q : SIZE) * LD, lane, slot);
+		const Part x = part(r + (valid ? p : SIZE) * LD, lane, slot),
+				y = part(r + (valid ? q : SIZE) * LD, lane, slot);
 		double2 u[V], w[V];
 #pragma unroll
 		for (int i = 0; i < V; i++) {
@@ -193,7 +198,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	}
 }
 
-// turns_role applies the rotations of the sweep to a slice of the rows of T, lane l to rows l, l+32, … of the slice.
+// turns_role applies the rotations of the sweep to a slice of the rows of T, lane l to rows l,
+// l+32, … of the slice.
 template <int SIZE, bool SIGNED>
 __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double *t)
 {
@@ -201,7 +207,10 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 	constexpr int PAIRS = 2, ROWS = (SIZE + 31) / 32; // pairs, and rows of each, that a lane works on at a time
 	const Problem &b = a.problems[problem];
 	const State &state = a.states[problem];
-	const int k = (int)b.k, rows = (k + (int)a.slices - 1) / (int)a.slices, first = slice * rows, n = min(rows, k - first);
+	const int k = (int)b.k;
+	const int rows = (k + (int)a.slices - 1) / (int)a.slices;
+	const int first = slice * rows;
+	const int n = min(rows, k - first);
 	if (n <= 0 || (a.number > 0 && *(volatile const i64 *)&state.done < a.number))
 		return;
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, steps = (int)a.steps, positive = (int)b.positive;
@@ -275,7 +284,8 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 template <int SIZE, bool SIGNED>
 __device__ inline void sweep(const Sweep &a)
 {
-	extern __shared__ __align__(16) double shared[]; // SIZE columns of SIZE rows, and one that nobody writes, for slots without a pair
+	// SIZE columns of SIZE rows, and one that nobody writes, for slots without a pair
+	extern __shared__ __align__(16) double shared[];
 	__shared__ u64 ticket;
 	if (threadIdx.x == 0)
 		ticket = atomicAdd(a.ticket, 1ull) - a.tickets;
@@ -287,9 +297,9 @@ __device__ inline void sweep(const Sweep &a)
 		turns_role<SIZE, SIGNED>(a, (role - a.count) % a.count, (int)((role - a.count) / a.count), shared);
 }
 
-// jacobi_16, jacobi_32, jacobi_64, jacobi_128: one sweep for factors of that order or smaller. Grid (count·(1 + slices)), block order/2·LANES
-// threads. Shared bytes: 8·order·(order+1). T need not be set before the first sweep. jacobi_signed_16, …: the same
-// for columns of both signs.
+// jacobi_16, jacobi_32, jacobi_64, jacobi_128: one sweep for factors of that order or smaller. Grid
+// (count·(1 + slices)), block order/2·LANES threads. Shared bytes: 8·order·(order+1). T need not be set
+// before the first sweep. jacobi_signed_16, …: the same for columns of both signs.
 extern "C" __global__ void __launch_bounds__(8 * LANES) jacobi_16(Sweep a) { sweep<16, false>(a); }
 extern "C" __global__ void __launch_bounds__(16 * LANES) jacobi_32(Sweep a) { sweep<32, false>(a); }
 extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_64(Sweep a) { sweep<64, false>(a); }
@@ -299,11 +309,13 @@ extern "C" __global__ void __launch_bounds__(16 * LANES) jacobi_signed_32(Sweep 
 extern "C" __global__ void __launch_bounds__(32 * LANES) jacobi_signed_64(Sweep a) { sweep<64, true>(a); }
 extern "C" __global__ void __launch_bounds__(64 * LANES) jacobi_signed_128(Sweep a) { sweep<128, true>(a); }
 
-// jacobi_cancel sets the columns of R to zero that are nothing but rounding errors: column j of R·T, whose norm is at most
-// tol·√Σᵢ(tᵢⱼ·before[i])², the norms of the columns that it is a combination of (no |tᵢⱼ| counts for more than 1 where columns have sign −1), if cancels
-// is 1; and
-// it tells in close[problem] whether every diagonal element of T is at least 1/2. Grid (problems), block 1024 threads: a warp takes every 32nd column.
-extern "C" __global__ void __launch_bounds__(1024) jacobi_cancel(const Problem *problems, const State *states, i64 *close, i64 cancels)
+// jacobi_cancel sets to zero, if cancels is 1, the columns of R that are nothing but rounding errors:
+// column j of R·T if its norm is at most tol·√Σᵢ(tᵢⱼ·before[i])². before has the norms of the columns
+// that it is a combination of. Where columns have sign −1, no |tᵢⱼ| counts for more than 1.
+// close[problem] tells whether every diagonal element of T is at least 1/2. Grid (problems), block 1024
+// threads: a warp takes every 32nd column.
+extern "C" __global__ void __launch_bounds__(1024)
+jacobi_cancel(const Problem *problems, const State *states, i64 *close, i64 cancels)
 {
 	const Problem &b = problems[blockIdx.x];
 	if (b.tally->changed == 0)
@@ -333,10 +345,12 @@ extern "C" __global__ void __launch_bounds__(1024) jacobi_cancel(const Problem *
 		close[blockIdx.x] = all;
 }
 
-// jacobi_departure replaces E in the order² elements of departures by (I − J·TᵀJT)/2 for each problem with a column of sign −1, computed from
-// D = T − I as −(D + J·DᵀJ + J·DᵀJD)/2 where T is close to I. Columns of T may be long, and elements of E above 2⁻²⁶ ≈ √ε are nothing but their
-// rounding errors: 0 takes their place. Grid (⌈order/32⌉, ⌈order/32⌉, problems), block 256 threads: 32×32 elements.
-extern "C" __global__ void __launch_bounds__(256) jacobi_departure(const Problem *problems, const i64 *close, double *departures, i64 order)
+// jacobi_departure replaces E in the order² elements of departures by (I − J·TᵀJT)/2 for each problem with a
+// column of sign −1, computed from D = T − I as −(D + J·DᵀJ + J·DᵀJD)/2 where T is close to I. Columns of T
+// may be long, and elements of E above 2⁻²⁶ ≈ √ε are nothing but their rounding errors: 0 takes their place.
+// Grid (⌈order/32⌉, ⌈order/32⌉, problems), block 256 threads: 32×32 elements.
+extern "C" __global__ void __launch_bounds__(256)
+jacobi_departure(const Problem *problems, const i64 *close, double *departures, i64 order)
 {
 	__shared__ double left[32][33], right[32][33]; // 32 rows of columns of J·D and D, column by column
 	const Problem &b = problems[blockIdx.z];

@@ -72,8 +72,9 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 	for sweep := range o.MaxSweeps {
 		blocks := n * (1 + slices)
 		d.epoch.launches++
-		err := d.launch(name, blocks, 1, 1, size/2*32/warpSlots, (size+1)*size*kernels.WordBytes, s.at, word(states), word(turns), word(pairs), word(d.epoch.ticket),
-			d.epoch.blocks, d.epoch.launches, uint64(n), uint64(steps), uint64(slices), uint64(sweep))
+		err := d.launch(name, blocks, 1, 1, size/2*32/warpSlots, (size+1)*size*kernels.WordBytes, s.at,
+			word(states), word(turns), word(pairs), word(d.epoch.ticket), d.epoch.blocks, d.epoch.launches, uint64(n),
+			uint64(steps), uint64(slices), uint64(sweep))
 		if err != nil {
 			return err
 		}
@@ -82,8 +83,8 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 	return d.finishJacobi(s, states, o.Independent)
 }
 
-// finishJacobi sets columns of R that cancel to zero, unless they are independent, and makes T orthogonal: E ← (I − TᵀT)/2, T ← T + T·E; or J-orthogonal, with
-// E ← (I − J·TᵀJT)/2, where columns have sign −1.
+// finishJacobi sets columns of R that cancel to zero, unless they are independent, and makes T orthogonal:
+// E ← (I − TᵀT)/2, T ← T + T·E; or J-orthogonal, with E ← (I − J·TᵀJT)/2, where columns have sign −1.
 func (d *device) finishJacobi(s *batch, states kernels.Address, independent bool) error {
 	near, err := d.need("T near I", int64(s.n())*closeBytes)
 	if err != nil {
@@ -97,17 +98,21 @@ func (d *device) finishJacobi(s *batch, states kernels.Address, independent bool
 	if independent {
 		cancels = 0
 	}
-	if err := d.launch("jacobi_cancel", s.n(), 1, 1, 1024, 0, s.at, word(states), word(near), cancels); err != nil {
+	if err := d.launch("jacobi_cancel", s.n(), 1, 1, 1024, 0, s.at, word(states), word(near),
+		cancels); err != nil {
 		return err
 	}
-	if err := d.gram(s, gramCall{purpose: purposeDeparture, order: s.order, chunks: 1, close: near, departures: departures}); err != nil {
+	if err := d.gram(s, gramCall{purpose: purposeDeparture, order: s.order, chunks: 1, close: near,
+		departures: departures}); err != nil {
 		return err
 	}
 	if s.signed {
 		tiles := ceil(s.order, 32)
-		if err := d.launch("jacobi_departure", tiles, tiles, s.n(), 256, 0, s.at, word(near), word(departures), uint64(s.order)); err != nil {
+		if err := d.launch("jacobi_departure", tiles, tiles, s.n(), 256, 0, s.at, word(near), word(departures),
+			uint64(s.order)); err != nil {
 			return err
 		}
 	}
-	return d.launch("newton_schulz", ceil(s.order, productRows), s.n(), 1, 256, d.productShared(128), s.at, word(departures), uint64(s.order))
+	return d.launch("newton_schulz", ceil(s.order, productRows), s.n(), 1, 256, d.productShared(128), s.at,
+		word(departures), uint64(s.order))
 }

@@ -15,13 +15,16 @@ type kernel struct {
 
 // entries are the kernels of each source file.
 var entries = map[string][]string{
-	"move.cu":     {"identity", "column_norms", "product", "product_transposed"},
-	"gram.cu":     {"gram_diagonal_64", "gram_diagonal_128", "gram_other_64", "gram_other_128", "gram_add_64", "gram_add_128"},
+	"move.cu": {"identity", "column_norms", "product", "product_transposed"},
+	"gram.cu": {"gram_diagonal_64", "gram_diagonal_128", "gram_other_64", "gram_other_128", "gram_add_64",
+		"gram_add_128"},
 	"cholesky.cu": {"cholesky_block", "cholesky_row_64", "cholesky_row_128"},
-	"qr.cu":       {"qr_exponents", "qr_piece_64", "qr_piece_128", "qr_join_64", "qr_join_128", "qr_gather", "qr_scatter"},
-	"jacobi.cu": {"jacobi_16", "jacobi_32", "jacobi_64", "jacobi_128", "jacobi_signed_16", "jacobi_signed_32", "jacobi_signed_64", "jacobi_signed_128",
-		"jacobi_cancel", "jacobi_departure"},
-	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large", "copy_rows", "newton_schulz"},
+	"qr.cu": {"qr_exponents", "qr_piece_64", "qr_piece_128", "qr_join_64", "qr_join_128", "qr_gather",
+		"qr_scatter"},
+	"jacobi.cu": {"jacobi_16", "jacobi_32", "jacobi_64", "jacobi_128", "jacobi_signed_16", "jacobi_signed_32",
+		"jacobi_signed_64", "jacobi_signed_128", "jacobi_cancel", "jacobi_departure"},
+	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large", "copy_rows",
+		"newton_schulz"},
 }
 
 // defaultShared is the dynamic shared memory that any kernel may have.
@@ -37,7 +40,9 @@ func (d *device) loadKernels(code map[string][]byte) error {
 	d.kernels = map[string]*kernel{}
 	for file, names := range entries {
 		var module uintptr
-		err := d.check("cuModuleLoadData of "+file, invoke(d.cuModuleLoadData, uintptr(unsafe.Pointer(&module)), uintptr(unsafe.Pointer(unsafe.SliceData(code[file])))))
+		err := d.check("cuModuleLoadData of "+file,
+			invoke(d.cuModuleLoadData, uintptr(unsafe.Pointer(&module)),
+				uintptr(unsafe.Pointer(unsafe.SliceData(code[file])))))
 		if err != nil {
 			return err
 		}
@@ -45,7 +50,8 @@ func (d *device) loadKernels(code map[string][]byte) error {
 		for _, name := range names {
 			var names cStrings
 			k := &kernel{shared: defaultShared}
-			err := d.check("cuModuleGetFunction of "+name, invoke(d.cuModuleGetFunction, uintptr(unsafe.Pointer(&k.function)), module, names.add(name)))
+			err := d.check("cuModuleGetFunction of "+name,
+				invoke(d.cuModuleGetFunction, uintptr(unsafe.Pointer(&k.function)), module, names.add(name)))
 			names.pin.Unpin()
 			if err != nil {
 				return err
@@ -83,10 +89,13 @@ func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint
 	l := &d.call // on the heap with the device, so its address stays
 	copy(l.words[:], words)
 	l.bytes = uintptr(len(words)) * kernels.WordBytes
-	l.extra = [5]uintptr{launchBuffer, uintptr(unsafe.Pointer(&l.words)), launchSize, uintptr(unsafe.Pointer(&l.bytes)), 0}
-	code := invoke(d.cuLaunchKernel, k.function, uintptr(x), uintptr(y), uintptr(z), uintptr(threads), 1, 1, uintptr(shared), d.stream, 0, uintptr(unsafe.Pointer(&l.extra)))
+	l.extra = [5]uintptr{launchBuffer, uintptr(unsafe.Pointer(&l.words)), launchSize,
+		uintptr(unsafe.Pointer(&l.bytes)), 0}
+	code := invoke(d.cuLaunchKernel, k.function, uintptr(x), uintptr(y), uintptr(z), uintptr(threads), 1, 1,
+		uintptr(shared), d.stream, 0, uintptr(unsafe.Pointer(&l.extra)))
 	if code != 0 {
-		return fmt.Errorf("%s, grid (%d,%d,%d) of %d threads, %d bytes shared: %w", name, x, y, z, threads, shared, d.check("cuLaunchKernel", code))
+		return fmt.Errorf("%s, grid (%d,%d,%d) of %d threads, %d bytes shared: %w", name, x, y, z, threads, shared,
+			d.check("cuLaunchKernel", code))
 	}
 	return nil
 }
@@ -94,7 +103,8 @@ func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint
 // allowShared raises the limit of a kernel's shared memory.
 func (d *device) allowShared(name string, k *kernel, shared int) error {
 	for _, a := range [][2]int{{functionShared, shared}, {functionCarveout, 100}} {
-		if err := d.check("cuFuncSetAttribute of "+name, invoke(d.cuFuncSetAttribute, k.function, uintptr(a[0]), uintptr(a[1]))); err != nil {
+		if err := d.check("cuFuncSetAttribute of "+name,
+			invoke(d.cuFuncSetAttribute, k.function, uintptr(a[0]), uintptr(a[1]))); err != nil {
 			return fmt.Errorf("%d bytes of shared memory, the device has %d: %w", shared, d.shared, err)
 		}
 	}

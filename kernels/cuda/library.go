@@ -63,7 +63,8 @@ func (l library) bind(routines []routine) error {
 	return nil
 }
 
-// invoke calls a routine and returns the integer that it returns. What the arguments point to stays where it is meanwhile.
+// invoke calls a routine and returns the integer that it returns. What the arguments point to stays
+// where it is meanwhile.
 //
 //go:uintptrescapes
 func invoke(address uintptr, args ...uintptr) int32 {

@@ -83,7 +83,8 @@ func (d *device) allocHost(bytes int64) (a kernels.Address, err error) {
 	if bytes < 0 {
 		return 0, fmt.Errorf("%w: %d bytes", kernels.ErrShape, bytes)
 	}
-	return a, d.check("cuMemHostAlloc", invoke(d.cuMemHostAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1)), hostPortable))
+	return a, d.check("cuMemHostAlloc", invoke(d.cuMemHostAlloc, uintptr(unsafe.Pointer(&a)),
+		uintptr(max(bytes, 1)), hostPortable))
 }
 
 func (d *device) freeHost(a kernels.Address) error {
@@ -152,7 +153,8 @@ func (d *device) FreeHost(a kernels.Address) error {
 	})
 }
 
-// scratch are buffers of the primitives, by what they hold. They grow, and keep their contents only until then.
+// scratch are buffers of the primitives, by what they hold. They grow, and keep their contents only
+// until then.
 type scratch struct{ buffers map[string]buffer }
 
 type buffer struct {

@@ -2,7 +2,8 @@
 
 #include "common.cuh"
 
-// identity sets the m×n panel p to zero, except ones where row = column + row0. Grid (columns, at most 65535), block 256 threads.
+// identity sets the m×n panel p to zero, except ones where row = column + row0. Grid (columns, at most
+// 65535), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256) identity(double *p, i64 m, i64 n, i64 ld, i64 row0)
 {
 	for (i64 j = blockIdx.x; j < n; j += gridDim.x)
@@ -26,9 +27,11 @@ __device__ inline double block_reduce(double x, double *shared, F combine)
 	return x;
 }
 
-// column_norms puts the norms of the columns of the m×n panel p into norms, [Nov15, App. A], as kernels.Norm2: the plain sum of squares where it is safe,
-// else values below `low`, from `high` on and between are scaled and summed apart. Grid (columns, at most 65535), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256) column_norms(const double *p, i64 m, i64 n, i64 ld, double *norms)
+// column_norms puts the norms of the columns of the m×n panel p into norms, [Nov15, App. A], as
+// kernels.Norm2: the plain sum of squares where it is safe, else values below `low`, from `high` on and
+// between are scaled and summed apart. Grid (columns, at most 65535), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+column_norms(const double *p, i64 m, i64 n, i64 ld, double *norms)
 {
 	__shared__ double shared[8];
 	const double infinity = 1.0 / 0.0, low = 0x1p-511;
@@ -51,7 +54,8 @@ extern "C" __global__ void __launch_bounds__(256) column_norms(const double *p, 
 		const int top = exponent(largest);
 		double sum = 0;
 		for (int bin = safe ? 1 : 0; bin < (safe ? 2 : 3); bin++) {
-			const double from = safe || bin == 0 ? 0 : bin == 1 ? low : high, to = safe || bin == 2 ? infinity : bin == 0 ? low : high;
+			const double from = safe || bin == 0 ? 0 : bin == 1 ? low : high;
+			const double to = safe || bin == 2 ? infinity : bin == 0 ? low : high;
 			const int shift = bin == 0 ? 600 : bin == 1 ? 0 : -600;
 			const double scale = ldexp(1.0, shift);
 			double part = 0;
@@ -75,9 +79,10 @@ extern "C" __global__ void __launch_bounds__(256) column_norms(const double *p, 
 	}
 }
 
-// product_transposed puts pᵀ·x into y, for the m×n panel p and vectors x of length m, one after the other as those of y are. Grid (columns, at most 65535;
-// vectors), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256) product_transposed(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y)
+// product_transposed puts pᵀ·x into y, for the m×n panel p and vectors x of length m, one after the other as
+// those of y are. Grid (columns, at most 65535; vectors), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+product_transposed(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y)
 {
 	__shared__ double shared[8];
 	x += blockIdx.y * m;
@@ -93,9 +98,11 @@ extern "C" __global__ void __launch_bounds__(256) product_transposed(const doubl
 	}
 }
 
-// product puts p·x into y, for the m×n panel p and vectors x of length n, one after the other as those of y are; y holds the high parts of the sums, in
-// twice the working precision, and then the low ones. Grid (pieces of 256 rows, at most 65535; vectors), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256) product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y)
+// product puts p·x into y, for the m×n panel p and vectors x of length n, one after the other as those of y
+// are; y holds the high parts of the sums, in twice the working precision, and then the low ones. Grid
+// (pieces of 256 rows, at most 65535; vectors), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y)
 {
 	x += blockIdx.y * n;
 	y += blockIdx.y * m;

@@ -28,10 +28,12 @@ func (m *movers) take(d *device) (mover, error) {
 		return x, nil
 	}
 	var x mover
-	if err := d.check("cuStreamCreate", invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&x.stream)), streamNonBlocking)); err != nil {
+	if err := d.check("cuStreamCreate", invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&x.stream)),
+		streamNonBlocking)); err != nil {
 		return x, err
 	}
-	return x, d.check("cuEventCreate", invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&x.event)), eventDisableTiming))
+	return x, d.check("cuEventCreate", invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&x.event)),
+		eventDisableTiming))
 }
 
 func (m *movers) give(x mover) {
@@ -43,7 +45,8 @@ func (m *movers) give(x mover) {
 func (m *movers) close(d *device) error {
 	var err error
 	for _, x := range m.free {
-		err = errors.Join(err, d.check("cuEventDestroy", invoke(d.cuEventDestroy, x.event)), d.check("cuStreamDestroy", invoke(d.cuStreamDestroy, x.stream)))
+		err = errors.Join(err, d.check("cuEventDestroy", invoke(d.cuEventDestroy, x.event)),
+			d.check("cuStreamDestroy", invoke(d.cuStreamDestroy, x.stream)))
 	}
 	m.free = nil
 	return err
@@ -156,8 +159,8 @@ func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
 	})
 }
 
-// Copy copies from this device, in the order of the calls, or from another of this process: then it starts at once, and both
-// devices must be done with the memory that it touches.
+// Copy copies from this device, in the order of the calls, or from another of this process: then it starts at
+// once, and both devices must be done with the memory that it touches.
 func (d *device) Copy(dst, src kernels.Panel) error {
 	err := errors.Join(dst.Check("dst"), src.Check("src"))
 	if err == nil && (dst.M != src.M || dst.N != src.N) {
@@ -170,9 +173,11 @@ func (d *device) Copy(dst, src kernels.Panel) error {
 		return nil
 	}
 	var home int32
-	code := invoke(d.cuPointerGetAttribute, uintptr(unsafe.Pointer(&home)), attributePointerIndex, uintptr(src.Data))
+	code := invoke(d.cuPointerGetAttribute, uintptr(unsafe.Pointer(&home)), attributePointerIndex,
+		uintptr(src.Data))
 	if code != 0 {
-		return fmt.Errorf("cuda: Copy: src %#x: %w: %w", uintptr(src.Data), kernels.ErrAddress, d.check("cuPointerGetAttribute", code))
+		return fmt.Errorf("cuda: Copy: src %#x: %w: %w", uintptr(src.Data), kernels.ErrAddress,
+			d.check("cuPointerGetAttribute", code))
 	}
 	return d.move("Copy", int(home) == d.index, func(stream uintptr) error {
 		return d.copyMatrix(stream, on(dst), on(src), dst.M, dst.N)
@@ -191,8 +196,8 @@ func (d *device) Store(device, host kernels.Address, bytes int64) error {
 	})
 }
 
-// gridLimit is the largest number of blocks in the second and third dimension of a grid; kernels with a loop over their blocks use no
-// more in the first one either.
+// gridLimit is the largest number of blocks in the second and third dimension of a grid; kernels with a loop
+// over their blocks use no more in the first one either.
 const gridLimit = 65535
 
 func (d *device) Identity(dst kernels.Panel, row0 int) error {
@@ -200,7 +205,8 @@ func (d *device) Identity(dst kernels.Panel, row0 int) error {
 		return fmt.Errorf("cuda: Identity: %w", err)
 	}
 	return d.entered("Identity", func() error {
-		return d.launch("identity", min(dst.N, gridLimit), 1, 1, 256, 0, word(dst.Data), uint64(dst.M), uint64(dst.N), uint64(dst.Ld), uint64(row0))
+		return d.launch("identity", min(dst.N, gridLimit), 1, 1, 256, 0, word(dst.Data), uint64(dst.M),
+			uint64(dst.N), uint64(dst.Ld), uint64(row0))
 	})
 }
 
@@ -218,7 +224,8 @@ func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
 		if err != nil {
 			return err
 		}
-		return d.launch("column_norms", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N), uint64(p.Ld), word(out))
+		return d.launch("column_norms", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
+			uint64(p.Ld), word(out))
 	})
 	if err == nil {
 		err = d.Read(norms, p.N, kernels.Panel{M: p.N, N: 1, Ld: p.N, Data: out})
@@ -276,7 +283,8 @@ func checkHost(name string, p kernels.Panel, host []float64, ld int) error {
 		return err
 	}
 	if p.M > 0 && p.N > 0 && (ld < p.M || len(host) < ld*(p.N-1)+p.M) {
-		return fmt.Errorf("%w: the host matrix has %d elements with ld %d, %s is %d×%d", kernels.ErrShape, len(host), ld, name, p.M, p.N)
+		return fmt.Errorf("%w: the host matrix has %d elements with ld %d, %s is %d×%d", kernels.ErrShape,
+			len(host), ld, name, p.M, p.N)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
-// Postmultiplication, [Nov15, Alg. 4.2]: [P Q] ← [P Q]·T in place. Each element is one sequence of operations over
-// the columns. Where the diagonal element of a column of T is at least 1/2, the product is formed as x + x·(T − I), with T − I
-// exact there: in the late sweeps that is one rounding of the size of x instead of one a term.
+// Postmultiplication, [Nov15, Alg. 4.2]: [P Q] ← [P Q]·T in place. Each element is one sequence of operations
+// over the columns. Where the diagonal element of a column of T is at least 1/2, the product is formed as
+// x + x·(T − I), where T − I is exact. In the late sweeps there is then one rounding of the size of x,
+// instead of one in each term.
 
 #include "tile.cuh"
 
@@ -19,8 +20,8 @@ struct Product {
 	const unsigned char *columns; // flags of the columns, 0: all are NEAR, with the identity already taken out
 };
 
-// product_rows multiplies rows row … row+ROWS−1 of x by columns j0 … j0+32·COLUMN_WARPS−1 of t. If x and out are
-// the same, these must be all columns.
+// product_rows multiplies rows row … row+ROWS−1 of x by columns j0 … j0+32·COLUMN_WARPS−1 of t. If x and out
+// are the same, these must be all columns.
 template <int COLUMN_WARPS, Access ACCESS>
 __device__ inline void product_rows(const Product &a, i64 row, int j0)
 {
@@ -37,11 +38,16 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 	const double *const p = a.x.p + row, *const q = a.x.q + row - a.x.np * a.x.ldq;
 	auto x = [=](int c) { return c < np ? p + (i64)c * ldp : q + (i64)c * ldq; };
 
-	// This thread copies rows xr, xr + 1 of columns xc, xc + X_COLUMNS, … of a chunk of x, and rows tr, tr + 1 of columns tc, tc + T_COLUMNS, … of t.
+	// This thread copies rows xr, xr + 1 of columns xc, xc + X_COLUMNS, … of a chunk of x, and rows tr, tr + 1
+	// of columns tc, tc + T_COLUMNS, … of t.
 	constexpr int X_COLUMNS = THREADS / (ROWS / 2), T_COLUMNS = THREADS / (CHUNK / 2);
-	const int xc = thread / (ROWS / 2), xr = thread % (ROWS / 2) * 2, tc = thread / (CHUNK / 2), tr = thread % (CHUNK / 2) * 2;
+	const int xc = thread / (ROWS / 2);
+	const int xr = thread % (ROWS / 2) * 2;
+	const int tc = thread / (CHUNK / 2);
+	const int tr = thread % (CHUNK / 2) * 2;
 	double *const x_to = shared + xc * LD_ROWS + xr, *const t_to = shared + CHUNK * LD_ROWS + tc * LD_INNER + tr;
-	const unsigned x_at = (unsigned)__cvta_generic_to_shared(x_to), t_at = (unsigned)__cvta_generic_to_shared(t_to);
+	const unsigned x_at = (unsigned)__cvta_generic_to_shared(x_to);
+	const unsigned t_at = (unsigned)__cvta_generic_to_shared(t_to);
 	const double *const t = a.t + (i64)(j0 + tc) * ldt + tr;
 	auto load = [&](int chunk, int stage) {
 		const int l = chunk * CHUNK, place = stage * STAGE;
@@ -68,7 +74,8 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 		}
 	};
 	const bool idle = j0 + wj >= k || wi >= rows;
-	const int g = thread % 32 / 4, t4 = thread % 4, first = wi + g; // the rows of this thread are first, first+8, …
+	// the rows of this thread are first, first+8, …
+	const int g = thread % 32 / 4, t4 = thread % 4, first = wi + g;
 	unsigned near = 0, zero = 0; // bit 2j+e: of column j0 + wj + 8j + 2·t4 + e
 #pragma unroll
 	for (int i = 0; i < 8; i++) {
@@ -81,7 +88,8 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 	pipeline((k + CHUNK - 1) / CHUNK, load, arrived, [&](int, int stage) {
 		if (idle)
 			return;
-		const double *left = shared + stage * STAGE + wi, *right = shared + stage * STAGE + CHUNK * LD_ROWS + wj * LD_INNER;
+		const double *left = shared + stage * STAGE + wi;
+		const double *right = shared + stage * STAGE + CHUNK * LD_ROWS + wj * LD_INNER;
 #pragma unroll
 		for (int l = 0; l < CHUNK; l += 4)
 			multiply_add<1, LD_ROWS, LD_INNER, 1>(tile, left + l * LD_ROWS, right + l);
@@ -137,9 +145,11 @@ __device__ inline void product_tile(const Product &a, i64 row, int j0)
 		product_rows<COLUMN_WARPS, ODD>(a, row, j0);
 }
 
-// multiply: the block's part of [P Q] ← [P Q]·T for G and, if row_tiles > 0, V: blocks x < row_tiles do G, the others V.
+// multiply: the block's part of [P Q] ← [P Q]·T for G and, if row_tiles > 0, V: blocks
+// x < row_tiles do G, the others V.
 template <int COLUMN_WARPS>
-__device__ inline void multiply(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
+__device__ inline void multiply(const Problem *problems, const unsigned char *columns, i64 order,
+				i64 row_tiles)
 {
 	const Problem &b = problems[blockIdx.y];
 	const bool v = blockIdx.x >= row_tiles;
@@ -151,27 +161,33 @@ __device__ inline void multiply(const Problem *problems, const unsigned char *co
 	product_tile<COLUMN_WARPS>({x, x, b.t, b.ldt, b.k, flags}, row, 0);
 }
 
-// multiply_64, multiply_128, multiply_256: grid (row tiles of G, then of V, problems), block 128, 256 or 512 threads, for
-// orders k up to 64, 128, 256. columns has 2·order flags for each problem, for G and V. Shared bytes: 8·STAGES·(CHUNK·LD_ROWS + columns·LD_INNER).
-extern "C" __global__ void __launch_bounds__(128) multiply_64(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
+// multiply_64, multiply_128, multiply_256: grid (row tiles of G, then of V, problems), block 128, 256 or 512
+// threads, for orders k up to 64, 128, 256. columns has 2·order flags for each problem, for G and V. Shared
+// bytes: 8·STAGES·(CHUNK·LD_ROWS + columns·LD_INNER).
+extern "C" __global__ void __launch_bounds__(128)
+multiply_64(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
 {
 	multiply<2>(problems, columns, order, row_tiles);
 }
 
-extern "C" __global__ void __launch_bounds__(256, 2) multiply_128(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
+extern "C" __global__ void __launch_bounds__(256, 2)
+multiply_128(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
 {
 	multiply<4>(problems, columns, order, row_tiles);
 }
 
-extern "C" __global__ void __launch_bounds__(512, 1) multiply_256(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
+extern "C" __global__ void __launch_bounds__(512, 1)
+multiply_256(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
 {
 	multiply<8>(problems, columns, order, row_tiles);
 }
 
-// multiply_large: the same for any order, rows first … first+count−1 of G, or of V if v ≠ 0, from copies in work: matrices of count
-// rows and leading dimension ld, order columns apart for each problem. Grid (row tiles, problems, ⌈order/128⌉), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256, 2) multiply_large(const Problem *problems, const unsigned char *columns, i64 order, i64 v,
-								    i64 first, i64 count, double *work, i64 ld)
+// multiply_large: the same for any order, rows first … first+count−1 of G, or of V if v ≠ 0, from copies in
+// work: matrices of count rows and leading dimension ld, order columns apart for each problem. Grid (row
+// tiles, problems, ⌈order/128⌉), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256, 2)
+multiply_large(const Problem *problems, const unsigned char *columns, i64 order, i64 v, i64 first, i64 count,
+	       double *work, i64 ld)
 {
 	const Problem &b = problems[blockIdx.y];
 	Pivot out = v ? b.v : b.g;
@@ -187,7 +203,8 @@ extern "C" __global__ void __launch_bounds__(256, 2) multiply_large(const Proble
 }
 
 // copy_rows: the copies for multiply_large. Grid (columns, problems), block 256 threads.
-extern "C" __global__ void copy_rows(const Problem *problems, i64 order, i64 v, i64 first, i64 count, double *work, i64 ld)
+extern "C" __global__ void
+copy_rows(const Problem *problems, i64 order, i64 v, i64 first, i64 count, double *work, i64 ld)
 {
 	const Problem &b = problems[blockIdx.y];
 	const Pivot &x = v ? b.v : b.g;
@@ -199,9 +216,10 @@ extern "C" __global__ void copy_rows(const Problem *problems, i64 order, i64 v, 
 		to[i] = from[i];
 }
 
-// newton_schulz does T ← T + T·E for the problems with Changed ≠ 0, E of order² elements for each problem. Grid (row tiles, problems),
-// block 256 threads, k ≤ 128. Shared bytes as multiply_128.
-extern "C" __global__ void __launch_bounds__(256, 2) newton_schulz(const Problem *problems, const double *departures, i64 order)
+// newton_schulz does T ← T + T·E for the problems with Changed ≠ 0, E of order² elements for each problem.
+// Grid (row tiles, problems), block 256 threads, k ≤ 128. Shared bytes as multiply_128.
+extern "C" __global__ void __launch_bounds__(256, 2)
+newton_schulz(const Problem *problems, const double *departures, i64 order)
 {
 	const Problem &b = problems[blockIdx.y];
 	const i64 row = blockIdx.x * ROWS;
@@ -211,9 +229,10 @@ extern "C" __global__ void __launch_bounds__(256, 2) newton_schulz(const Problem
 	product_tile<4>({t, t, departures + blockIdx.y * order * order, order, b.k, 0}, row, 0);
 }
 
-// mark_columns sets the flags of the columns of T: NEAR if its diagonal element is at least 1/2, ZERO for G if the
-// column of R is zero. Grid (problems), block 1024 threads: a warp takes every 32nd column.
-extern "C" __global__ void __launch_bounds__(1024) mark_columns(const Problem *problems, unsigned char *columns, i64 order)
+// mark_columns sets the flags of the columns of T: NEAR if its diagonal element is at least 1/2, ZERO for G
+// if the column of R is zero. Grid (problems), block 1024 threads: a warp takes every 32nd column.
+extern "C" __global__ void __launch_bounds__(1024)
+mark_columns(const Problem *problems, unsigned char *columns, i64 order)
 {
 	const Problem &b = problems[blockIdx.x];
 	if (b.tally->changed == 0)

@@ -12,10 +12,12 @@ func (d *device) productShared(columns int) int {
 }
 
 func (d *device) Multiply(b *kernels.Batch) error {
-	return d.primitive("Multiply", b, kernels.Needs{G: true, V: b.V != nil, R: true, T: true, Tally: true}, false, d.multiply)
+	return d.primitive("Multiply", b, kernels.Needs{G: true, V: b.V != nil, R: true, T: true, Tally: true},
+		false, d.multiply)
 }
 
-// multiply forms the products in place where one block of threads has all columns of T, else from copies of rows.
+// multiply forms the products in place where one block of threads has all columns of T, else from
+// copies of rows.
 func (d *device) multiply(s *batch) error {
 	flags, err := d.need("flags of columns", 2*int64(s.n())*int64(s.order))
 	if err != nil {
@@ -56,7 +58,8 @@ func (d *device) multiplyLarge(s *batch, flags kernels.Address, v uint64, rows i
 			return err
 		}
 		place = append([]uint64{s.at, word(flags)}, place[1:]...)
-		if err := d.launch("multiply_large", count/productRows, s.n(), ceil(s.order, 128), 256, d.productShared(128), place...); err != nil {
+		if err := d.launch("multiply_large", count/productRows, s.n(), ceil(s.order, 128), 256,
+			d.productShared(128), place...); err != nil {
 			return err
 		}
 	}

@@ -64,7 +64,8 @@ func (s *cStrings) array() uintptr {
 	return uintptr(unsafe.Pointer(&s.pointers[0]))
 }
 
-// compile returns the machine code of a source file that may include the headers, a *CompileError if it has faults.
+// compile returns the machine code of a source file that may include the headers, a *CompileError
+// if it has faults.
 func (c *compiler) compile(file, source string, headers []header, options []string) ([]byte, error) {
 	var own, names, texts, flags cStrings
 	for _, s := range []*cStrings{&own, &names, &texts, &flags} {
@@ -78,7 +79,8 @@ func (c *compiler) compile(file, source string, headers []header, options []stri
 		flags.add(o)
 	}
 	var program uintptr
-	code := invoke(c.nvrtcCreateProgram, uintptr(unsafe.Pointer(&program)), own.add(source), own.add(file), uintptr(len(headers)), texts.array(), names.array())
+	code := invoke(c.nvrtcCreateProgram, uintptr(unsafe.Pointer(&program)), own.add(source), own.add(file),
+		uintptr(len(headers)), texts.array(), names.array())
 	if err := c.check("nvrtcCreateProgram", code); err != nil {
 		return nil, err
 	}
@@ -97,7 +99,8 @@ func (c *compiler) compile(file, source string, headers []header, options []stri
 // output returns what a pair of routines for size and contents give.
 func (c *compiler) output(program, size, contents uintptr) ([]byte, error) {
 	var n uintptr
-	if err := c.check("the size of the compiler's output", invoke(size, program, uintptr(unsafe.Pointer(&n)))); err != nil || n == 0 {
+	if err := c.check("the size of the compiler's output",
+		invoke(size, program, uintptr(unsafe.Pointer(&n)))); err != nil || n == 0 {
 		return nil, err
 	}
 	b := make([]byte, n)

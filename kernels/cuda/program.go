@@ -13,9 +13,10 @@ import (
 //go:embed *.cu *.cuh
 var sources embed.FS
 
-// options are those of every compilation, beside the architecture and the tiling. No product and sum are fused but where the source says fma, so
-// that rotations have the bits that package kernels gives them; there is no fast-math option, so that division and
-// square root are correctly rounded and small numbers are not flushed to zero.
+// options are those of every compilation, beside the architecture and the tiling. No product and sum
+// are fused but where the source says fma, so that rotations have the bits that package kernels gives
+// them; there is no fast-math option, so that division and square root are correctly rounded and small
+// numbers are not flushed to zero.
 var options = []string{"--std=c++17", "--fmad=false"}
 
 // header is a file that the others include.
@@ -41,17 +42,20 @@ func files() (names []string, headers []header, err error) {
 	return names, headers, nil
 }
 
-// Compile compiles all kernels for an architecture, such as "sm_90", with NVRTC; a GPU is not needed. It fails with ErrMissing where
-// NVRTC is not installed, and with a *CompileError where a source has faults. The cache is not used.
+// Compile compiles all kernels for an architecture, such as "sm_90", with NVRTC; a GPU is not needed. It
+// fails with ErrMissing where NVRTC is not installed, and with a *CompileError where a source has
+// faults. The cache is not used.
 func Compile(architecture string) error {
-	_, err := build(architecture, func(c *compiler, file, source string, headers []header, options []string) ([]byte, error) {
+	_, err := build(architecture, func(c *compiler, file, source string, headers []header,
+		options []string) ([]byte, error) {
 		return c.compile(file, source, headers, options)
 	})
 	return err
 }
 
 // build returns the machine code of all source files, by the name of the file; one makes that of a file.
-func build(architecture string, one func(c *compiler, file, source string, headers []header, options []string) ([]byte, error)) (map[string][]byte, error) {
+func build(architecture string, one func(c *compiler, file, source string, headers []header,
+	options []string) ([]byte, error)) (map[string][]byte, error) {
 	c, err := loadCompiler()
 	if err != nil {
 		return nil, err
@@ -96,7 +100,8 @@ type CompileError struct {
 }
 
 func (e *CompileError) Error() string {
-	return fmt.Sprintf("does not compile with %s:\n%s\n%s", strings.Join(e.Options, " "), strings.TrimSpace(e.Log), strings.Join(e.Source, "\n"))
+	return fmt.Sprintf("does not compile with %s:\n%s\n%s", strings.Join(e.Options, " "),
+		strings.TrimSpace(e.Log), strings.Join(e.Source, "\n"))
 }
 
 // place is how the log names a line.

@@ -1,8 +1,10 @@
-// The QR factorization of the pivots whose Cholesky factorization broke down, [Nov15, §4.2], by Householder reflectors. Columns are
-// scaled by powers of two before, which the factor is rid of after: A·D = Q·(R·D). So no norm over- or underflows.
+// The QR factorization of the pivots whose Cholesky factorization broke down, [Nov15, §4.2], by Householder
+// reflectors. Columns are scaled by powers of two before, which the factor is rid of after: A·D = Q·(R·D). So
+// no norm over- or underflows.
 //
-// Orders k ≤ 128: R, packed, and a slab of rows lie in the shared memory of one block, which reduces slab after slab [R; slab] → R. Many
-// rows are cut into pieces, each with a block of its own, whose factors are then reduced the same way.
+// Orders k ≤ 128: R, packed, and a slab of rows lie in the shared memory of one block, which reduces slab
+// after slab [R; slab] → R. Many rows are cut into pieces, each with a block of its own, whose factors are
+// then reduced the same way.
 
 #include "common.cuh"
 
@@ -15,8 +17,9 @@ __device__ inline i64 pieces_of(const Problem &b) { return b.g.m > PIECE ? (b.g.
 // packed returns where element (i,j) of the packed upper triangle lies.
 __device__ inline int packed(int i, int j) { return i + j * (j + 1) / 2; }
 
-// reduce leaves in r the packed triangular factor of the matrix of `rows` rows and k columns whose elements element(i, j) gives. Row j of R begins
-// as a row of the matrix, at step j of the slab that it is in; from then on column j of the slabs is reflected into it.
+// reduce leaves in r the packed triangular factor of the matrix of `rows` rows and k columns whose elements
+// element(i, j) gives. Row j of R begins as a row of the matrix, at step j of the slab that it is in; from
+// then on column j of the slabs is reflected into it.
 template <int PER_LANE, class Element>
 __device__ inline void reduce(double *r, double *slab, int k, i64 rows, Element element)
 {
@@ -41,7 +44,8 @@ __device__ inline void reduce(double *r, double *slab, int k, i64 rows, Element 
 				sum = __fma_rn(v[p], v[p], sum);
 			}
 			sum = warp_sum(sum);
-			const double alpha = fresh ? slab[j * SLAB + own] : r[packed(j, j)], norm = sqrt(__fma_rn(alpha, alpha, sum));
+			const double alpha = fresh ? slab[j * SLAB + own] : r[packed(j, j)];
+			const double norm = sqrt(__fma_rn(alpha, alpha, sum));
 			const double beta = sum == 0 ? alpha : alpha > 0 ? -norm : norm;
 			const double inverse = sum == 0 ? 0 : 1 / (alpha - beta), tau = sum == 0 ? 0 : (beta - alpha) / beta;
 #pragma unroll
@@ -93,8 +97,10 @@ __device__ inline void put_factor(const Problem &b, const double *r, const i64 *
 	}
 }
 
-// qr_exponents finds for each column of the broken problems e with 2ᵉ⁻¹ ≤ max|aᵢⱼ| < 2ᵉ. Grid (order, problems), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256) qr_exponents(const Problem *problems, i64 *exponents, i64 order)
+// qr_exponents finds for each column of the broken problems e with 2ᵉ⁻¹ ≤ max|aᵢⱼ| < 2ᵉ. Grid (order,
+// problems), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+qr_exponents(const Problem *problems, i64 *exponents, i64 order)
 {
 	__shared__ double largest[8];
 	const Problem &b = problems[blockIdx.y];
@@ -114,8 +120,9 @@ extern "C" __global__ void __launch_bounds__(256) qr_exponents(const Problem *pr
 		exponents[blockIdx.y * order + blockIdx.x] = exponent(most);
 }
 
-// qr_piece: the factor of a piece of rows of the broken problems, into R if it is the only one, else into factors, which have
-// pieces·order² elements for each problem. Grid (pieces, problems), block 512 threads. Shared bytes: 8·(k(k+1)/2 + 32·PER_LANE·k), k the largest order.
+// qr_piece: the factor of a piece of rows of the broken problems, into R if it is the only one, else into
+// factors, which have pieces·order² elements for each problem. Grid (pieces, problems), block 512 threads.
+// Shared bytes: 8·(k(k+1)/2 + 32·PER_LANE·k), k the largest order.
 template <int PER_LANE>
 __device__ inline void qr_piece(const Problem *problems, const i64 *exponents, double *factors, i64 order)
 {
@@ -141,7 +148,8 @@ __device__ inline void qr_piece(const Problem *problems, const i64 *exponents, d
 
 // qr_join: the factor of the factors of all pieces. Grid (problems), block and shared bytes as qr_piece.
 template <int PER_LANE>
-__device__ inline void qr_join(const Problem *problems, const i64 *exponents, const double *factors, i64 order, i64 most)
+__device__ inline void qr_join(const Problem *problems, const i64 *exponents, const double *factors,
+			       i64 order, i64 most)
 {
 	extern __shared__ double shared[];
 	const Problem &b = problems[blockIdx.x];
@@ -154,29 +162,35 @@ __device__ inline void qr_join(const Problem *problems, const i64 *exponents, co
 	put_factor(b, shared, exponents + blockIdx.x * order);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) qr_piece_64(const Problem *problems, const i64 *exponents, double *factors, i64 order)
+extern "C" __global__ void __launch_bounds__(THREADS)
+qr_piece_64(const Problem *problems, const i64 *exponents, double *factors, i64 order)
 {
 	qr_piece<2>(problems, exponents, factors, order);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) qr_piece_128(const Problem *problems, const i64 *exponents, double *factors, i64 order)
+extern "C" __global__ void __launch_bounds__(THREADS)
+qr_piece_128(const Problem *problems, const i64 *exponents, double *factors, i64 order)
 {
 	qr_piece<4>(problems, exponents, factors, order);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) qr_join_64(const Problem *problems, const i64 *exponents, const double *factors, i64 order, i64 most)
+extern "C" __global__ void __launch_bounds__(THREADS)
+qr_join_64(const Problem *problems, const i64 *exponents, const double *factors, i64 order, i64 most)
 {
 	qr_join<2>(problems, exponents, factors, order, most);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) qr_join_128(const Problem *problems, const i64 *exponents, const double *factors, i64 order, i64 most)
+extern "C" __global__ void __launch_bounds__(THREADS)
+qr_join_128(const Problem *problems, const i64 *exponents, const double *factors, i64 order, i64 most)
 {
 	qr_join<4>(problems, exponents, factors, order, most);
 }
 
-// qr_gather and qr_scatter serve larger orders, which cuSOLVER factors: problem `index`'s pivot goes, scaled, to the m×k matrix a with
-// leading dimension m, and the upper triangle of a comes back as R. Grid (k), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256) qr_gather(const Problem *problems, i64 index, const i64 *exponents, double *a)
+// qr_gather and qr_scatter serve larger orders, which cuSOLVER factors: problem `index`'s pivot goes,
+// scaled, to the m×k matrix a with leading dimension m, and the upper triangle of a comes back as R.
+// Grid (k), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+qr_gather(const Problem *problems, i64 index, const i64 *exponents, double *a)
 {
 	const Problem &b = problems[index];
 	const double *from = column(b.g, blockIdx.x);
@@ -184,7 +198,8 @@ extern "C" __global__ void __launch_bounds__(256) qr_gather(const Problem *probl
 		a[i + blockIdx.x * b.g.m] = ldexp(from[i], -(int)exponents[blockIdx.x]);
 }
 
-extern "C" __global__ void __launch_bounds__(256) qr_scatter(const Problem *problems, i64 index, const i64 *exponents, const double *a)
+extern "C" __global__ void __launch_bounds__(256)
+qr_scatter(const Problem *problems, i64 index, const i64 *exponents, const double *a)
 {
 	const Problem &b = problems[index];
 	const i64 j = blockIdx.x;

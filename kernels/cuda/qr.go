@@ -9,8 +9,8 @@ import (
 // qrPiece is PIECE of qr.cu: the rows that one block of threads factors.
 const qrPiece = 2048
 
-// QR queues kernels that look at Broken on the device. For orders beyond that of one block of threads it waits
-// for the flags, and cuSOLVER factors the pivots.
+// QR queues kernels that look at Broken on the device. For orders beyond that of one block of threads it
+// waits for the flags, and cuSOLVER factors the pivots.
 func (d *device) QR(b *kernels.Batch) error {
 	return d.primitive("QR", b, kernels.Needs{G: true, R: true, Tally: true}, false, func(s *batch) error {
 		if s.order > d.order() {
@@ -28,7 +28,8 @@ func (d *device) smallQR(s *batch) error {
 	n, order, pieces := s.n(), s.order, max(1, ceil(s.rows, qrPiece))
 	var factors kernels.Address
 	if pieces > 1 {
-		if factors, err = d.need("QR", int64(n)*int64(pieces)*int64(order)*int64(order)*kernels.WordBytes); err != nil {
+		if factors, err = d.need("QR",
+			int64(n)*int64(pieces)*int64(order)*int64(order)*kernels.WordBytes); err != nil {
 			return err
 		}
 	}
@@ -38,7 +39,8 @@ func (d *device) smallQR(s *batch) error {
 		slab = 64
 	}
 	words := []uint64{s.at, word(exponents), word(factors), uint64(order)}
-	if err := d.launch(fmt.Sprint("qr_piece_", slab), pieces, n, 1, 512, shared(slab), words...); err != nil || pieces == 1 {
+	if err := d.launch(fmt.Sprint("qr_piece_", slab), pieces, n, 1, 512, shared(slab), words...); err != nil ||
+		pieces == 1 {
 		return err
 	}
 	return d.launch(fmt.Sprint("qr_join_", slab), n, 1, 1, 512, shared(slab), append(words, uint64(pieces))...)

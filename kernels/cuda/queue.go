@@ -47,7 +47,8 @@ type queue struct {
 	pending     []pendingTally
 }
 
-// pendingTally is a caller's tally whose values are on the device, where they are valid, from number `first` on.
+// pendingTally is a caller's tally whose values are on the device, where they are valid, from
+// number `first` on.
 type pendingTally struct {
 	host  []kernels.Tally
 	first int
@@ -102,13 +103,14 @@ type batch struct {
 
 func (b *batch) n() int { return len(b.problems) }
 
-// send brings the problems of a batch to the device; with tally its tallies too, unless the device has them already. fresh
-// tallies are not sent: the primitive sets them.
+// send brings the problems of a batch to the device; with tally its tallies too, unless the device has them
+// already. fresh tallies are not sent: the primitive sets them.
 func (d *device) send(b *kernels.Batch, tally, fresh bool) (*batch, error) {
 	q, problems := &d.queue, len(b.R)
 	bytes := problems * (problemBytes + tallyBytes)
 	if bytes > stagingBytes || problems > tallyLimit {
-		return nil, fmt.Errorf("%w: %d problems, %d are the limit", kernels.ErrShape, problems, min(tallyLimit, stagingBytes/(problemBytes+tallyBytes)))
+		return nil, fmt.Errorf("%w: %d problems, %d are the limit", kernels.ErrShape, problems,
+			min(tallyLimit, stagingBytes/(problemBytes+tallyBytes)))
 	}
 	if q.used+bytes > stagingBytes || q.tallyCount+problems > tallyLimit {
 		if err := d.sync(); err != nil {
@@ -128,7 +130,8 @@ func (d *device) send(b *kernels.Batch, tally, fresh bool) (*batch, error) {
 		s.at = uint64(q.lastAt)
 		return s, nil
 	}
-	at, err := q.stage(d, len(s.problems)*problemBytes, func(host kernels.Address) { copy(structs[problem](host, problems), s.problems) }, 0)
+	at, err := q.stage(d, len(s.problems)*problemBytes,
+		func(host kernels.Address) { copy(structs[problem](host, problems), s.problems) }, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -136,9 +139,10 @@ func (d *device) send(b *kernels.Batch, tally, fresh bool) (*batch, error) {
 	return s, nil
 }
 
-// stage queues the copy of bytes that fill writes to staging memory, to the address `to`, or to the image of the staging
-// memory if that is 0, and returns where they go.
-func (q *queue) stage(d *device, bytes int, fill func(host kernels.Address), to kernels.Address) (kernels.Address, error) {
+// stage queues the copy of bytes that fill writes to staging memory, to the address `to`, or to the image of
+// the staging memory if that is 0, and returns where they go.
+func (q *queue) stage(d *device, bytes int, fill func(host kernels.Address),
+	to kernels.Address) (kernels.Address, error) {
 	host := q.host + kernels.Address(q.used)
 	if to == 0 {
 		to = q.device + kernels.Address(q.used)
@@ -161,7 +165,8 @@ func (q *queue) tally(d *device, host []kernels.Tally, fresh bool) (int, error) 
 	if fresh {
 		return first, nil
 	}
-	_, err := q.stage(d, len(host)*tallyBytes, func(a kernels.Address) { copy(structs[kernels.Tally](a, len(host)), host) },
+	_, err := q.stage(d, len(host)*tallyBytes,
+		func(a kernels.Address) { copy(structs[kernels.Tally](a, len(host)), host) },
 		q.tallies+kernels.Address(first*tallyBytes))
 	return first, err
 }
@@ -173,7 +178,8 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 	for i := range s.problems {
 		k := b.R[i].N
 		positive := b.Ones(i, k)
-		x := problem{r: b.R[i].Data, ldr: int64(b.R[i].Ld), k: int64(k), positive: int64(positive), tol: kernels.Tolerance(k)}
+		x := problem{r: b.R[i].Data, ldr: int64(b.R[i].Ld), k: int64(k), positive: int64(positive),
+			tol: kernels.Tolerance(k)}
 		s.signed = s.signed || positive < k
 		if len(b.G) == n {
 			x.g, x.chunk = pivotOf(b.G[i]), int64(chunkRows(b.G[i].P.M, k))
@@ -203,7 +209,8 @@ func pivotOf(p kernels.Pivot) pivot {
 func (d *device) sync() error {
 	q := &d.queue
 	if q.tallyCount > 0 {
-		if err := d.copyBytes(d.stream, uintptr(q.tallyMirror), uintptr(q.tallies), int64(q.tallyCount*tallyBytes)); err != nil {
+		if err := d.copyBytes(d.stream, uintptr(q.tallyMirror), uintptr(q.tallies),
+			int64(q.tallyCount*tallyBytes)); err != nil {
 			return err
 		}
 	}
@@ -222,8 +229,10 @@ func (d *device) sync() error {
 // Sync waits for everything that is queued, and fails if any of it has failed.
 func (d *device) Sync() error { return d.entered("Sync", d.sync) }
 
-// primitive checks a batch, sends it to the device and runs a primitive on it. fresh: the primitive sets the tally.
-func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh bool, run func(*batch) error) error {
+// primitive checks a batch, sends it to the device and runs a primitive on it. fresh: the primitive
+// sets the tally.
+func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh bool,
+	run func(*batch) error) error {
 	if err := b.Check(n); err != nil {
 		return fmt.Errorf("cuda: %s: %w", name, err)
 	}

@@ -1,5 +1,6 @@
-// The Jacobi rotation of a pair of columns, [Nov15, (4.1)–(4.5)], with the bits that package kernels gives it. SIGNED: some columns have
-// sign −1, and the rotations of columns with different signs are hyperbolic; otherwise no sign is looked at.
+// The Jacobi rotation of a pair of columns, [Nov15, (4.1)–(4.5)], with the bits that package kernels gives
+// it. SIGNED: some columns have sign −1, and the rotations of columns with different signs are hyperbolic;
+// otherwise no sign is looked at.
 #pragma once
 
 #include "common.cuh"
@@ -10,7 +11,8 @@ struct Rotation {
 	bool rotate, proper, open, idle, swap, degenerate;
 };
 
-// What the signs of columns p < q ask for: 𝔱 of kernels.Kind, and whether h'pp ≥ h'qq (1), h'pp ≤ h'qq (−1) or nothing (0) is the order.
+// What the signs of columns p < q ask for: 𝔱 of kernels.Kind, and whether h'pp ≥ h'qq (1), h'pp ≤ h'qq (−1)
+// or nothing (0) is the order.
 struct Signs {
 	double kind, order;
 };
@@ -28,8 +30,8 @@ struct General {
 	static __device__ double root(double x) { return sqrt(x); }
 };
 
-// The same for operands and results far from over- and underflow: correctly rounded, by the same Newton steps, but without
-// branches, so that independent ones overlap.
+// The same for operands and results far from over- and underflow: correctly rounded, by the same Newton
+// steps, but without branches, so that independent ones overlap.
 struct Ordinary {
 	static __device__ double inverse(double x, int low)
 	{
@@ -59,7 +61,8 @@ struct Ordinary {
 	}
 };
 
-// rotation_by is kernels.NeedsRotation, Kind.Rotation and Diagonal, bit for bit. All lanes of a warp must call it.
+// rotation_by is kernels.NeedsRotation, Kind.Rotation and Diagonal, bit for bit. All lanes of a
+// warp must call it.
 template <bool SIGNED, class Arithmetic>
 __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, double tol, Signs signs)
 {
@@ -76,7 +79,8 @@ __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, doubl
 	if (!__any_sync(0xffffffff, r.rotate))
 		return r;
 	const double cot = a < 0x1p27 ? a + Arithmetic::root(__fma_rn(a, a, SIGNED ? kind : 1.0)) : a + a;
-	const double tan = copysign(Arithmetic::reciprocal(cot), cot2), s = Arithmetic::root(__fma_rn(SIGNED ? kind * tan : tan, tan, 1.0));
+	const double tan = copysign(Arithmetic::reciprocal(cot), cot2);
+	const double s = Arithmetic::root(__fma_rn(SIGNED ? kind * tan : tan, tan, 1.0));
 	const double sin = Arithmetic::divide(tan, s), tau = Arithmetic::divide(tan, 1.0 + s);
 	if (r.rotate) {
 		r.sin = sin;
@@ -93,8 +97,8 @@ __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, doubl
 	return r;
 }
 
-// rotation returns the rotation of a pair; all lanes of a warp must call it. Where it rotates, |hpq| > 2⁻⁵³·√hpp·√hqq bounds all
-// intermediate results of ordinary norms to 2^±800.
+// rotation returns the rotation of a pair; all lanes of a warp must call it. Where it rotates,
+// |hpq| > 2⁻⁵³·√hpp·√hqq bounds all intermediate results of ordinary norms to 2^±800.
 template <bool SIGNED>
 __device__ inline Rotation rotation(double hpp, double hqq, double hpq, double tol, Signs signs)
 {

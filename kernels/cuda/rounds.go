@@ -14,11 +14,13 @@ const (
 	columnBits = 8
 )
 
-// rounds puts the pairs of a schedule with columns below order ≤ 128 into slots, warpSlots to a warp, as the words that jacobi.cu reads.
+// rounds puts the pairs of a schedule with columns below order ≤ 128 into slots, warpSlots to a warp, as the
+// words that jacobi.cu reads.
 //
-// A round is a number of p-steps after each other in which the columns fall into groups so small that a warp can keep a whole group for itself.
-// Only at the end of a round must the warps wait for each other. For the row-cyclic strategy of an order 2ᵏ and its kin, where p-step j pairs the
-// columns i and i⊕j, eight p-steps j = 8a … 8a+7 keep within groups of 16 columns; for most others every p-step is a round.
+// A round is a number of p-steps after each other in which the columns fall into groups so small that a warp
+// can keep a whole group for itself. Only at the end of a round must the warps wait for each other. For the
+// row-cyclic strategy of an order 2ᵏ and its kin, where p-step j pairs the columns i and i⊕j, eight p-steps
+// j = 8a … 8a+7 keep within groups of 16 columns; for most others every p-step is a round.
 func rounds(s *kernels.Schedule, order, slots int) []uint32 {
 	steps := len(s.Pairs) / max(s.Order, 1)
 	words := make([]uint32, steps*slots)
@@ -44,7 +46,8 @@ func pairsOf(s *kernels.Schedule, order, step int, f func(p, q int)) {
 	}
 }
 
-// assign gives every column the warp that has it in n p-steps from start on; !ok if there is no room for the groups that these p-steps connect.
+// assign gives every column the warp that has it in n p-steps from start on; !ok if there is no room for the
+// groups that these p-steps connect.
 func assign(s *kernels.Schedule, order, warps, start, n int) (warp []int, ok bool) {
 	group := make([]int, order) // of each column, the number of one of its columns
 	for j := range group {
@@ -84,8 +87,8 @@ func assign(s *kernels.Schedule, order, warps, start, n int) (warp []int, ok boo
 	return warp, true
 }
 
-// fill writes the words of a round. Without room for the warps' own columns, which can only be in a round of one p-step, the
-// pairs go to the slots in their order.
+// fill writes the words of a round. Without room for the warps' own columns, which can only be in a round of
+// one p-step, the pairs go to the slots in their order.
 func fill(words []uint32, s *kernels.Schedule, order, slots, start, n int, warp []int) {
 	for step := start; step < start+n; step++ {
 		out := words[step*slots : (step+1)*slots]

@@ -8,16 +8,19 @@ import (
 	"jmpi/kernels/kerneltest"
 )
 
-// TestRounds tests for several strategies that every pair of every p-step has one slot, that within a round a column stays with its
-// warp, and how many rounds there are.
+// TestRounds tests for several strategies that every pair of every p-step has one slot, that within a round a
+// column stays with its warp, and how many rounds there are.
 func TestRounds(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		schedule      *kernels.Schedule
 		order, rounds int
 	}{
-		{"xor 128", kerneltest.ReverseRowCyclic(128), 128, 16}, {"xor 64", kerneltest.ReverseRowCyclic(64), 64, 8}, {"xor 16", kerneltest.ReverseRowCyclic(16), 16, 2}, {"xor 128, fewer columns", kerneltest.ReverseRowCyclic(128), 101, 16},
-		{"round-robin", kerneltest.RoundRobin(128), 128, 127}, {"round-robin 18", kerneltest.RoundRobin(18), 16, 3}, {"one pair", kerneltest.RoundRobin(2), 1, 1}, {"none", &kernels.Schedule{}, 0, 0},
+		{"xor 128", kerneltest.ReverseRowCyclic(128), 128, 16}, {"xor 64", kerneltest.ReverseRowCyclic(64), 64, 8},
+		{"xor 16", kerneltest.ReverseRowCyclic(16), 16, 2},
+		{"xor 128, fewer columns", kerneltest.ReverseRowCyclic(128), 101, 16},
+		{"round-robin", kerneltest.RoundRobin(128), 128, 127}, {"round-robin 18", kerneltest.RoundRobin(18), 16, 3},
+		{"one pair", kerneltest.RoundRobin(2), 1, 1}, {"none", &kernels.Schedule{}, 0, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) { checkRounds(t, c.schedule, c.order, c.rounds) })
 	}

@@ -35,8 +35,10 @@ func (d *device) checkSchedule(b *kernels.Batch, o kernels.JacobiOptions) error 
 	return nil
 }
 
-// send brings the pairs of a checked schedule to the device, those with columns below order, in `slots` slots for each p-step.
-func (s *schedule) send(d *device, from *kernels.Schedule, order, slots int) (pairs kernels.Address, steps int, err error) {
+// send brings the pairs of a checked schedule to the device, those with columns below order, in
+// `slots` slots for each p-step.
+func (s *schedule) send(d *device, from *kernels.Schedule,
+	order, slots int) (pairs kernels.Address, steps int, err error) {
 	if s.order == order && s.slots == slots {
 		return s.pairs, s.steps, nil
 	}
@@ -49,7 +51,8 @@ func (s *schedule) send(d *device, from *kernels.Schedule, order, slots int) (pa
 	var pin runtime.Pinner
 	defer pin.Unpin()
 	pin.Pin(&words[0])
-	if err := d.copyBytes(d.stream, uintptr(pairs), uintptr(unsafe.Pointer(&words[0])), int64(len(words))*4); err != nil {
+	if err := d.copyBytes(d.stream, uintptr(pairs), uintptr(unsafe.Pointer(&words[0])),
+		int64(len(words))*4); err != nil {
 		return 0, 0, err
 	}
 	err = d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, d.stream))

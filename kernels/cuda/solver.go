@@ -10,7 +10,8 @@ import (
 
 // cusolver is NVIDIA's cuSOLVER, opened at run time when it is first needed.
 type cusolver struct {
-	cusolverDnCreate, cusolverDnDestroy, cusolverDnSetStream, cusolverDnDgeqrfBufferSize, cusolverDnDgeqrf uintptr
+	cusolverDnCreate, cusolverDnDestroy, cusolverDnSetStream, cusolverDnDgeqrfBufferSize,
+	cusolverDnDgeqrf uintptr
 }
 
 var loadSolver = sync.OnceValues(func() (*cusolver, error) {
@@ -21,7 +22,8 @@ var loadSolver = sync.OnceValues(func() (*cusolver, error) {
 	c := &cusolver{}
 	return c, lib.bind([]routine{
 		{"cusolverDnCreate", &c.cusolverDnCreate}, {"cusolverDnDestroy", &c.cusolverDnDestroy},
-		{"cusolverDnSetStream", &c.cusolverDnSetStream}, {"cusolverDnDgeqrf_bufferSize", &c.cusolverDnDgeqrfBufferSize},
+		{"cusolverDnSetStream", &c.cusolverDnSetStream},
+		{"cusolverDnDgeqrf_bufferSize", &c.cusolverDnDgeqrfBufferSize},
 		{"cusolverDnDgeqrf", &c.cusolverDnDgeqrf},
 	})
 })
@@ -47,7 +49,8 @@ func (s *solver) open(d *device) error {
 	if s.api, err = loadSolver(); err != nil {
 		return fmt.Errorf("pivots of order over %d are factored by %w", d.order(), err)
 	}
-	if err := s.check("cusolverDnCreate", invoke(s.api.cusolverDnCreate, uintptr(unsafe.Pointer(&s.handle)))); err != nil {
+	if err := s.check("cusolverDnCreate", invoke(s.api.cusolverDnCreate,
+		uintptr(unsafe.Pointer(&s.handle)))); err != nil {
 		return err
 	}
 	return s.check("cusolverDnSetStream", invoke(s.api.cusolverDnSetStream, s.handle, d.stream))
@@ -60,7 +63,8 @@ func (s *solver) geqrf(d *device, m, k int, a kernels.Address) error {
 	}
 	rows, columns, ld := uintptr(m), uintptr(k), uintptr(m)
 	var elements int32
-	code := invoke(s.api.cusolverDnDgeqrfBufferSize, s.handle, rows, columns, uintptr(a), ld, uintptr(unsafe.Pointer(&elements)))
+	code := invoke(s.api.cusolverDnDgeqrfBufferSize, s.handle, rows, columns, uintptr(a), ld,
+		uintptr(unsafe.Pointer(&elements)))
 	if err := s.check("cusolverDnDgeqrf_bufferSize", code); err != nil {
 		return err
 	}
@@ -70,7 +74,8 @@ func (s *solver) geqrf(d *device, m, k int, a kernels.Address) error {
 		return err
 	}
 	info := work + kernels.Address(k*kernels.WordBytes)
-	code = invoke(s.api.cusolverDnDgeqrf, s.handle, rows, columns, uintptr(a), ld, uintptr(work), uintptr(info)+kernels.WordBytes, uintptr(elements), uintptr(info))
+	code = invoke(s.api.cusolverDnDgeqrf, s.handle, rows, columns, uintptr(a), ld, uintptr(work),
+		uintptr(info)+kernels.WordBytes, uintptr(elements), uintptr(info))
 	return s.check("cusolverDnDgeqrf", code)
 }
 

@@ -5,11 +5,12 @@
 
 constexpr int LANES = 4;	      // that share a pair of columns
 constexpr int PER_WARP = 32 / LANES;  // slots
-constexpr int WINDOW = 32 / PER_WARP; // p-steps between publications, at least: a lane keeps one rotation of a window
+// p-steps between publications, at least: a lane keeps one rotation of a window
+constexpr int WINDOW = 32 / PER_WARP;
 constexpr int MEET = 1 << 16;	      // the flag of the end of a round
 
-// TOP is the exponent that the largest element gets: its square is far from overflow, and columns down to 2⁻⁹⁹⁰ of the
-// largest have squared norms in the normal range.
+// TOP is the exponent that the largest element gets: its square is far from overflow, and columns down to
+// 2⁻⁹⁹⁰ of the largest have squared norms in the normal range.
 constexpr int TOP = 480;
 
 // What is kept of a problem between launches.
@@ -22,8 +23,8 @@ struct State {
 
 constexpr i64 NEVER = 1ll << 62;
 
-// What a launch works on. pairs has a word p + 2⁸·q + 2¹⁶·m for every p-step and slot, m = 1 where a round ends, q = 255 where there is no
-// pair; turns has a rotation for every problem, p-step and slot.
+// What a launch works on. pairs has a word p + 2⁸·q + 2¹⁶·m for every p-step and slot, m = 1 where a round
+// ends, q = 255 where there is no pair; turns has a rotation for every problem, p-step and slot.
 struct Sweep {
 	const Problem *problems;
 	State *states;
@@ -38,7 +39,8 @@ struct Sweep {
 	i64 number;   // of this sweep, from 0
 };
 
-// publish makes everything that the block wrote before its last barrier visible to who waits for this progress; await waits.
+// publish makes everything that the block wrote before its last barrier visible to who waits for
+// this progress; await waits.
 __device__ inline void publish(u64 *progress, u64 value)
 {
 	asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(progress), "l"(value) : "memory");

@@ -1,7 +1,8 @@
-// Products of tiles, on the double-precision tensor cores where there are any (compute capability 8.0 and up).
-// A warp forms a 32×32 tile of a product; its operands are copied to shared memory in chunks along the inner dimension. The host chooses the
-// sizes (tiling.go): STAGES is the number of chunks that are in shared memory at a time, the next ones being on their way while one is
-// worked on; CHUNK is the length of a chunk, GRAM_CHUNK that of the Gram kernels, where it is the number of rows.
+// Products of tiles, on the double-precision tensor cores where there are any (compute capability 8.0 and
+// up). A warp forms a 32×32 tile of a product; its operands are copied to shared memory in chunks along the
+// inner dimension. The host chooses the sizes (tiling.go): STAGES is the number of chunks that are in shared
+// memory at a time, the next ones being on their way while one is worked on; CHUNK is the length of a chunk,
+// GRAM_CHUNK that of the Gram kernels, where it is the number of rows.
 #pragma once
 
 #include "common.cuh"
@@ -17,8 +18,9 @@ enum Access {
 	ODD,	// columns do not begin at multiples of 16 bytes
 };
 
-// fetch2 starts to copy two elements to shared memory: the first n ≤ 2, the others become zero. `from` need not be readable beyond
-// n elements. With WHOLE n is taken to be 2. at is the address of `to` within shared memory.
+// fetch2 starts to copy two elements to shared memory: the first n ≤ 2, the others become zero.
+// `from` need not be readable beyond n elements. With WHOLE n is taken to be 2. at is the address of
+// `to` within shared memory.
 template <Access ACCESS>
 __device__ inline void fetch2(double *to, unsigned at, const double *from, int n)
 {
@@ -28,8 +30,10 @@ __device__ inline void fetch2(double *to, unsigned at, const double *from, int n
 	} else if (ACCESS == ALIGNED) {
 		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(at), "l"(from), "r"(8 * n) : "memory");
 	} else {
-		asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from), "r"(n > 0 ? 8 : 0) : "memory");
-		asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at + 8), "l"(n > 1 ? from + 1 : from), "r"(n > 1 ? 8 : 0) : "memory");
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at), "l"(from),
+			     "r"(n > 0 ? 8 : 0) : "memory");
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(at + 8), "l"(n > 1 ? from + 1 : from),
+			     "r"(n > 1 ? 8 : 0) : "memory");
 	}
 #else
 	to[0] = ACCESS == WHOLE || n > 0 ? from[0] : 0;
@@ -40,9 +44,9 @@ __device__ inline void fetch2(double *to, unsigned at, const double *from, int n
 // clamp2 returns n limited to 0 … 2.
 __device__ inline int clamp2(int n) { return n < 0 ? 0 : n > 2 ? 2 : n; }
 
-// pipeline calls load(chunk, stage) for chunks 0 … chunks−1; when the calling thread's copies of a chunk have arrived, arrived(chunk,
-// stage), which may change what this thread has copied; and when those of all threads have, compute(chunk, stage).
-// After it shared memory may be read, but not yet written.
+// pipeline calls load(chunk, stage) for chunks 0 … chunks−1; when the calling thread's copies of a chunk have
+// arrived, arrived(chunk, stage), which may change what this thread has copied; and when those of all threads
+// have, compute(chunk, stage). After it shared memory may be read, but not yet written.
 template <class Load, class Arrived, class Compute>
 __device__ inline void pipeline(int chunks, Load load, Arrived arrived, Compute compute)
 {
@@ -115,8 +119,8 @@ __device__ inline void mma(double c[4], const double a[2], double b)
 }
 #endif
 
-// multiply_add adds to the tile the product of a 32×4 matrix a and a 4×32 matrix b in shared memory: a(i,l) lies at a[i·A_ROW + l·A_INNER],
-// b(l,j) at b[j·B_COLUMN + l·B_INNER].
+// multiply_add adds to the tile the product of a 32×4 matrix a and a 4×32 matrix b in shared memory: a(i,l)
+// lies at a[i·A_ROW + l·A_INNER], b(l,j) at b[j·B_COLUMN + l·B_INNER].
 template <int A_ROW, int A_INNER, int B_COLUMN, int B_INNER>
 __device__ inline void multiply_add(Tile &tile, const double *a, const double *b)
 {

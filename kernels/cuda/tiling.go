@@ -6,15 +6,16 @@ import (
 	"strings"
 )
 
-// tiling are the sizes in which the products copy their operands to shared memory, which depend on what an architecture has of it.
+// tiling are the sizes in which the products copy their operands to shared memory, which depend on what
+// an architecture has of it.
 type tiling struct {
 	stages    int // chunks in shared memory at a time
 	chunk     int // length of a chunk
 	gramChunk int // the same, of the Gram kernels: rows
 }
 
-// tilingOf returns the tiling for an architecture such as "sm_90": one stage where there are no asynchronous copies (before 8.0), long
-// chunks where a block has 227 KB (9.0 to 11).
+// tilingOf returns the tiling for an architecture such as "sm_90": one stage where there are no asynchronous
+// copies (before 8.0), long chunks where a block has 227 KB (9.0 to 11).
 func tilingOf(architecture string) (tiling, error) {
 	number, err := strconv.Atoi(strings.TrimRight(strings.TrimPrefix(architecture, "sm_"), "af"))
 	if err != nil {
@@ -32,5 +33,6 @@ func tilingOf(architecture string) (tiling, error) {
 
 // options are the tiling as options of the compiler.
 func (t tiling) options() []string {
-	return []string{fmt.Sprintf("-DSTAGES=%d", t.stages), fmt.Sprintf("-DCHUNK=%d", t.chunk), fmt.Sprintf("-DGRAM_CHUNK=%d", t.gramChunk)}
+	return []string{fmt.Sprintf("-DSTAGES=%d", t.stages), fmt.Sprintf("-DCHUNK=%d", t.chunk),
+		fmt.Sprintf("-DGRAM_CHUNK=%d", t.gramChunk)}
 }

@@ -80,8 +80,9 @@ func Cholesky(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// QR tests the factor of columns whose scale a Gram matrix would lose: zero, duplicate, from 1 to 1e-150 and beyond.
-// Every column is divided by a power of two near its norm before RᵀR is compared with the Gram matrix.
+// QR tests the factor of columns whose scale a Gram matrix would lose: zero, duplicate, from 1 to
+// 1e-150 and beyond. Every column is divided by a power of two near its norm before RᵀR is compared
+// with the Gram matrix.
 func QR(t *testing.T, b kernels.Backend) {
 	eachBatch(t, func(t *testing.T, g []pivot) {
 		s := newBatch(t, b, g, nil)

@@ -16,9 +16,9 @@ func positives(k int) []int {
 	return p
 }
 
-// HyperbolicRotations tests single rotations bit by bit against kernels.Kind.Rotation. The factor has blocks [a b; 0 c] in rows and columns
-// (i, i + k/2), whose Gram matrices [a² ab; ab b²+c²] are rounded in one way only, and the only p-step meets each
-// block once: hyperbolic, trigonometric or with both signs −1.
+// HyperbolicRotations tests single rotations bit by bit against kernels.Kind.Rotation. The factor has blocks
+// [a b; 0 c] in rows and columns (i, i + k/2), whose Gram matrices [a² ab; ab b²+c²] are rounded in one way
+// only, and the only p-step meets each block once: hyperbolic, trigonometric or with both signs −1.
 func HyperbolicRotations(t *testing.T, b kernels.Backend) {
 	rnd := newRand(11)
 	for _, blocks := range []int{1, 3, 7, 9, 13} {
@@ -31,7 +31,8 @@ func HyperbolicRotations(t *testing.T, b kernels.Backend) {
 		for round := range 40 {
 			r := newMatrix(k, k)
 			for p := range blocks {
-				x, y, z := 1+rnd.Float64(), rnd.NormFloat64()*math.Pow(2, -40*rnd.Float64()), math.Pow(2, 20*(rnd.Float64()-0.5))
+				x, y, z := 1+rnd.Float64(), rnd.NormFloat64()*math.Pow(2, -40*rnd.Float64()),
+					math.Pow(2, 20*(rnd.Float64()-0.5))
 				switch rnd.IntN(8) {
 				case 0:
 					y = 0 // orthogonal columns
@@ -77,8 +78,9 @@ func HyperbolicRotations(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// HyperbolicJacobi tests full sweeps: T J-orthogonal, R·T right, its columns orthogonal and sorted within each sign, and
-// R·J·Rᵀ what it was. A batch has problems with all the numbers of positive columns, trigonometric ones among them.
+// HyperbolicJacobi tests full sweeps: T J-orthogonal, R·T right, its columns orthogonal and sorted within
+// each sign, and R·J·Rᵀ what it was. A batch has problems with all the numbers of positive columns,
+// trigonometric ones among them.
 func HyperbolicJacobi(t *testing.T, b kernels.Backend) {
 	rnd := newRand(12)
 	for _, k := range []int{1, 2, 3, 8, 15, 16, 31, 33, 64, 95, 128} {
@@ -88,7 +90,8 @@ func HyperbolicJacobi(t *testing.T, b kernels.Backend) {
 		var factors []matrix
 		var positive []int
 		for _, p := range append(positives(k), k) {
-			random, graded, zero, double, half := randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k)
+			random, graded, zero, double, half := randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k),
+				randomUpper(rnd, k), randomUpper(rnd, k)
 			for j := range k {
 				graded.scaleColumn(j, math.Pow(10, -150*rnd.Float64()))
 			}
@@ -116,7 +119,8 @@ func HyperbolicJacobi(t *testing.T, b kernels.Backend) {
 				checkJacobi(t, x, p, r[i], tr[i], tally[i], which > 4)
 				checkSignedGram(t, x, r[i], tr[i], p)
 				if last := kernels.Norm2(r[i].column(k - 1)); which == 6 && p == k-1 && k > 1 && last != 0 {
-					t.Errorf("k = %d: the only column with sign −1, half of another, becomes one of norm %g, want 0", k, last)
+					t.Errorf("k = %d: the only column with sign −1, half of another, becomes one of norm %g, want 0", k,
+						last)
 				}
 				if tally[i].Degenerate != 0 {
 					t.Errorf("k = %d, %d positive: tally %+v", k, p, tally[i])
@@ -126,9 +130,9 @@ func HyperbolicJacobi(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// checkNone tests what becomes of two equal columns with different signs: there is no hyperbolic SVD. Either the two meet unchanged, and their rotation
-// is degenerate, or they are all but equal after other rotations, and become shorter and shorter while T grows, until they
-// are nothing but rounding errors.
+// checkNone tests what becomes of two equal columns with different signs: there is no hyperbolic SVD. Either
+// the two meet unchanged, and their rotation is degenerate, or they are all but equal after other rotations,
+// and become shorter and shorter while T grows, until they are nothing but rounding errors.
 func checkNone(t *testing.T, r, tr matrix, tally kernels.Tally) {
 	t.Helper()
 	k := r.n
@@ -138,11 +142,13 @@ func checkNone(t *testing.T, r, tr matrix, tally kernels.Tally) {
 	}
 	small := math.Max(kernels.Norm2(r.column(k-2)), kernels.Norm2(r.column(k-1)))
 	if !(small < 1e-6 && growth > 1e6) || k == 2 && tally.Degenerate == 0 {
-		t.Errorf("k = %d: equal columns with different signs have the norm %g, T the norm %g: tally %+v", k, small, growth, tally)
+		t.Errorf("k = %d: equal columns with different signs have the norm %g, T the norm %g: tally %+v", k, small,
+			growth, tally)
 	}
 }
 
-// checkSignedGram tests that |R'·J·R'ᵀ − R·J·Rᵀ| ≤ 40k·ε·(|R|·|T|)·(|R|·|T|)ᵀ for R' = R·T, which holds if T·J·Tᵀ = J, so if TᵀJT = J.
+// checkSignedGram tests that |R'·J·R'ᵀ − R·J·Rᵀ| ≤ 40k·ε·(|R|·|T|)·(|R|·|T|)ᵀ for R' = R·T, which holds if
+// T·J·Tᵀ = J, so if TᵀJT = J.
 func checkSignedGram(t *testing.T, x, r, tr matrix, positive int) {
 	t.Helper()
 	k := x.n
@@ -157,12 +163,14 @@ func checkSignedGram(t *testing.T, x, r, tr matrix, positive int) {
 	bound := size.times(size.transpose())
 	for i := range got.a {
 		if e := math.Abs(got.a[i] - want.a[i]); !(e <= 40*float64(k)*eps*bound.a[i]) {
-			t.Fatalf("k = %d, %d positive: element %d of R·J·Rᵀ is %g after the rotations, %g before", k, positive, i, got.a[i], want.a[i])
+			t.Fatalf("k = %d, %d positive: element %d of R·J·Rᵀ is %g after the rotations, %g before", k, positive, i,
+				got.a[i], want.a[i])
 		}
 	}
 }
 
-// HyperbolicSweep tests one sweep against the same sweep in plain Go: the same rotations, T equal up to rounding errors.
+// HyperbolicSweep tests one sweep against the same sweep in plain Go: the same rotations, T equal
+// up to rounding errors.
 func HyperbolicSweep(t *testing.T, b kernels.Backend) {
 	rnd := newRand(13)
 	for _, k := range []int{2, 5, 16, 32, 63, 64} {
@@ -177,15 +185,16 @@ func HyperbolicSweep(t *testing.T, b kernels.Backend) {
 			}
 			for i := range tr.a {
 				if math.Abs(got[0].a[i]-tr.a[i]) > 1e-11 || math.Abs(gotR[0].a[i]-r.a[i]) > 1e-11 {
-					t.Fatalf("k = %d, %d positive: element %d: T %g, R·T %g, want %g, %g", k, p, i, got[0].a[i], gotR[0].a[i], tr.a[i], r.a[i])
+					t.Fatalf("k = %d, %d positive: element %d: T %g, R·T %g, want %g, %g", k, p, i, got[0].a[i],
+						gotR[0].a[i], tr.a[i], r.a[i])
 				}
 			}
 		}
 	}
 }
 
-// HyperbolicAccuracy tests that the hyperbolic singular values of a factor with graded columns are right to their last
-// digits, but for the condition of V, however small they are.
+// HyperbolicAccuracy tests that the hyperbolic singular values of a factor with graded columns are right to
+// their last digits, but for the condition of V, however small they are.
 func HyperbolicAccuracy(t *testing.T, b kernels.Backend) {
 	const k = 16
 	rnd := newRand(14)
@@ -196,7 +205,8 @@ func HyperbolicAccuracy(t *testing.T, b kernels.Backend) {
 				x.scaleColumn(j, math.Pow(10, -decades*rnd.Float64()))
 			}
 			want := singularValues(x, p)
-			_, r, tr := jacobi(t, b, []matrix{x}, []int{p}, kernels.JacobiOptions{Schedule: RoundRobin(k), MaxSweeps: 30})
+			_, r, tr := jacobi(t, b, []matrix{x}, []int{p},
+				kernels.JacobiOptions{Schedule: RoundRobin(k), MaxSweeps: 30})
 			norms := make([]float64, k)
 			for j := range k {
 				norms[j] = kernels.Norm2(r[0].column(j))

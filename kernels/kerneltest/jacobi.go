@@ -8,8 +8,10 @@ import (
 	"jmpi/kernels"
 )
 
-// jacobi runs the method on copies of the factors and returns the tallies, R·T and T. positive: see kernels.Batch.
-func jacobi(t *testing.T, b kernels.Backend, factors []matrix, positive []int, o kernels.JacobiOptions) (tally []kernels.Tally, r, tr []matrix) {
+// jacobi runs the method on copies of the factors and returns the tallies, R·T and T. positive: see
+// kernels.Batch.
+func jacobi(t *testing.T, b kernels.Backend, factors []matrix, positive []int,
+	o kernels.JacobiOptions) (tally []kernels.Tally, r, tr []matrix) {
 	t.Helper()
 	s := newFactors(t, b, factors)
 	s.Positive = positive
@@ -20,8 +22,9 @@ func jacobi(t *testing.T, b kernels.Backend, factors []matrix, positive []int, o
 	return s.Tally, r, tr
 }
 
-// Rotations tests single rotations bit by bit against kernels.Kind.Rotation. The factor is block-diagonal with blocks
-// [a b; 0 c], whose Gram matrices [a² ab; ab b²+c²] are rounded in one way only, and the only p-step meets each block once.
+// Rotations tests single rotations bit by bit against kernels.Kind.Rotation. The factor is block-diagonal
+// with blocks [a b; 0 c], whose Gram matrices [a² ab; ab b²+c²] are rounded in one way only, and the only
+// p-step meets each block once.
 func Rotations(t *testing.T, b kernels.Backend) {
 	rnd := newRand(5)
 	for _, blocks := range []int{1, 3, 8, 9, 13} {
@@ -33,7 +36,8 @@ func Rotations(t *testing.T, b kernels.Backend) {
 		for range 40 {
 			r := newMatrix(k, k)
 			for p := 0; p < k; p += 2 {
-				x, y, z := 1+rnd.Float64(), rnd.NormFloat64()*math.Pow(2, -40*rnd.Float64()), math.Pow(2, 20*(rnd.Float64()-0.5))
+				x, y, z := 1+rnd.Float64(), rnd.NormFloat64()*math.Pow(2, -40*rnd.Float64()),
+					math.Pow(2, 20*(rnd.Float64()-0.5))
 				switch rnd.IntN(8) {
 				case 0:
 					y = 0 // orthogonal columns
@@ -75,15 +79,18 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 			continue
 		}
 		order := k + k%2
-		full := kernels.JacobiOptions{Schedule: RoundRobin(order + 4), MaxSweeps: 30} // a longer schedule than needed
-		random, graded, zero, double := randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k)
+		// a longer schedule than needed
+		full := kernels.JacobiOptions{Schedule: RoundRobin(order + 4), MaxSweeps: 30}
+		random, graded, zero, double := randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k),
+			randomUpper(rnd, k)
 		for j := range k {
 			graded.scaleColumn(j, math.Pow(10, -150*rnd.Float64()))
 		}
 		zero.scaleColumn(k/2, 0)
 		copy(double.column(k-1), double.column(0))
 		names := []string{"random", "graded", "zero column", "duplicate column", "identity", "zero", "smaller"}
-		factors := []matrix{random, graded, zero, double, identity(k), newMatrix(k, k), randomUpper(rnd, max(k-1, 1))}
+		factors := []matrix{random, graded, zero, double, identity(k), newMatrix(k, k),
+			randomUpper(rnd, max(k-1, 1))}
 		tally, r, tr := jacobi(t, b, factors, nil, full)
 		for i, x := range factors {
 			t.Run(names[i], func(t *testing.T) { checkJacobi(t, x, k, r[i], tr[i], tally[i], i == 3) })
@@ -101,7 +108,8 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 	for j := range 9 {
 		rising.set(j, j, float64(j+1))
 	}
-	tally, r, tr := jacobi(t, b, []matrix{rising}, nil, kernels.JacobiOptions{Schedule: RoundRobin(10), MaxSweeps: 1})
+	tally, r, tr := jacobi(t, b, []matrix{rising}, nil,
+		kernels.JacobiOptions{Schedule: RoundRobin(10), MaxSweeps: 1})
 	if tally[0] != (kernels.Tally{}) {
 		t.Errorf("nothing to rotate: tally %+v", tally[0])
 	}
@@ -109,8 +117,8 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 	equal(t, r[0], rising)
 }
 
-// cancelling tests what becomes of columns that differ in a tiny row alone: the shorter one is rounding errors but for that row, and becomes zero unless the
-// columns are said to be independent.
+// cancelling tests what becomes of columns that differ in a tiny row alone: the shorter one is rounding
+// errors but for that row, and becomes zero unless the columns are said to be independent.
 func cancelling(t *testing.T, b kernels.Backend) {
 	t.Helper()
 	const tiny = 1e-20
@@ -127,14 +135,16 @@ func cancelling(t *testing.T, b kernels.Backend) {
 				want = 0
 			}
 			if got := math.Abs(r[0].at(1, 1)); math.Abs(got-want) > 1e-14*want {
-				t.Errorf("%d positive, independent %t: the tiny row of the shorter column is %g, want %g", positive, independent, got, want)
+				t.Errorf("%d positive, independent %t: the tiny row of the shorter column is %g, want %g", positive,
+					independent, got, want)
 			}
 		}
 	}
 }
 
-// checkJacobi tests T and R·T for the factor x, the leading `positive` columns with sign +1. Where columns of x are dependent, elements of
-// T that ought to be zero are as large as rounding errors of 1, so R·T is compared less strictly.
+// checkJacobi tests T and R·T for the factor x, the leading `positive` columns with sign +1. Where
+// columns of x are dependent, elements of T that ought to be zero are as large as rounding errors of 1,
+// so R·T is compared less strictly.
 func checkJacobi(t *testing.T, x matrix, positive int, r, tr matrix, tally kernels.Tally, dependent bool) {
 	t.Helper()
 	k := x.n
@@ -166,7 +176,8 @@ func checkJacobi(t *testing.T, x matrix, positive int, r, tr matrix, tally kerne
 		if j > positive {
 			larger, smaller = smaller, larger
 		}
-		if j != positive && smaller > larger*(1+8*float64(k)*eps) { // equal norms may be computed as if out of order
+		// equal norms may be computed as if out of order
+		if j != positive && smaller > larger*(1+8*float64(k)*eps) {
 			t.Errorf("k = %d: columns %d, %d not sorted: norms %g, %g", k, j-1, j, norms[j-1], norms[j])
 		}
 	}
@@ -222,8 +233,8 @@ func JacobiSweep(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// JacobiAccuracy tests that the singular values of a factor with graded columns are right to their last digits,
-// however small they are.
+// JacobiAccuracy tests that the singular values of a factor with graded columns are right to their last
+// digits, however small they are.
 func JacobiAccuracy(t *testing.T, b kernels.Backend) {
 	const k = 16
 	rnd := newRand(8)

@@ -13,11 +13,14 @@ func All(t *testing.T, b kernels.Backend) {
 		name string
 		run  func(*testing.T, kernels.Backend)
 	}{
-		{"Memory", Memory}, {"Move", Move}, {"Identity", Identity}, {"ColumnNorms", ColumnNorms}, {"Product", Product},
+		{"Memory", Memory}, {"Move", Move}, {"Identity", Identity}, {"ColumnNorms", ColumnNorms},
+		{"Product", Product},
 		{"Gram", Gram}, {"Cholesky", Cholesky}, {"QR", QR}, {"Multiply", Multiply},
-		{"Rotations", Rotations}, {"Jacobi", Jacobi}, {"JacobiSweep", JacobiSweep}, {"JacobiAccuracy", JacobiAccuracy},
+		{"Rotations", Rotations}, {"Jacobi", Jacobi}, {"JacobiSweep", JacobiSweep},
+		{"JacobiAccuracy", JacobiAccuracy},
 		{"JacobiScale", JacobiScale},
-		{"HyperbolicRotations", HyperbolicRotations}, {"HyperbolicJacobi", HyperbolicJacobi}, {"HyperbolicSweep", HyperbolicSweep},
+		{"HyperbolicRotations", HyperbolicRotations}, {"HyperbolicJacobi", HyperbolicJacobi},
+		{"HyperbolicSweep", HyperbolicSweep},
 		{"HyperbolicAccuracy", HyperbolicAccuracy}, {"Step", Step}, {"Refusals", Refusals},
 	} {
 		t.Run(body.name, func(t *testing.T) { body.run(t, b) })
@@ -127,7 +130,8 @@ var batchSizes = []int{1, 2, 7}
 
 // shapes are m and the widths of P and Q: odd sizes, widths differing by one, k = 1, m < k.
 var shapes = []struct{ m, p, q int }{
-	{1, 1, 0}, {1, 1, 1}, {5, 1, 2}, {3, 3, 4}, {37, 5, 4}, {64, 8, 8}, {101, 17, 16}, {259, 16, 17}, {300, 32, 32}, {25, 20, 21}, {523, 48, 47},
+	{1, 1, 0}, {1, 1, 1}, {5, 1, 2}, {3, 3, 4}, {37, 5, 4}, {64, 8, 8}, {101, 17, 16}, {259, 16, 17},
+	{300, 32, 32}, {25, 20, 21}, {523, 48, 47},
 }
 
 func shapeName(m, p, q int) string { return fmt.Sprintf("%dx(%d+%d)", m, p, q) }

@@ -9,7 +9,8 @@ import (
 	"jmpi/kernels"
 )
 
-// Memory tests Alloc and Free: zeroed, aligned to 256 bytes, 0 bytes allowed, ErrMemory for what no device has.
+// Memory tests Alloc and Free: zeroed, aligned to 256 bytes, 0 bytes allowed, ErrMemory for what no
+// device has.
 func Memory(t *testing.T, b kernels.Backend) {
 	for _, bytes := range []int64{0, 8, 1000, 1 << 20} {
 		a, err := b.Alloc(bytes)
@@ -106,9 +107,11 @@ func ColumnNorms(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// Product tests products with a few vectors, and that those of one column have the same bits beside other columns.
+// Product tests products with a few vectors, and that those of one column have the same bits beside
+// other columns.
 func Product(t *testing.T, b kernels.Backend) {
-	for _, s := range []struct{ m, n, count int }{{0, 3, 2}, {3, 0, 2}, {3, 3, 0}, {1, 1, 1}, {7, 5, 3}, {1001, 333, 4}, {64, 700, 9}} {
+	for _, s := range []struct{ m, n, count int }{{0, 3, 2}, {3, 0, 2}, {3, 3, 0}, {1, 1, 1}, {7, 5, 3},
+		{1001, 333, 4}, {64, 700, 9}} {
 		r := newRand(s.m + s.n)
 		a := random(r, s.m, s.n)
 		p := upload(t, b, a)

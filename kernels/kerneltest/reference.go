@@ -8,7 +8,8 @@ import (
 	"jmpi/kernels"
 )
 
-// oneSweep is a sweep of the pointwise Jacobi method in plain Go: r ← r·t, t ← t·rotations, the leading `positive` columns with sign +1.
+// oneSweep is a sweep of the pointwise Jacobi method in plain Go: r ← r·t, t ← t·rotations, the leading
+// `positive` columns with sign +1.
 func oneSweep(r, t matrix, s *kernels.Schedule, positive int) (tally kernels.Tally) {
 	tol := kernels.Tolerance(r.n)
 	for i := 0; i < len(s.Pairs); i += 2 {
@@ -27,13 +28,15 @@ func oneSweep(r, t matrix, s *kernels.Schedule, positive int) (tally kernels.Tal
 		for _, x := range []struct {
 			is    bool
 			count *int64
-		}{{class.Proper, &tally.Proper}, {class.Open, &tally.Open}, {class.Idle, &tally.Idle}, {class.Degenerate, &tally.Degenerate}} {
+		}{{class.Proper, &tally.Proper}, {class.Open, &tally.Open}, {class.Idle, &tally.Idle},
+			{class.Degenerate, &tally.Degenerate}} {
 			if x.is {
 				*x.count++
 			}
 		}
 		hpp, hqq = kernels.Diagonal(hpp, hqq, hpq, tan)
-		swap := class.Proper && kind == kernels.Trigonometric && (hpp < hqq && q < positive || hpp > hqq && p >= positive)
+		swap := class.Proper && kind == kernels.Trigonometric &&
+			(hpp < hqq && q < positive || hpp > hqq && p >= positive)
 		tally.Changed = 1
 		for _, c := range [][2][]float64{{x, y}, {t.column(p), t.column(q)}} {
 			for j := range c[0] {
@@ -47,7 +50,8 @@ func oneSweep(r, t matrix, s *kernels.Schedule, positive int) (tally kernels.Tal
 	return tally
 }
 
-// cancel sets those columns of rt = r·t to zero that are nothing but rounding errors (kernels.Backend, Jacobi).
+// cancel sets those columns of rt = r·t to zero that are nothing but rounding errors
+// (kernels.Backend, Jacobi).
 func cancel(r, t, rt matrix) {
 	for j := range rt.n {
 		sum := 0.0
@@ -65,9 +69,9 @@ func SingularValues(n int, a []float64, positive int) []float64 {
 	return singularValues(matrix{n, n, a}, positive)
 }
 
-// singularValues returns the hyperbolic singular values of a, the leading `positive` columns with sign +1, by one-sided
-// Jacobi in numbers of 256 bits, correct to far more than double precision: those with sign +1 largest first, then the others
-// smallest first.
+// singularValues returns the hyperbolic singular values of a, whose leading `positive` columns have sign +1:
+// those with sign +1 largest first, then the others smallest first. It is the one-sided Jacobi method in
+// numbers of 256 bits, correct to far more than double precision.
 func singularValues(a matrix, positive int) []float64 {
 	const bits = 256
 	number := func() *big.Float { return new(big.Float).SetPrec(bits) }
@@ -129,7 +133,8 @@ func sortSigned(x []float64, positive int) {
 	slices.Sort(x[positive:])
 }
 
-// orthogonality returns max|(QᵀJQ − J)_ij|/(‖q_i‖·‖q_j‖) for J = diag(I, −I) with `positive` ones: max|QᵀQ − I| where J = I.
+// orthogonality returns max|(QᵀJQ − J)_ij|/(‖q_i‖·‖q_j‖) for J = diag(I, −I) with `positive` ones:
+// max|QᵀQ − I| where J = I.
 func orthogonality(q matrix, positive int) float64 {
 	var worst float64
 	signed := q.clone()

@@ -2,7 +2,8 @@ package kerneltest
 
 import "jmpi/kernels"
 
-// RoundRobin returns the strategy of a round-robin tournament of even order: order−1 p-steps, every pair once.
+// RoundRobin returns the strategy of a round-robin tournament of even order: order−1 p-steps, every
+// pair once.
 func RoundRobin(order int) *kernels.Schedule {
 	s := &kernels.Schedule{Order: order}
 	for step := range order - 1 {
@@ -17,7 +18,8 @@ func RoundRobin(order int) *kernels.Schedule {
 	return s
 }
 
-// ReverseRowCyclic returns the reverse of the row-cyclic strategy of an order 2ᵏ: p-step j = order−1 … 1 pairs i with i⊕j.
+// ReverseRowCyclic returns the reverse of the row-cyclic strategy of an order 2ᵏ: p-step
+// j = order−1 … 1 pairs i with i⊕j.
 func ReverseRowCyclic(order int) *kernels.Schedule {
 	s := &kernels.Schedule{Order: order}
 	for j := order - 1; j > 0; j-- {

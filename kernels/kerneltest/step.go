@@ -8,8 +8,9 @@ import (
 	"jmpi/kernels"
 )
 
-// Step runs the primitives one after the other as a solver does ([Nov15, §4]), on single pivots, until a step has no proper
-// rotation: the columns of [P Q] become orthogonal, and the carried V is orthogonal with A·V = [P Q].
+// Step runs the primitives one after the other as a solver does ([Nov15, §4]), on single pivots, until
+// a step has no proper rotation: the columns of [P Q] become orthogonal, and the carried V is
+// orthogonal with A·V = [P Q].
 func Step(t *testing.T, b kernels.Backend) {
 	eachBatch(t, func(t *testing.T, g []pivot) {
 		var v []pivot
@@ -31,7 +32,8 @@ func Step(t *testing.T, b kernels.Backend) {
 			for _, tally := range s.Tally {
 				proper += tally.Proper
 			}
-			if proper == 0 || g[0].p.m < k { // more columns than rows: some have no direction but that of rounding errors
+			// more columns than rows: some have no direction but that of rounding errors
+			if proper == 0 || g[0].p.m < k {
 				break
 			}
 			if step == limit {
@@ -89,21 +91,31 @@ func Refusals(t *testing.T, b kernels.Backend) {
 		run   func(s *batch) error
 	}{
 		{"Gram: too few factors", func(s *batch) { s.R = nil }, func(s *batch) error { return b.Gram(&s.Batch) }},
-		{"Gram: factor too small", func(s *batch) { s.R[0] = s.R[0].Columns(0, 4) }, func(s *batch) error { return b.Gram(&s.Batch) }},
-		{"Gram: P and Q differ in rows", func(s *batch) { s.G[0].Q.M-- }, func(s *batch) error { return b.Gram(&s.Batch) }},
-		{"Cholesky: no tally", func(s *batch) { s.Tally = nil }, func(s *batch) error { return b.Cholesky(&s.Batch) }},
+		{"Gram: factor too small", func(s *batch) { s.R[0] = s.R[0].Columns(0, 4) },
+			func(s *batch) error { return b.Gram(&s.Batch) }},
+		{"Gram: P and Q differ in rows", func(s *batch) { s.G[0].Q.M-- },
+			func(s *batch) error { return b.Gram(&s.Batch) }},
+		{"Cholesky: no tally", func(s *batch) { s.Tally = nil },
+			func(s *batch) error { return b.Cholesky(&s.Batch) }},
 		{"QR: Ld below M", func(s *batch) { s.G[0].P.Ld = 3 }, func(s *batch) error { return b.QR(&s.Batch) }},
-		{"Jacobi: T missing", func(s *batch) { s.T = nil }, func(s *batch) error { return b.Jacobi(&s.Batch, options) }},
+		{"Jacobi: T missing", func(s *batch) { s.T = nil },
+			func(s *batch) error { return b.Jacobi(&s.Batch, options) }},
 		{"Jacobi: schedule too short", nil, func(s *batch) error {
 			return b.Jacobi(&s.Batch, kernels.JacobiOptions{Schedule: RoundRobin(4), MaxSweeps: 1})
 		}},
-		{"Jacobi: no schedule", nil, func(s *batch) error { return b.Jacobi(&s.Batch, kernels.JacobiOptions{MaxSweeps: 1}) }},
-		{"Jacobi: pairs not disjoint", nil, func(s *batch) error {
-			return b.Jacobi(&s.Batch, kernels.JacobiOptions{Schedule: &kernels.Schedule{Order: 6, Pairs: []int32{0, 1, 1, 2, 4, 5}}, MaxSweeps: 1})
+		{"Jacobi: no schedule", nil, func(s *batch) error {
+			return b.Jacobi(&s.Batch, kernels.JacobiOptions{MaxSweeps: 1})
 		}},
-		{"Jacobi: too few signs", func(s *batch) { s.Positive = []int{} }, func(s *batch) error { return b.Jacobi(&s.Batch, options) }},
-		{"Jacobi: more signs than columns", func(s *batch) { s.Positive = []int{6} }, func(s *batch) error { return b.Jacobi(&s.Batch, options) }},
-		{"Multiply: V of another order", func(s *batch) { s.V[0].P.N-- }, func(s *batch) error { return b.Multiply(&s.Batch) }},
+		{"Jacobi: pairs not disjoint", nil, func(s *batch) error {
+			return b.Jacobi(&s.Batch, kernels.JacobiOptions{Schedule: &kernels.Schedule{Order: 6,
+				Pairs: []int32{0, 1, 1, 2, 4, 5}}, MaxSweeps: 1})
+		}},
+		{"Jacobi: too few signs", func(s *batch) { s.Positive = []int{} },
+			func(s *batch) error { return b.Jacobi(&s.Batch, options) }},
+		{"Jacobi: more signs than columns", func(s *batch) { s.Positive = []int{6} },
+			func(s *batch) error { return b.Jacobi(&s.Batch, options) }},
+		{"Multiply: V of another order", func(s *batch) { s.V[0].P.N-- },
+			func(s *batch) error { return b.Multiply(&s.Batch) }},
 		{"Copy: shapes differ", nil, func(s *batch) error { return b.Copy(s.G[0].P, s.G[0].Q) }},
 		{"Read: host too short", nil, func(s *batch) error { return b.Read(make([]float64, 26), 9, s.G[0].P) }},
 	} {
