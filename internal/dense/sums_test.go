@@ -22,18 +22,20 @@ func exactNorm(x []float64) float64 {
 
 // The columns of a matrix of rank 1 are as a reflector's vector, so that all terms of its products with them
 // have one sign, and for equal elements one size: summed one after the other they would be off by 30 ε. What
-// is left of the columns are the errors.
+// is left of the columns are the errors. How large they are depends on how many partial sums the kernels of BLAS
+// have: 12 ε with the wide ones, 17 with those for SSE3.
 func TestSumsOfOneSign(t *testing.T) {
 	const n = 12
 	for _, m := range []int{40, 64, 256, 512, 1000, 3000} {
 		random := rand.New(rand.NewPCG(uint64(m), 1))
-		for name, c := range map[string]struct {
+		for _, c := range []struct {
+			name    string
 			element func() float64
 			limit   float64
 		}{
-			"uniform": {random.Float64, 5},
-			"equal":   {func() float64 { return 1. / 3 }, 15},
-			"signs":   {func() float64 { return float64(2*random.IntN(2)-1) / 3 }, 15},
+			{"uniform", random.Float64, 5},
+			{"equal", func() float64 { return 1. / 3 }, 20},
+			{"signs", func() float64 { return float64(2*random.IntN(2)-1) / 3 }, 20},
 		} {
 			a := make([]float64, m*n)
 			for i := range m {
@@ -48,7 +50,7 @@ func TestSumsOfOneSign(t *testing.T) {
 			check := func(what string, j int, top, rest float64) {
 				norm := exactNorm(a[j*m : (j+1)*m])
 				if d := max(math.Abs(math.Abs(top)-norm), rest) / (norm * eps); !(d <= c.limit) {
-					t.Errorf("%s, %d rows, %s: column %d is off by %.1f ε", name, m, what, j, d)
+					t.Errorf("%s, %d rows, %s: column %d is off by %.1f ε", c.name, m, what, j, d)
 				}
 			}
 			for what, factor := range map[string]func(n int, a []float64) Panel{
