@@ -50,7 +50,7 @@ func leadingSigns(positive, n int64) ([]float64, dist.Kind, error) {
 
 // signsFrom reads n signs from a file, which must be the same on all ranks in every byte. It is collective.
 func (s *session) signsFrom(path string, n int64) ([]float64, error) {
-	file, err := matio.Open(path)
+	file, err := matio.OpenVector(path)
 	if err != nil {
 		err = fmt.Errorf("--signature: %w", err)
 	}

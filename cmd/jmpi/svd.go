@@ -36,7 +36,7 @@ func newSVDCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "svd INPUT [-o DIR]",
 		Short: "decompose a matrix: A = U·diag(S)·Vᵀ",
-		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw .MxN.f64): A = U·diag(S)·Vᵀ with S non-increasing.
+		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw: NAME.MxN.rowmajor.f64, NAME.MxN.colmajor.f64): A = U·diag(S)·Vᵀ with S non-increasing.
 
 DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n)) and info.json, all together at the end.
 With --signature it is the hyperbolic SVD of a matrix with m ≥ n: A = U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature).

@@ -41,7 +41,10 @@ func (f *File) openMarket(r io.ReaderAt) error {
 	if room := m.size - m.body; m.entries > (room+1)/shortest {
 		return m.errorf(lines, "%d entries are announced, but only %d bytes follow: the file is truncated, write or copy it again", m.entries, room)
 	}
-	f.Dtype, f.read = m.field, m.read
+	f.Dtype, f.Order, f.read = m.field, ColMajor, m.read
+	if m.coordinate {
+		f.Order = Coordinate
+	}
 	return nil
 }
 

@@ -32,11 +32,12 @@ func (f *File) openNpy(r io.ReaderAt) error {
 	if d, err = parseDtype(h.descr); err != nil {
 		return &Error{Path: f.path, What: err.Error()}
 	}
-	if len(h.shape) == 1 {
+	if f.oneDimension = len(h.shape) == 1; f.oneDimension {
 		h.shape = append(h.shape, 1)
 	}
 	if len(h.shape) != 2 {
-		return &Error{Path: f.path, What: fmt.Sprintf("an array of %d dimensions; a matrix has 2", len(h.shape))}
+		what := fmt.Sprintf("an array of %d dimensions; a matrix has 2: reshape it in NumPy, and save it again", len(h.shape))
+		return &Error{Path: f.path, What: what}
 	}
 	body := flat{r: r, path: f.path, base: h.data, length: h.shape[1], fortran: h.fortran, dtype: d}
 	if h.fortran {
