@@ -51,7 +51,7 @@ var phases = []phase{
 	{name: "bench", args: "bench --shape 1500x1500 --precondition qrcp-lq",
 		file: ".jmpi-bench-*/a.npy", after: 300 * time.Millisecond},
 	{name: "gen", args: "gen geometric -o x.npy --shape 3000x3000",
-		file: ".jmpi-gen-*", after: 200 * time.Millisecond, alone: true},
+		file: ".x.npy.*", after: 200 * time.Millisecond, alone: true},
 	{name: "jmpi check", args: "check c.npy c.svd --reference", after: 100 * time.Millisecond, alone: true},
 	{name: "plan", args: "plan --devices 128 --sweeps 500", after: 100 * time.Millisecond, alone: true},
 }

@@ -4,7 +4,6 @@ import (
 	"io"
 	"math"
 	"os"
-	"slices"
 	"strings"
 	"time"
 
@@ -39,9 +38,13 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *sessionFlags) check() error {
+	for _, err := range []error{oneOf("backend", f.backend, "auto", "cpu", "cuda"), oneOf("log", f.log, "console", "json"),
+		oneOf("gpu-direct", f.gpuDirect, "auto", "on", "off")} {
+		if err != nil {
+			return err
+		}
+	}
 	switch {
-	case f.backend != "auto" && f.backend != "cpu" && f.backend != "cuda":
-		return usagef("--backend %s: choose auto, cpu or cuda", f.backend)
 	case f.devicesPerRank < 0:
 		return usagef("--devices-per-rank %d: must be at least 1, or 0 for the rank's share", f.devicesPerRank)
 	case f.threads < 0:
@@ -52,11 +55,6 @@ func (f *sessionFlags) check() error {
 		return usagef("--threads %d: must be at most %d", f.threads, maxThreads)
 	case f.devicesPerRank > strategy.MaxOrder/2:
 		return usagef("--devices-per-rank %d: must be at most %d", f.devicesPerRank, strategy.MaxOrder/2)
-	case f.log != "console" && f.log != "json":
-		return usagef("--log %s: choose console or json", f.log)
-	}
-	if _, err := dist.ParseGPUDirect(f.gpuDirect); err != nil {
-		return usagef("--gpu-direct %s: choose auto, on or off", f.gpuDirect)
 	}
 	return nil
 }
@@ -103,22 +101,18 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 // preconditions are the values of --precondition.
 var preconditions = []string{"auto", "none", "qr", "qrcp", "qrcp-lq"}
 
+// vChoices are the values of --v.
+var vChoices = []string{"auto", "accumulate", "solve"}
+
 func (f *methodFlags) check() error {
-	known := false
-	for _, name := range strategy.Names() {
-		known = known || name == f.strategy
+	for _, err := range []error{oneOf("strategy", f.strategy, strategy.Names()...), oneOf("scheme", f.scheme, "flat", "nested"),
+		oneOf("variant", f.variant, "auto", "block", "full"), oneOf("precondition", f.precondition, preconditions...),
+		oneOf("v", f.v, vChoices...)} {
+		if err != nil {
+			return err
+		}
 	}
 	switch {
-	case !known:
-		return usagef("--strategy %s: choose one of %s", f.strategy, strings.Join(strategy.Names(), " "))
-	case f.scheme != "flat" && f.scheme != "nested":
-		return usagef("--scheme %s: choose flat or nested", f.scheme)
-	case f.variant != "auto" && f.variant != "block" && f.variant != "full":
-		return usagef("--variant %s: choose auto, block or full", f.variant)
-	case !slices.Contains(preconditions, f.precondition):
-		return usagef("--precondition %s: choose auto, none, qr, qrcp or qrcp-lq", f.precondition)
-	case f.v != "auto" && f.v != "accumulate" && f.v != "solve":
-		return usagef("--v %s: choose auto, accumulate or solve", f.v)
 	case f.block < 0:
 		return usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.innerBlock < 0:

@@ -143,6 +143,9 @@ func (s *session) failed(err error) error {
 	if !errors.As(err, &known) {
 		process.fail(err) // does not return
 	}
+	if s.comm.Size() == 1 {
+		err = errors.New(known.Text)
+	}
 	return s.verdict(map[dist.Kind]int{dist.BadUse: exitUsage, dist.BadInput: exitInput, dist.BadResource: exitFailure,
 		dist.NoDecomposition: exitNotConverged}[known.Kind], err)
 }

@@ -41,7 +41,7 @@ func newSVDCommand() *cobra.Command {
 DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n)) and info.json, all together at the end.
 With --signature it is the hyperbolic SVD of a matrix with m ≥ n: A = U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature).
 Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
-		Args: cobra.ExactArgs(1),
+		Args: takes("INPUT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
 				return err
@@ -67,11 +67,15 @@ Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ra
 	return cmd
 }
 
+// vectorChoices are the values of --vectors.
+var vectorChoices = []string{"both", "u", "v", "none"}
+
 func (f *svdFlags) validate() error {
-	switch f.vectors {
-	case "both", "u", "v", "none":
-	default:
-		return usagef("--vectors %s: choose both, u, v or none", f.vectors)
+	if err := oneOf("vectors", f.vectors, vectorChoices...); err != nil {
+		return err
+	}
+	if err := checkFolderName(f.output); err != nil {
+		return err
 	}
 	if err := f.sessionFlags.check(); err != nil {
 		return err
