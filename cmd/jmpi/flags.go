@@ -1,13 +1,9 @@
 package main
 
 import (
-	"io"
 	"math"
-	"os"
 	"strings"
-	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
 	"jmpi/dist"
@@ -57,22 +53,6 @@ func (f *sessionFlags) check() error {
 		return usagef("--devices-per-rank %d: must be at most %d", f.devicesPerRank, strategy.MaxOrder/2)
 	}
 	return nil
-}
-
-// newLog returns a logger that writes on rank 0 alone.
-func newLog(f sessionFlags, rank int) zerolog.Logger {
-	if rank != 0 {
-		return zerolog.Nop()
-	}
-	var w io.Writer = os.Stderr
-	if f.log == "console" {
-		w = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly, NoColor: !terminal(os.Stderr)}
-	}
-	level := zerolog.InfoLevel
-	if f.quiet {
-		level = zerolog.WarnLevel
-	}
-	return zerolog.New(w).Level(level).With().Timestamp().Logger()
 }
 
 // methodFlags choose the variant of the method.

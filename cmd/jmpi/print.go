@@ -12,6 +12,7 @@ import (
 
 // complain prints the line on stderr that says why this process ends.
 func complain(who string, err error) {
+	shownBar.show(nil)
 	fmt.Fprintf(os.Stderr, "jmpi: %s\n", printable(who+byVariable(oneLine(err))))
 }
 

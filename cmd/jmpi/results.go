@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
+	"time"
 
 	"jmpi/dist"
 	"jmpi/internal/limits"
@@ -62,9 +66,9 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 	}
 	t.M, t.N, t.Load = int(p.rows()), int(p.k()), p.load
 	t.Log, t.GPUDirect = s.log, s.direct
-	if s.comm.Rank() == 0 {
-		progress := newProgress(s.log)
-		t.Progress, t.Swept = progress.step, progress.sweep
+	if s.progress != nil {
+		t.Progress, t.Swept = s.progress.step, s.progress.sweep
+		t.Load, t.Rows = s.progress.load(t.Load, t.M), s.progress.load(t.Rows, t.N)
 	}
 	return t
 }
@@ -169,13 +173,36 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 		convention = report.HyperbolicConvention
 		signature, _ = report.NewSignature(p.signs) // which was checked when it was read
 	}
+	input := report.Input{Path: p.file.Path(), Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, Order: p.file.Order}
+	if path, err := filepath.Abs(input.Path); err == nil {
+		input.Path = path
+	}
 	return report.Info{
+		Command: commandLine(os.Args), Start: started.Format(time.RFC3339), WallSeconds: time.Since(started).Seconds(), Input: input,
 		Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, K: p.k(), Convention: convention, Signature: signature,
 		Strategy: f.strategy, Scheme: f.scheme, Variant: f.variant, Ranks: s.comm.Size(),
 		Versions: map[string]string{
 			"jmpi": version(), "go": runtime.Version(), "mpi": s.comm.Library(), kind: library,
 		},
 	}
+}
+
+// started is when this process was started.
+var started = time.Now()
+
+// commandLine writes arguments as a shell takes them, after the variables that have set flags. The program goes by its name.
+func commandLine(args []string) string {
+	var words []string
+	if set := variables.Load(); set != nil {
+		for _, name := range slices.Sorted(maps.Values(*set)) {
+			words = append(words, name+"="+matio.ShellWord(os.Getenv(name)))
+		}
+	}
+	words = append(words, "jmpi")
+	for _, arg := range args[1:] {
+		words = append(words, matio.ShellWord(arg))
+	}
+	return strings.Join(words, " ")
 }
 
 // info describes the finished run; it is collective.

@@ -23,6 +23,8 @@ type session struct {
 	log     zerolog.Logger    // writes on rank 0 alone
 	silence int               // --silence
 	step    func(name string) // called before each step of publishing; set by tests alone
+
+	progress *progress // of svd, on rank 0
 }
 
 // errElsewhere stands for an error that another rank prints.

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -95,6 +96,10 @@ func runSVD(input string, f svdFlags) error {
 
 // svd reads, solves, writes and, if asked, checks.
 func (s *session) svd(input string, f svdFlags) error {
+	if s.comm.Rank() == 0 {
+		s.progress = newProgress(s.log)
+		defer s.progress.stop()
+	}
 	file, err := matio.Open(input)
 	if err := s.agree(dist.BadInput, err); err != nil {
 		return err
@@ -124,6 +129,7 @@ func (s *session) svd(input string, f svdFlags) error {
 		if passed, err = s.checkResult(file, input, f.output); err != nil {
 			return err
 		}
+		s.progress.end()
 	}
 	switch {
 	case code == exitNotConverged:
@@ -149,18 +155,22 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 	if p.empty() {
 		return exitDone, s.agree(dist.BadResource, s.writeEmpty(p, folder, f))
 	}
+	s.progress.read(float64(p.rows())*float64(p.k()), s.comm.Size())
 	solution, err := dist.Decompose(context.Background(), s.comm, s.devices, s.task(p, f.methodFlags))
 	if err != nil {
 		return 0, s.failed(err)
 	}
 	defer solution.Free()
+	s.progress.begin(writing)
 	if err := s.write(p, solution, folder, f); err != nil {
 		return 0, err
 	}
-	s.log.Info().Int("sweeps", len(solution.Sweeps)).Bool("converged", solution.Converged).
-		Float64("sigma_max", slices.Max(solution.Sigma)).Float64("sigma_min", slices.Min(solution.Sigma)).Str("results", f.output).Msg("done")
+	s.progress.begin(checking)
+	s.log.Info().Float64("seconds", digits(time.Since(started).Seconds())).Int("sweeps", len(solution.Sweeps)).Bool("converged", solution.Converged).
+		Float64("sigma_max", digits(slices.Max(solution.Sigma))).Float64("sigma_min", digits(slices.Min(solution.Sigma))).
+		Str("results", f.output).Msg("done")
 	if square := solution.VNorm * solution.VNorm; square > largeV*float64(p.k()) {
-		s.log.Warn().Float64("norm_of_V", solution.VNorm).
+		s.log.Warn().Float64("norm_of_V", digits(solution.VNorm)).
 			Msgf("use --check: columns of different signs are nearly equal, and relative errors may be as large as %.1g", 0x1p-52*square)
 	}
 	if !solution.Converged {
@@ -175,6 +185,7 @@ func (s *session) checkResult(file *matio.File, input, dir string) (passed bool,
 	if s.comm.Rank() == 0 {
 		var report residual.Report
 		if report, err = residual.Check(file, dir, residual.Beside(input)); err == nil {
+			shownBar.hide()
 			err = report.WriteText(os.Stdout)
 			if !report.Passed() {
 				failures = 1

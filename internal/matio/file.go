@@ -114,6 +114,9 @@ func (f *File) setShape(rows, cols int64) error {
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
 
+// Path returns the path by which the file was opened.
+func (f *File) Path() string { return f.path }
+
 // Stamp returns the version of the file that was opened.
 func (f *File) Stamp() Stamp { return f.stamp }
 

@@ -46,9 +46,9 @@ func unknownFormat(path string) string {
 		return fmt.Sprintf("%s is not read; convert it: %s%s", kind, python(l.imports, line), inside[kind])
 	case kind == ".bin" || kind == ".raw":
 		return fmt.Sprintf("%s is not read; if it holds float64 numbers, row by row, name it so, with its rows and columns "+
-			"for MxN: mv %s %s", kind, word(path), word(stem+".MxN.rowmajor.f64"))
+			"for MxN: mv %s %s", kind, ShellWord(path), ShellWord(stem+".MxN.rowmajor.f64"))
 	case kind == ".gz":
-		return fmt.Sprintf("compressed files are not read; type gunzip %s", word(path))
+		return fmt.Sprintf("compressed files are not read; type gunzip %s", ShellWord(path))
 	}
 	return "unknown format; " + supported
 }

@@ -39,15 +39,15 @@ func (f *File) openRaw(r io.ReaderAt) error {
 func orderMissing(path, extension string) string {
 	stem := strings.TrimSuffix(path, extension)
 	return fmt.Sprintf("the name must say the order of the numbers. NumPy's tofile and C write row by row: mv %s %s; "+
-		"Fortran, MATLAB and Julia write column by column: mv %s %s", word(path), word(stem+".rowmajor"+extension),
-		word(path), word(stem+".colmajor"+extension))
+		"Fortran, MATLAB and Julia write column by column: mv %s %s", ShellWord(path), ShellWord(stem+".rowmajor"+extension),
+		ShellWord(path), ShellWord(stem+".colmajor"+extension))
 }
 
 // plainWord is what a shell takes as one word as it stands.
 var plainWord = regexp.MustCompile(`^[0-9A-Za-z_./:@%+=-]+$`)
 
-// word returns text as one word of a shell.
-func word(text string) string {
+// ShellWord returns text as one word of a shell.
+func ShellWord(text string) string {
 	if plainWord.MatchString(text) {
 		return text
 	}

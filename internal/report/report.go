@@ -14,6 +14,10 @@ import (
 // Info is what info.json holds. The type parameters of a run that its caller owns (sweeps, devices) are
 // stored as given.
 type Info struct {
+	Command          string             `json:"command"`
+	Start            string             `json:"start"`        // RFC 3339
+	WallSeconds      float64            `json:"wall_seconds"` // from the start to the writing of this account
+	Input            Input              `json:"input"`
 	Shape            [2]int64           `json:"shape"`
 	Dtype            string             `json:"dtype"`
 	K                int64              `json:"k"`
@@ -40,6 +44,14 @@ type Info struct {
 	Phases           map[string]float64 `json:"phases"`
 	PeakBytes        []int64            `json:"peak_bytes"`      // of each rank
 	EstimatedBytes   []int64            `json:"estimated_bytes"` // what was expected
+}
+
+// Input is the file that was decomposed.
+type Input struct {
+	Path  string   `json:"path"` // absolute
+	Shape [2]int64 `json:"shape"`
+	Dtype string   `json:"dtype"`
+	Order string   `json:"order"` // of the numbers in the file: rowmajor, colmajor or coordinate
 }
 
 // What the files of a decomposition mean: of the SVD, and of the hyperbolic SVD with a Signature.
