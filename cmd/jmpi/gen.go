@@ -171,7 +171,8 @@ func genFolder(f genFlags) (*results.Folder, error) {
 	}
 	parent := filepath.Dir(f.output)
 	if info, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("folder %s, which is to hold %s, does not exist; make it first", parent, filepath.Base(f.output))
+		return nil, fmt.Errorf("folder %s, which is to hold %s, does not exist; make it first: mkdir -p %s", parent, filepath.Base(f.output),
+			matio.ShellWord(parent))
 	} else if err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file, not a folder; choose another name", parent)
 	}

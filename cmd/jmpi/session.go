@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/rs/zerolog"
 
@@ -68,6 +69,9 @@ func newSession(f sessionFlags) (*session, error) {
 	}
 	lift()
 	if s.opened, err = newOpener().open(comm, f.backend, f.devicesPerRank, choice.Threads); err != nil {
+		if failure, ok := err.(*dist.Failure); ok && f.backend == "cuda" {
+			failure.Text += "; leave --backend out to compute on CPUs where there is no GPU"
+		}
 		return nil, s.end(s.failed(err))
 	}
 	if s.placed, err = dist.Census(comm, s.devices); err != nil {
@@ -145,11 +149,24 @@ func (s *session) failed(err error) error {
 	if !errors.As(err, &known) {
 		process.fail(err) // does not return
 	}
-	if s.comm.Size() == 1 {
-		err = errors.New(known.Text)
+	if err == error(known) {
+		err = s.plain(*known)
 	}
 	return s.verdict(map[dist.Kind]int{dist.BadUse: exitUsage, dist.BadInput: exitInput, dist.BadResource: exitFailure,
 		dist.NoDecomposition: exitNotConverged}[known.Kind], err)
+}
+
+// plain words a failure for users: without the parts of the program that it went through, and without the rank if there is one.
+func (s *session) plain(f dist.Failure) error {
+	for _, part := range []string{"node: outer ordering: ", "node: fine ordering: "} {
+		if rest, ok := strings.CutPrefix(f.Text, part); ok {
+			f.Text = rest + "; type --strategy rev-rowcyc, or take another number of devices"
+		}
+	}
+	if s.comm.Size() == 1 {
+		return errors.New(f.Text)
+	}
+	return &f
 }
 
 // gather returns what every rank tells. It is collective.

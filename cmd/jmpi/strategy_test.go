@@ -44,7 +44,7 @@ func TestStrategyUsage(t *testing.T) {
 		{[]string{"rowcyc", "eight"}, "strategy rowcyc eight: the order must be a whole number"},
 		{[]string{"rowcyc", "0"}, "1 to"},
 		{[]string{"br", "12"}, "power of two"},
-		{[]string{"rowcyc", "8", "9"}, "9 is too much"},
+		{[]string{"rowcyc", "8", "9"}, "9 is one argument too many"},
 	} {
 		out, code, err := executeStrategy(c.args...)
 		if code != exitUsage || out != "" || err == nil || !strings.Contains(err.Error(), c.say) {

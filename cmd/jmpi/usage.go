@@ -30,14 +30,17 @@ func takes(names ...string) cobra.PositionalArgs {
 		if sub := nearest(args[0], commandNames(cmd)); sub != "" {
 			return usagef("there is no %s %s; did you mean %s %s?", cmd.Name(), extra, cmd.Name(), sub)
 		}
-		return usagef("%s is too much: type %s", extra, form)
+		if slices.Contains([]string{"true", "false", "yes", "no", "on", "off"}, extra) {
+			return usagef("%s is one argument too many; a flag that is on or off takes no value, as --check, or --check=false", extra)
+		}
+		return usagef("%s is one argument too many; type %s", extra, form)
 	}
 }
 
 // commandNames lists the commands of a command.
 func commandNames(cmd *cobra.Command) (names []string) {
 	for _, c := range cmd.Commands() {
-		if c.IsAvailableCommand() {
+		if c.IsAvailableCommand() && c.Name() != "completion" {
 			names = append(names, c.Name())
 		}
 	}
@@ -146,6 +149,9 @@ func sample(f *pflag.Flag) string {
 	case "intSlice":
 		return "128,256"
 	}
+	if f.Name == "output" {
+		return "NAME"
+	}
 	return "VALUE"
 }
 
@@ -162,7 +168,12 @@ func invalidValue(given string, f *pflag.Flag, value string, cause error) string
 	case "intSlice":
 		what = "whole numbers with commas between them"
 	case "bool":
-		return fmt.Sprintf("%s=%s: must be true or false; --%s alone means true", strings.TrimRight(given, " ="), value, f.Name)
+		given = strings.TrimRight(given, " =")
+		means := given + " alone means true"
+		if !strings.HasPrefix(given, "-") {
+			means = "type " + given + "=true"
+		}
+		return fmt.Sprintf("%s=%s: must be true or false; %s", given, value, means)
 	}
 	if errors.Is(cause, strconv.ErrRange) && !strings.HasPrefix(value, "-") {
 		what = "smaller"

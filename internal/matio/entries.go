@@ -71,9 +71,11 @@ func (m *market) readCoordinate(p part, lines *lineReader) error {
 		i, errRow := parseCount(fields[0])
 		j, errCol := parseCount(fields[1])
 		switch {
-		case errRow != nil || i < 1 || i > m.rows:
+		case errRow == nil && i == 0 || errCol == nil && j == 0:
+			return m.errorf(lines, "entry (%.30s,%.30s): rows and columns are counted from 1", fields[0], fields[1])
+		case errRow != nil || i > m.rows:
 			return m.errorf(lines, "row %.30q is not one of 1 to %d", fields[0], m.rows)
-		case errCol != nil || j < 1 || j > m.cols:
+		case errCol != nil || j > m.cols:
 			return m.errorf(lines, "column %.30q is not one of 1 to %d", fields[1], m.cols)
 		case m.symmetry == "symmetric" && i < j:
 			return m.errorf(lines, "entry (%d,%d) is above the diagonal of a symmetric matrix; only the lower triangle is stored", i, j)

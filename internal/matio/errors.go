@@ -26,7 +26,7 @@ type missingError struct {
 }
 
 func (e *missingError) Error() string {
-	return fmt.Sprintf("%s: there is no such file; give the path of the matrix, the same on every node", e.path)
+	return fmt.Sprintf("%s: there is no such file; check the path, which must be the same on every node", e.path)
 }
 
 func (e *missingError) Unwrap() error { return e.err }

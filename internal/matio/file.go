@@ -61,7 +61,10 @@ func Open(path string) (*File, error) {
 // OpenVector is Open for a file that may have one dimension; such a vector is one column.
 func OpenVector(path string) (*File, error) {
 	// A pipe would wait for its writer when it is opened.
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return nil, &Error{Path: path, What: "a folder; name a matrix file"}
+	} else if err == nil && !info.Mode().IsRegular() {
 		return nil, &Error{Path: path, What: "not a regular file; name a matrix file"}
 	}
 	r, err := os.Open(path)

@@ -108,7 +108,7 @@ func TestMarketErrors(t *testing.T) {
 		{"no value", list("2 2 1\n1 1\n"), 3, `expected an entry (row, column, value), found "1 1"`},
 		{"value in a pattern", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n1 1 1\n", 3, "expected an entry (row, column), found"},
 		{"five fields", list("2 2 1\n1 1 1 1 1\n"), 3, "expected an entry (row, column, value), found"},
-		{"row 0", list("2 2 1\n0 1 1\n"), 3, `row "0" is not one of 1 to 2`},
+		{"row 0", list("2 2 1\n0 1 1\n"), 3, "entry (0,1): rows and columns are counted from 1"},
 		{"row beyond", list("2 3 1\n3 1 1\n"), 3, `row "3" is not one of 1 to 2`},
 		{"column beyond", list("2 3 1\n2 4 1\n"), 3, `column "4" is not one of 1 to 3`},
 		{"negative column", list("2 3 1\n2 -1 1\n"), 3, `column "-1" is not one of 1 to 3`},

@@ -53,7 +53,7 @@ func readNpyHeader(path string, r io.ReaderAt, size int64) (npyHeader, error) {
 	if n, err := r.ReadAt(prefix, 0); err != nil && err != io.EOF {
 		return npyHeader{}, fmt.Errorf("read %s: %w", path, err)
 	} else if !bytes.HasPrefix(prefix, []byte(npyMagic)[:min(n, len(npyMagic))]) {
-		return npyHeader{}, &Error{Path: path, What: "not a .npy file: it does not begin with \\x93NUMPY"}
+		return npyHeader{}, &Error{Path: path, What: "not a .npy file: it does not begin with \\x93NUMPY; write it by np.save"}
 	} else if n < len(prefix) {
 		return npyHeader{}, wrongLength(path, int64(len(prefix)), size)
 	}

@@ -161,7 +161,9 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("missing file: %v", err)
 	}
 	_, err := Open(dir)
-	checkError(t, err, dir, 0, "not a regular file")
+	checkError(t, err, dir, 0, "a folder; name a matrix file")
+	_, err = Open("/dev/null")
+	checkError(t, err, "/dev/null", 0, "not a regular file")
 	text := filepath.Join(dir, "a.csv")
 	if err := os.WriteFile(text, []byte("1,2\n"), 0o666); err != nil {
 		t.Fatal(err)

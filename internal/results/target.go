@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"jmpi/internal/matio"
 	"jmpi/internal/report"
 )
 
@@ -88,8 +89,9 @@ func (t Target) Check() error {
 	}
 	parent := filepath.Dir(target)
 	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
-		const text = "folder %s, which is to hold %s, does not exist; make it first"
-		return fmt.Errorf(text, parent, filepath.Base(target))
+		const text = "folder %s, which is to hold %s, does not exist; make it first: mkdir -p %s"
+		named := filepath.Dir(filepath.Clean(t.Dir))
+		return fmt.Errorf(text, named, filepath.Base(target), matio.ShellWord(named))
 	}
 	return nil
 }
