@@ -233,6 +233,7 @@ func variableName(flag string) string {
 // unknownVariables returns a line for each variable JMPI_… that nothing reads.
 func unknownVariables(root *cobra.Command, environment []string) (lines []string) {
 	known := slices.Clone(otherVariables)
+	const prefix = "JMPI_" // which all have: it does not make them alike
 	for _, c := range allCommands(root) {
 		for _, name := range flagNames(c) {
 			if name != "help" {
@@ -242,12 +243,16 @@ func unknownVariables(root *cobra.Command, environment []string) (lines []string
 	}
 	for _, entry := range environment {
 		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, "JMPI_") || strings.HasPrefix(name, testVariables) || slices.Contains(known, name) {
+		if !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, testVariables) || slices.Contains(known, name) {
 			continue
 		}
 		line := printable(entry) + " has no effect: jmpi knows no such variable"
-		if suggestion := nearest(name, known); suggestion != "" {
-			line += "; did you mean " + suggestion + "?"
+		var rests []string
+		for _, k := range known {
+			rests = append(rests, strings.TrimPrefix(k, prefix))
+		}
+		if suggestion := nearest(strings.TrimPrefix(name, prefix), rests); suggestion != "" {
+			line += "; did you mean " + prefix + suggestion + "?"
 		}
 		lines = append(lines, line)
 	}
