@@ -147,7 +147,8 @@ func (e *ending) moveFolders() (moved []string, known bool) {
 	}
 }
 
-// movedName is the name of a folder that the end has moved away. The next run, which clears up, knows such names.
+// movedName is the name of a folder that the end has moved away. The next run, which clears up, knows such
+// names.
 func movedName(path string) string { return strings.TrimSuffix(path, ".tmp") + "0.tmp" }
 
 // anyNames are the names that the folders may have now.

@@ -34,8 +34,10 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *sessionFlags) check() error {
-	for _, err := range []error{oneOf("backend", f.backend, "auto", "cpu", "cuda"), oneOf("log", f.log, "console", "json"),
-		oneOf("gpu-direct", f.gpuDirect, "auto", "on", "off")} {
+	for _, err := range []error{
+		oneOf("backend", f.backend, "auto", "cpu", "cuda"), oneOf("log", f.log, "console", "json"),
+		oneOf("gpu-direct", f.gpuDirect, "auto", "on", "off"),
+	} {
 		if err != nil {
 			return err
 		}
@@ -85,9 +87,11 @@ var preconditions = []string{"auto", "none", "qr", "qrcp", "qrcp-lq"}
 var vChoices = []string{"auto", "accumulate", "solve"}
 
 func (f *methodFlags) check() error {
-	for _, err := range []error{oneOf("strategy", f.strategy, strategy.Names()...), oneOf("scheme", f.scheme, "flat", "nested"),
-		oneOf("variant", f.variant, "auto", "block", "full"), oneOf("precondition", f.precondition, preconditions...),
-		oneOf("v", f.v, vChoices...)} {
+	for _, err := range []error{
+		oneOf("strategy", f.strategy, strategy.Names()...), oneOf("scheme", f.scheme, "flat", "nested"),
+		oneOf("variant", f.variant, "auto", "block", "full"), oneOf("v", f.v, vChoices...),
+		oneOf("precondition", f.precondition, preconditions...),
+	} {
 		if err != nil {
 			return err
 		}

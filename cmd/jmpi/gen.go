@@ -56,7 +56,8 @@ error of 5e-11 in spite of the rounding of the matrix to double, which perturbs 
 				f.options.Positive = &f.positive
 			}
 			if !slices.Contains(gen.Kinds(), args[0]) {
-				return usagef("there is no kind %s; %s", args[0], choose(nearest(args[0], gen.Kinds()), gen.Kinds()))
+				suggestion := choose(nearest(args[0], gen.Kinds()), gen.Kinds())
+				return usagef("there is no kind %s; %s", args[0], suggestion)
 			}
 			if err := f.validate(cmd.Flags().Changed); err != nil {
 				return err
@@ -116,8 +117,8 @@ var sidecars = []struct {
 	{"signature", func(a *gen.Matrix) []float64 { return a.Signature }},
 }
 
-// generate writes the matrix and what is known about it in a hidden folder beside the output, and moves the files out of it
-// when all are complete.
+// generate writes the matrix and what is known about it in a hidden folder beside the output, and moves the
+// files out of it when all are complete.
 func generate(kind string, f genFlags) error {
 	folder, err := genFolder(f)
 	if err != nil {
@@ -163,16 +164,16 @@ func generate(kind string, f genFlags) error {
 	return exit(exitFailure, err)
 }
 
-// genFolder clears up after runs of gen with this output that were killed, looks at the free space, and returns the hidden folder,
-// which is not made yet.
+// genFolder clears up after runs of gen with this output that were killed, looks at the free space, and
+// returns the hidden folder, which is not made yet.
 func genFolder(f genFlags) (*results.Folder, error) {
 	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s is a folder; choose another name", f.output)
 	}
 	parent := filepath.Dir(f.output)
 	if info, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("folder %s, which is to hold %s, does not exist; make it first: mkdir -p %s", parent, filepath.Base(f.output),
-			matio.ShellWord(parent))
+		const text = "folder %s, which is to hold %s, does not exist; make it first: mkdir -p %s"
+		return nil, fmt.Errorf(text, parent, filepath.Base(f.output), matio.ShellWord(parent))
 	} else if err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file, not a folder; choose another name", parent)
 	}
@@ -188,13 +189,15 @@ func genFolder(f genFlags) (*results.Folder, error) {
 	for _, left := range found.Left {
 		log.Warn().Msg(left)
 	}
-	if err := results.CheckSpace(parent, f.output, 8*float64(f.options.Rows)*float64(f.options.Cols)); err != nil {
+	needed := 8 * float64(f.options.Rows) * float64(f.options.Cols)
+	if err := results.CheckSpace(parent, f.output, needed); err != nil {
 		return nil, err
 	}
 	return results.NewFolder(target, results.Tag())
 }
 
-// nameless is a file that has no name while it is written, so that nothing of it is left when the process is killed.
+// nameless is a file that has no name while it is written, so that nothing of it is left when the process
+// is killed.
 type nameless struct {
 	path string   // under which it can be opened
 	file *os.File // nil where the file system has no such files: path is then a name

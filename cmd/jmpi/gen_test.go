@@ -202,7 +202,8 @@ func TestGenSpace(t *testing.T) {
 	}
 }
 
-// Killed while it writes, gen leaves a hidden folder without a file, and the next gen of this name deletes it, not that of one that lives.
+// Killed while it writes, gen leaves a hidden folder without a file, and the next gen of this name deletes
+// it, not that of one that lives.
 func TestGenKilled(t *testing.T) {
 	dir := t.TempDir()
 	hidden := func() []string {

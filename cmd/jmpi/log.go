@@ -30,7 +30,8 @@ func newLog(f sessionFlags, rank int) zerolog.Logger {
 	return zerolog.New(w).Level(level).With().Timestamp().Logger()
 }
 
-// inOrder writes the fields of a line in the order in which they were given. The console's own order is that of the alphabet.
+// inOrder writes the fields of a line in the order in which they were given. The console's own order is
+// that of the alphabet.
 type inOrder struct{ console zerolog.ConsoleWriter }
 
 func (w inOrder) Write(line []byte) (int, error) {

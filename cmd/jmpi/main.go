@@ -121,7 +121,8 @@ func newRootCommand() *cobra.Command {
 	return root
 }
 
-// newHelpCommand makes the command help, which unlike cobra's refuses the name of a command that there is not.
+// newHelpCommand makes the command help, which unlike cobra's refuses the name of a command that there is
+// not.
 func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",

@@ -57,8 +57,8 @@ func readMistakes(t *testing.T) (rows []mistake, page string) {
 	return rows, string(text)
 }
 
-// Every mistake of docs/mistakes.md ends with the exit code and the line that stand there, and nothing is written. "…" stands for
-// any text, in a few rows: figures of the machine.
+// Every mistake of docs/mistakes.md ends with the exit code and the line that stand there, and nothing is
+// written. "…" stands for any text, in a few rows: figures of the machine.
 func TestMistakes(t *testing.T) {
 	rows, page := readMistakes(t)
 	if len(rows) < 40 {
@@ -126,8 +126,9 @@ func lineMatches(line, want string) bool {
 	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".+") + "$").MatchString(line)
 }
 
-// run makes the mistake in a copy of the inputs, and returns what comes of it. The line is the only one that begins with "jmpi: ", or the
-// only warning. The error says what is wrong besides: other lines, or files that have changed.
+// run makes the mistake in a copy of the inputs, and returns what comes of it. The line is the only one
+// that begins with "jmpi: ", or the only warning. The error says what is wrong besides: other lines, or
+// files that have changed.
 func (m mistake) run(dir, inputs, program string) (mistake, error) {
 	if err := os.CopyFS(dir, os.DirFS(inputs)); err != nil {
 		return m, err

@@ -130,9 +130,12 @@ func (f planFlags) plan() (*planned, error) {
 }
 
 func (f planFlags) check() (topology.Objective, error) {
-	for _, err := range []error{oneOf("scheme", f.scheme, "flat", "nested"), oneOf("v", f.v, vChoices...),
+	for _, err := range []error{
+		oneOf("scheme", f.scheme, "flat", "nested"), oneOf("v", f.v, vChoices...),
 		oneOf("vectors", f.vectors, vectorChoices...), oneOf("precondition", f.precond, preconditions...),
-		oneOf("backend", f.backend, "cpu", "cuda"), oneOf("objective", f.objective, "phases", "columns", "link"), oneOf("strategy", f.strategy, strategy.Names()...)} {
+		oneOf("backend", f.backend, "cpu", "cuda"), oneOf("objective", f.objective, "phases", "columns", "link"),
+		oneOf("strategy", f.strategy, strategy.Names()...),
+	} {
 		if err != nil {
 			return 0, err
 		}

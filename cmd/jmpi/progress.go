@@ -27,11 +27,15 @@ const (
 	checking  phaseName = "checking"
 )
 
-// phasesInOrder are the phases, with the words of the log when each is over. That of the sweeps is over when the last has had its line.
+// phasesInOrder are the phases, with the words of the log when each is over. That of the sweeps is over
+// when the last has had its line.
 var phasesInOrder = []struct {
 	name phaseName
 	over string
-}{{starting, ""}, {reading, "read"}, {preparing, "prepared"}, {sweeping, ""}, {vectors, "vectors"}, {writing, "written"}, {checking, "checked"}}
+}{
+	{starting, ""}, {reading, "read"}, {preparing, "prepared"}, {sweeping, ""}, {vectors, "vectors"},
+	{writing, "written"}, {checking, "checked"},
+}
 
 // place is the place of a phase in the order.
 func (n phaseName) place() int {
@@ -44,7 +48,9 @@ func (n phaseName) place() int {
 }
 
 // before is about which part of a run comes before a phase. It serves for the bar alone.
-var before = map[phaseName]float64{reading: 0.01, preparing: 0.05, sweeping: 0.2, vectors: 0.85, writing: 0.95, checking: 0.98}
+var before = map[phaseName]float64{
+	reading: 0.01, preparing: 0.05, sweeping: 0.2, vectors: 0.85, writing: 0.95, checking: 0.98,
+}
 
 const (
 	// lineEvery is how long a log is silent at most while the run goes on.
@@ -53,8 +59,8 @@ const (
 	expectedSweeps = 10
 )
 
-// progress shows a run, on rank 0: a line when a phase is over and for each sweep, a line at least every 30 s, and on a terminal
-// one bar for the whole run instead of the latter. The others have nil.
+// progress shows a run, on rank 0: a line when a phase is over and for each sweep. Without a terminal there
+// is a line at least every 30 s, on one a bar for the whole run instead. The other ranks have nil.
 type progress struct {
 	log   zerolog.Logger
 	every time.Duration
@@ -75,7 +81,8 @@ type progress struct {
 // newProgress begins to show a run.
 func newProgress(log zerolog.Logger) *progress {
 	now := time.Now()
-	p := &progress{log: log, every: lineEvery, phase: starting, since: now, said: now, expected: expectedSweeps}
+	p := &progress{log: log, every: lineEvery, phase: starting, since: now, said: now}
+	p.expected = expectedSweeps
 	if log.GetLevel() > zerolog.InfoLevel {
 		p.stop = func() {}
 		return p
@@ -83,8 +90,9 @@ func newProgress(log zerolog.Logger) *progress {
 	tick := time.Second
 	if terminal(os.Stderr) {
 		tick = 200 * time.Millisecond
-		p.bar = progressbar.NewOptions(1000, progressbar.OptionSetWriter(os.Stderr), progressbar.OptionSetPredictTime(true),
-			progressbar.OptionClearOnFinish(), progressbar.OptionThrottle(100*time.Millisecond))
+		p.bar = progressbar.NewOptions(1000, progressbar.OptionSetWriter(os.Stderr),
+			progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
+			progressbar.OptionThrottle(100*time.Millisecond))
 		shownBar.show(p.bar)
 	}
 	p.start(tick)
@@ -192,8 +200,11 @@ func (p *progress) read(numbers float64, ranks int) {
 // end ends the last phase, that of the check.
 func (p *progress) end() { p.begin("checked") }
 
-// load counts what a function reads that writes rows or columns to memory.
-func (p *progress) load(read func(from, to int, dst []float64) error, length int) func(from, to int, dst []float64) error {
+// reader reads some rows or columns of the matrix.
+type reader = func(from, to int, dst []float64) error
+
+// load counts what a reader reads of rows or columns of this length.
+func (p *progress) load(read reader, length int) reader {
 	if p == nil || read == nil {
 		return read
 	}
@@ -226,15 +237,17 @@ func (p *progress) sweep(s dist.SweepInfo) {
 	p.expected = expect(s)
 	p.since = time.Now()
 	p.say(p.since, "sweep", func(e *zerolog.Event) *zerolog.Event {
-		return e.Int("sweep", s.Sweep).Int64("rotations", s.Rotations).Int64("proper", s.Proper).Float64("seconds", digits(s.Seconds)).
-			Float64("gflops", digits(float64(s.Flops)/s.Seconds/1e9)).Int64("bytes_fast", s.BytesFast).Int64("bytes_slow", s.BytesSlow)
+		return e.Int("sweep", s.Sweep).Int64("rotations", s.Rotations).Int64("proper", s.Proper).
+			Float64("seconds", digits(s.Seconds)).Float64("gflops", digits(float64(s.Flops)/s.Seconds/1e9)).
+			Int64("bytes_fast", s.BytesFast).Int64("bytes_slow", s.BytesSlow)
 	})
 	if s.Proper == 0 {
 		p.phase = vectors
 	}
 }
 
-// expect returns how many sweeps there will be, by what the last one did. It converges quadratically at the end.
+// expect returns how many sweeps there will be, by what the last one did. It converges quadratically at the
+// end.
 func expect(s dist.SweepInfo) int {
 	switch {
 	case s.Proper == 0:

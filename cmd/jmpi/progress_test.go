@@ -12,7 +12,8 @@ import (
 	"jmpi/dist"
 )
 
-// A run logs its phases in their order, with their seconds, and the fields of each line in the order of their meaning.
+// A run logs its phases in their order, with their seconds, and the fields of each line in the order of
+// their meaning.
 func TestLogOfARun(t *testing.T) {
 	for _, ranks := range []int{1, 2} {
 		dir := t.TempDir()
@@ -50,7 +51,8 @@ func recorded(every time.Duration) (*progress, *lockedBuffer) {
 	return p, &log
 }
 
-// While nothing else is logged there is a line every so often, which says in which phase the run is and how far.
+// While nothing else is logged there is a line every so often, which says in which phase the run is and how
+// far.
 func TestReminders(t *testing.T) {
 	p, log := recorded(time.Minute)
 	now := time.Now()

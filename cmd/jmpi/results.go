@@ -173,13 +173,15 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 		convention = report.HyperbolicConvention
 		signature, _ = report.NewSignature(p.signs) // which was checked when it was read
 	}
-	input := report.Input{Path: p.file.Path(), Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, Order: p.file.Order}
+	shape := [2]int64{p.file.Rows, p.file.Cols}
+	input := report.Input{Path: p.file.Path(), Shape: shape, Dtype: p.file.Dtype, Order: p.file.Order}
 	if path, err := filepath.Abs(input.Path); err == nil {
 		input.Path = path
 	}
 	return report.Info{
-		Command: commandLine(os.Args), Start: started.Format(time.RFC3339), WallSeconds: time.Since(started).Seconds(), Input: input,
-		Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, K: p.k(), Convention: convention, Signature: signature,
+		Command: commandLine(os.Args), Start: started.Format(time.RFC3339),
+		WallSeconds: time.Since(started).Seconds(), Input: input,
+		Shape: shape, Dtype: p.file.Dtype, K: p.k(), Convention: convention, Signature: signature,
 		Strategy: f.strategy, Scheme: f.scheme, Variant: f.variant, Ranks: s.comm.Size(),
 		Versions: map[string]string{
 			"jmpi": version(), "go": runtime.Version(), "mpi": s.comm.Library(), kind: library,
@@ -190,7 +192,8 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 // started is when this process was started.
 var started = time.Now()
 
-// commandLine writes arguments as a shell takes them, after the variables that have set flags. The program goes by its name.
+// commandLine writes arguments as a shell takes them, after the variables that have set flags. The program
+// goes by its name.
 func commandLine(args []string) string {
 	var words []string
 	if set := variables.Load(); set != nil {

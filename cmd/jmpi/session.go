@@ -156,7 +156,8 @@ func (s *session) failed(err error) error {
 		dist.NoDecomposition: exitNotConverged}[known.Kind], err)
 }
 
-// plain words a failure for users: without the parts of the program that it went through, and without the rank if there is one.
+// plain words a failure for users: without the parts of the program that it went through, and without the
+// rank if there is one.
 func (s *session) plain(f dist.Failure) error {
 	for _, part := range []string{"node: outer ordering: ", "node: fine ordering: "} {
 		if rest, ok := strings.CutPrefix(f.Text, part); ok {

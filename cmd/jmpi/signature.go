@@ -18,8 +18,8 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 	}
 	m, n := file.Rows, file.Cols
 	if m < n {
-		err := fmt.Errorf("the hyperbolic SVD needs at least as many rows as columns, and the matrix is %d×%d; leave --signature "+
-			"out for the SVD", m, n)
+		err := fmt.Errorf("the hyperbolic SVD needs at least as many rows as columns, and the matrix is %d×%d; "+
+			"leave --signature out for the SVD", m, n)
 		return nil, s.verdict(exitInput, err)
 	}
 	var signs []float64
@@ -31,7 +31,8 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 		return nil, err
 	}
 	if err == nil && mixed(signs) && (f.precondition == "qrcp" || f.precondition == "qrcp-lq" || f.v == "solve") {
-		kind, err = dist.BadUse, errors.New("--signature: leave out --precondition qrcp and qrcp-lq, and --v solve, which the hyperbolic SVD has not")
+		kind, err = dist.BadUse, errors.New("--signature: leave out --precondition qrcp and qrcp-lq, "+
+			"and --v solve, which the hyperbolic SVD has not")
 	}
 	return signs, s.agree(kind, err)
 }
@@ -67,7 +68,8 @@ func (s *session) signsFrom(path string, n int64) ([]float64, error) {
 	case err != nil:
 		err = fmt.Errorf("--signature: %w", err)
 	case int64(len(signs)) != n:
-		err = fmt.Errorf("--signature %s: it has %d entries, the matrix %d columns; give each column a sign", path, len(signs), n)
+		const text = "--signature %s: it has %d entries, the matrix %d columns; give each column a sign"
+		err = fmt.Errorf(text, path, len(signs), n)
 	default:
 		if _, err = report.NewSignature(signs); err != nil {
 			err = fmt.Errorf("--signature %s: %w", path, err)

@@ -31,10 +31,12 @@ NAME is one of ` + names,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[1])
 			if err != nil {
-				return usagef("strategy %s %s: the order must be a whole number from 1 to %d", args[0], args[1], strategy.MaxOrder)
+				const text = "strategy %s %s: the order must be a whole number from 1 to %d"
+				return usagef(text, args[0], args[1], strategy.MaxOrder)
 			}
 			if !slices.Contains(strategy.Names(), args[0]) {
-				return usagef("there is no strategy %s; %s", args[0], choose(nearest(args[0], strategy.Names()), strategy.Names()))
+				suggestion := choose(nearest(args[0], strategy.Names()), strategy.Names())
+				return usagef("there is no strategy %s; %s", args[0], suggestion)
 			}
 			table, err := strategy.New(args[0], n)
 			if err != nil {

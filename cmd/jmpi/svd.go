@@ -166,9 +166,10 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 		return 0, err
 	}
 	s.progress.begin(checking)
-	s.log.Info().Float64("seconds", digits(time.Since(started).Seconds())).Int("sweeps", len(solution.Sweeps)).Bool("converged", solution.Converged).
-		Float64("sigma_max", digits(slices.Max(solution.Sigma))).Float64("sigma_min", digits(slices.Min(solution.Sigma))).
-		Str("results", f.output).Msg("done")
+	sigma := solution.Sigma
+	s.log.Info().Float64("seconds", digits(time.Since(started).Seconds())).Int("sweeps", len(solution.Sweeps)).
+		Bool("converged", solution.Converged).Float64("sigma_max", digits(slices.Max(sigma))).
+		Float64("sigma_min", digits(slices.Min(sigma))).Str("results", f.output).Msg("done")
 	if square := solution.VNorm * solution.VNorm; square > largeV*float64(p.k()) {
 		s.log.Warn().Float64("norm_of_V", digits(solution.VNorm)).
 			Msgf("use --check: columns of different signs are nearly equal, and relative errors may be as large as %.1g", 0x1p-52*square)

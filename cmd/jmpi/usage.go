@@ -31,7 +31,8 @@ func takes(names ...string) cobra.PositionalArgs {
 			return usagef("there is no %s %s; did you mean %s %s?", cmd.Name(), extra, cmd.Name(), sub)
 		}
 		if slices.Contains([]string{"true", "false", "yes", "no", "on", "off"}, extra) {
-			return usagef("%s is one argument too many; a flag that is on or off takes no value, as --check, or --check=false", extra)
+			const text = "%s is one argument too many; a flag that is on or off takes no value, as --check, or --check=false"
+			return usagef(text, extra)
 		}
 		return usagef("%s is one argument too many; type %s", extra, form)
 	}
@@ -113,7 +114,8 @@ func unknownLetter(cmd *cobra.Command, err *pflag.NotExistError) error {
 	}
 	for _, name := range flagNames(cmd) {
 		if strings.HasPrefix(name, letter) {
-			return usagef("%s has no flag -%s; did you mean --%s? %s --help lists its flags", cmd.Name(), letter, name, cmd.CommandPath())
+			const text = "%s has no flag -%s; did you mean --%s? %s --help lists its flags"
+			return usagef(text, cmd.Name(), letter, name, cmd.CommandPath())
 		}
 	}
 	return usagef("%s has no flag -%s; %s --help lists its flags", cmd.Name(), letter, cmd.CommandPath())
@@ -155,7 +157,8 @@ func sample(f *pflag.Flag) string {
 	return "VALUE"
 }
 
-// invalidValue says what a value must be. given is what stands before the value: "--threads " or "JMPI_THREADS=".
+// invalidValue says what a value must be. given is what stands before the value: "--threads " or
+// "JMPI_THREADS=".
 func invalidValue(given string, f *pflag.Flag, value string, cause error) string {
 	what := "words with commas between them"
 	switch f.Value.Type() {
@@ -243,7 +246,8 @@ func unknownVariables(root *cobra.Command, environment []string) (lines []string
 	}
 	for _, entry := range environment {
 		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, prefix) || strings.HasPrefix(name, testVariables) || slices.Contains(known, name) {
+		ours := strings.HasPrefix(name, prefix) && !strings.HasPrefix(name, testVariables)
+		if !ours || slices.Contains(known, name) {
 			continue
 		}
 		line := printable(entry) + " has no effect: jmpi knows no such variable"
@@ -266,8 +270,11 @@ func warnOfVariables(cmd *cobra.Command, _ []string) error {
 		return nil
 	}
 	f := sessionFlags{log: "console"}
-	if flag := cmd.Flags().Lookup("log"); flag != nil && (flag.Value.String() == "json" || os.Getenv("JMPI_LOG") == "json") {
-		f.log = "json"
+	if flag := cmd.Flags().Lookup("log"); flag != nil {
+		f.log = flag.Value.String()
+		if form, ok := os.LookupEnv("JMPI_LOG"); ok && !flag.Changed {
+			f.log = form
+		}
 	}
 	log := newLog(f, 0)
 	for _, line := range unknownVariables(cmd.Root(), os.Environ()) {
@@ -276,8 +283,8 @@ func warnOfVariables(cmd *cobra.Command, _ []string) error {
 	return nil
 }
 
-// nearest returns the candidate that a word is most likely meant for, "" if none is near: one that begins with it, or
-// differs from it in a third of its letters at most.
+// nearest returns the candidate that a word is most likely meant for, "" if none is near: one that begins
+// with it, or differs from it in a third of its letters at most.
 func nearest(word string, candidates []string) string {
 	word = strings.ToLower(word)
 	best, least := "", len(word)/3+1
@@ -293,7 +300,8 @@ func nearest(word string, candidates []string) string {
 	return best
 }
 
-// distance is the number of letters to insert, delete or replace, and of neighbours to exchange, that makes b of a.
+// distance is the number of letters to insert, delete or replace, and of neighbours to exchange, that makes
+// b of a.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

@@ -64,7 +64,8 @@ func TestUnknownVariables(t *testing.T) {
 	}
 }
 
-// A raw file is read in the order that its name says, by svd and by check: the singular values have the bits of those of the .npy file.
+// A raw file is read in the order that its name says, by svd and by check: the singular values have the
+// bits of those of the .npy file.
 func TestRawOrders(t *testing.T) {
 	dir := t.TempDir()
 	a := gauss(t, 20, 13)
@@ -102,7 +103,8 @@ func TestRawOrders(t *testing.T) {
 	}
 }
 
-// info.json tells the command line with the variables that set flags, the input, and when and how long it ran.
+// info.json tells the command line with the variables that set flags, the input, and when and how long it
+// ran.
 func TestInfoOfTheCommand(t *testing.T) {
 	dir, begin := t.TempDir(), time.Now()
 	a := gauss(t, 9, 7)

@@ -97,7 +97,8 @@ func (k kind) check(o *Options) error {
 	case o.Rows < 0 || o.Cols < 0:
 		return fmt.Errorf("the shape %d×%d is negative", o.Rows, o.Cols)
 	case k.square && o.Rows != o.Cols:
-		return fmt.Errorf("the shape %d×%d is not square, and this kind exists only square: type --shape %dx%d", o.Rows, o.Cols, small, small)
+		const text = "the shape %d×%d is not square, and this kind exists only square: type --shape %dx%d"
+		return fmt.Errorf(text, o.Rows, o.Cols, small, small)
 	case o.Cond != 0 && k.cond == 0:
 		return errors.New("this kind has no condition number to choose: leave --cond out")
 	case o.Rank != 0 && !k.rank:

@@ -112,8 +112,8 @@ func (m *market) twice(lines *lineReader, i, j int64) error {
 			break
 		}
 	}
-	return m.errorf(lines, "entry (%d,%d) is in line %d already; programs differ in what two entries of one place mean: "+
-		"write one, their sum if that is meant", i, j, again.number)
+	return m.errorf(lines, "entry (%d,%d) is in line %d already; programs differ in what two entries of one "+
+		"place mean: write one, their sum if that is meant", i, j, again.number)
 }
 
 // names are the fields of an entry of a coordinate file.
@@ -145,8 +145,8 @@ func (m *market) value(lines *lineReader, field []byte, i, j int64) (float64, er
 	case errors.Is(err, errTooLarge):
 		return 0, m.errorf(lines, "value %.30q does not fit in a float64", field)
 	case errors.Is(err, errTooSmall):
-		return 0, m.errorf(lines, "value %.30q would become 0: float64 ends at 4.9e-324; write 0, or multiply the matrix by "+
-			"a power of two", field)
+		return 0, m.errorf(lines, "value %.30q would become 0: float64 ends at 4.9e-324; write 0, or multiply "+
+			"the matrix by a power of two", field)
 	case errors.Is(err, errNotFinite):
 		x, _ = strconv.ParseFloat(string(field), 64) // which takes such words
 		return 0, m.errorf(lines, "%v", &NotFiniteError{Row: i + 1, Col: j + 1, Value: x})
@@ -212,8 +212,8 @@ func newPlaces(p part) *places {
 	return &places{p, make([]uint64, ((p.i1-p.i0)*(p.j1-p.j0)+63)/64)}
 }
 
-// take notes that the file has given entry (i,j), and tells whether it is the first time. The entry or its mirror image is
-// in the part. Of a symmetric matrix a file has only one of the two.
+// take notes that the file has given entry (i,j), and tells whether it is the first time. The entry or its
+// mirror image is in the part. Of a symmetric matrix a file has only one of the two.
 func (s *places) take(i, j int64) bool {
 	if !s.part.holds(i, j) {
 		i, j = j, i

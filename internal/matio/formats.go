@@ -9,8 +9,8 @@ import (
 // supported says which names matrices have.
 const supported = "matrices are read from NAME.npy, NAME.mtx, NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64"
 
-// loaders are the formats that are known and not read, by their extensions, with what reads them in Python: what
-// is imported, and an expression in which FILE stands for the name of the file.
+// loaders are the formats that are known and not read, by their extensions, with what reads them in Python:
+// what is imported, and an expression in which FILE stands for the name of the file.
 var loaders = map[string]struct{ imports, load string }{
 	".csv":     {"", "np.loadtxt(FILE, delimiter=',', ndmin=2)"},
 	".tsv":     {"", `np.loadtxt(FILE, delimiter='\t', ndmin=2)`},
@@ -42,11 +42,12 @@ func unknownFormat(path string) string {
 	stem := strings.TrimSuffix(path, extension)
 	switch l, known := loaders[kind]; {
 	case known:
-		line := fmt.Sprintf("np.save(%s, %s)", quote(stem+".npy"), strings.ReplaceAll(l.load, "FILE", quote(path)))
+		load := strings.ReplaceAll(l.load, "FILE", quote(path))
+		line := fmt.Sprintf("np.save(%s, %s)", quote(stem+".npy"), load)
 		return fmt.Sprintf("%s is not read; convert it: %s%s", kind, python(l.imports, line), inside[kind])
 	case kind == ".bin" || kind == ".raw":
-		return fmt.Sprintf("%s is not read; if it holds float64 numbers, row by row, name it so, with its rows and columns "+
-			"for MxN: mv %s %s", kind, ShellWord(path), ShellWord(stem+".MxN.rowmajor.f64"))
+		return fmt.Sprintf("%s is not read; if it holds float64 numbers, row by row, name it so, with its rows "+
+			"and columns for MxN: mv %s %s", kind, ShellWord(path), ShellWord(stem+".MxN.rowmajor.f64"))
 	case kind == ".gz":
 		return fmt.Sprintf("compressed files are not read; type gunzip %s", ShellWord(path))
 	}

@@ -63,8 +63,8 @@ func (m *market) readBanner(lines *lineReader) error {
 	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // the byte-order mark of UTF-8
 	words := strings.Fields(strings.ToLower(string(line)))
 	if len(words) == 0 || words[0] != "%%matrixmarket" {
-		return m.errorf(lines, "a Matrix Market file begins with %%%%MatrixMarket; add the line %%%%MatrixMarket matrix array "+
-			"real general if rows and columns follow, then the numbers column by column")
+		return m.errorf(lines, "a Matrix Market file begins with %%%%MatrixMarket; add the line %%%%MatrixMarket "+
+			"matrix array real general if rows and columns follow, then the numbers column by column")
 	}
 	if len(words) != 5 || words[1] != "matrix" {
 		return m.errorf(lines, "expected %%%%MatrixMarket matrix FORMAT FIELD SYMMETRY")

@@ -173,7 +173,8 @@ func TestMarketElsewhere(t *testing.T) {
 	}
 }
 
-// TestMarketTwiceInParts: whichever part has the place finds the second entry, in a symmetric matrix by either of its places.
+// TestMarketTwiceInParts: whichever part has the place finds the second entry, in a symmetric matrix by
+// either of its places.
 func TestMarketTwiceInParts(t *testing.T) {
 	text := "%%MatrixMarket matrix coordinate real symmetric\n3 3 3\n3 1 5\n2 2 1\n3 1 4\n"
 	f, err := newFile("a.mtx", strings.NewReader(text), int64(len(text)))

@@ -36,8 +36,8 @@ func (f *File) openNpy(r io.ReaderAt) error {
 		h.shape = append(h.shape, 1)
 	}
 	if len(h.shape) != 2 {
-		what := fmt.Sprintf("an array of %d dimensions; a matrix has 2: reshape it in NumPy, and save it again", len(h.shape))
-		return &Error{Path: f.path, What: what}
+		const text = "an array of %d dimensions; a matrix has 2: reshape it in NumPy, and save it again"
+		return &Error{Path: f.path, What: fmt.Sprintf(text, len(h.shape))}
 	}
 	body := flat{r: r, path: f.path, base: h.data, length: h.shape[1], fortran: h.fortran, dtype: d}
 	if h.fortran {

@@ -213,7 +213,8 @@ func TestArguments(t *testing.T) {
 	}
 }
 
-// Both orders of a raw file are read right; a name that does not tell the order is refused with the lines to type.
+// Both orders of a raw file are read right; a name that does not tell the order is refused with the lines
+// to type.
 func TestRaw(t *testing.T) {
 	for _, name := range []string{"a.2x3.colmajor.f64", "d.x/2x3.ColMajor.F64", "a.b.002x3.colmajor.f64"} {
 		if x := readAll(t, name, numbers(6)); !slices.Equal(x, []float64{1, 2, 3, 4, 5, 6}) {

@@ -15,8 +15,8 @@ var rawName = regexp.MustCompile(`(?i)(?:^|[./])([0-9]+)x([0-9]+)(\.rowmajor|\.c
 func (f *File) openRaw(r io.ReaderAt) error {
 	name := rawName.FindStringSubmatch(f.path)
 	if name == nil {
-		return &Error{Path: f.path, What: "the name of a raw file must end in .MxN.rowmajor.f64 or .MxN.colmajor.f64, " +
-			"as a.1000x500.rowmajor.f64"}
+		return &Error{Path: f.path, What: "the name of a raw file must end in .MxN.rowmajor.f64 or " +
+			".MxN.colmajor.f64, as a.1000x500.rowmajor.f64"}
 	}
 	if name[3] == "" {
 		return &Error{Path: f.path, What: orderMissing(f.path, name[4])}
@@ -38,8 +38,9 @@ func (f *File) openRaw(r io.ReaderAt) error {
 // orderMissing says how to name a raw file whose name does not tell the order of its numbers.
 func orderMissing(path, extension string) string {
 	stem := strings.TrimSuffix(path, extension)
-	return fmt.Sprintf("the name must say the order of the numbers. NumPy's tofile and C write row by row: mv %s %s; "+
-		"Fortran, MATLAB and Julia write column by column: mv %s %s", ShellWord(path), ShellWord(stem+".rowmajor"+extension),
+	return fmt.Sprintf("the name must say the order of the numbers. NumPy's tofile and C write row by row: "+
+		"mv %s %s; Fortran, MATLAB and Julia write column by column: mv %s %s",
+		ShellWord(path), ShellWord(stem+".rowmajor"+extension),
 		ShellWord(path), ShellWord(stem+".colmajor"+extension))
 }
 

@@ -44,8 +44,8 @@ func (t Target) Recover() (r Recovered, err error) {
 	return r, nil
 }
 
-// leftovers lists the hidden folders of runs into target, which hold the named files, those that are replaced by age. A folder that
-// cannot be listed has none.
+// leftovers lists the hidden folders of runs into target, which hold the named files, those that are
+// replaced by age. A folder that cannot be listed has none.
 func leftovers(target string, names []string) (unfinished, replaced []leftover, err error) {
 	parent := filepath.Dir(target)
 	entries, err := os.ReadDir(parent)

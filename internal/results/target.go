@@ -18,8 +18,8 @@ type Target struct {
 	Dir   string   // the folder, as the user names it
 	Force bool     // results that are there are replaced
 	Reads []string // files that the run reads; they are not deleted
-	// Files, if not nil, says that Dir is the name of a file, which a hidden folder beside it holds with others until all are
-	// complete. These are the names of all that the hidden folder may hold.
+	// Files, if not nil, says that Dir is the name of a file, which a hidden folder beside it holds with
+	// others until all are complete. These are the names of all that the hidden folder may hold.
 	Files []string
 }
 
@@ -31,7 +31,8 @@ func (t Target) names() []string {
 	return resultNames
 }
 
-// resolve returns the absolute path of the target. A file that is a symbolic link is replaced, not what it links to.
+// resolve returns the absolute path of the target. A file that is a symbolic link is replaced, not what it
+// links to.
 func (t Target) resolve() (string, error) {
 	if t.Files == nil {
 		return resolve(t.Dir)
@@ -131,8 +132,8 @@ func (t Target) replaceable() error {
 	return nil
 }
 
-// foreignIn returns the first entry of a folder that is none of the named files, by its name or its kind, "" if
-// there is none.
+// foreignIn returns the first entry of a folder that is none of the named files, by its name or its kind,
+// "" if there is none.
 func foreignIn(dir string, names []string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -151,8 +152,8 @@ func foreignIn(dir string, names []string) (string, error) {
 	return "", nil
 }
 
-// removeFiles deletes a folder of the named files. One that holds anything else it leaves as it is, and names what
-// it holds.
+// removeFiles deletes a folder of the named files. One that holds anything else it leaves as it is, and
+// names what it holds.
 func removeFiles(dir string, names []string) (foreign string, err error) {
 	if foreign, err = foreignIn(dir, names); foreign != "" || errors.Is(err, fs.ErrNotExist) {
 		return foreign, nil
