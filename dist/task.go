@@ -58,8 +58,11 @@ func (p Preconditioner) String() string { return preconditioners.Of(int(p)) }
 // Set is the inverse of String.
 func (p *Preconditioner) Set(text string) error { return enum.Set(p, text, preconditioners) }
 
-// Type lists the values.
-func (p Preconditioner) Type() string { return preconditioners.Choices() }
+// Type lists the values, for a help text.
+func (p Preconditioner) Type() string { return preconditioners.Type() }
+
+// Choices lists the values.
+func (p Preconditioner) Choices() []string { return preconditioners }
 
 // RightVectors says how V of the Jacobi method is found.
 type RightVectors int
@@ -83,8 +86,11 @@ func (r RightVectors) String() string {
 // Set is the inverse of String.
 func (r *RightVectors) Set(text string) error { return enum.Set(r, text, rightVectors) }
 
-// Type lists the values.
-func (r RightVectors) Type() string { return rightVectors.Choices() }
+// Type lists the values, for a help text.
+func (r RightVectors) Type() string { return rightVectors.Type() }
+
+// Choices lists the values.
+func (r RightVectors) Choices() []string { return rightVectors }
 
 // Choice is what was used where a Task leaves it open, and why.
 type Choice struct {

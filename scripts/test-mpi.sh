@@ -310,8 +310,8 @@ apart() {
 }
 alike() { apart 0 '' "$1" && solve 3 "$1" y.svd --force && equal y.svd x.svd S.npy U.npy V.npy; }
 { echo '%%MatrixMarket matrix array real general' && echo 40 30 && seq 1000 2199; } >array.mtx
-tail -c 9600 square.npy >raw.40x30.f64
-for input in square.npy array.mtx raw.40x30.f64; do
+tail -c 9600 square.npy >raw.40x30.colmajor.f64
+for input in square.npy array.mtx raw.40x30.colmajor.f64; do
 	give $input 0 1 2
 	test_that "equal copies of $input" alike $input
 	rm -rf x.svd

@@ -52,7 +52,7 @@ pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's toler
 GPU, timed by events on it. A library that is not there gives a row that says so.
 
 ` + paperHelp,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var given []string // on the command line
 			cmd.Flags().Visit(func(flag *pflag.Flag) { given = append(given, flag.Name) })
@@ -93,15 +93,16 @@ GPU, timed by events on it. A library that is not there gives a row that says so
 func (f *benchFlags) validate() error {
 	known := append([]string{"lapack", "scalapack", "cusolver", "accumulate"}, rivalDrivers()...)
 	for _, name := range f.vs {
-		if !slices.Contains(known, name) {
-			return usagef("--vs %s: choose of %s", name, strings.Join(known, ","))
+		if err := oneOf("vs", name, known...); err != nil {
+			return err
 		}
 	}
 	switch {
 	case f.repeat < 1:
 		return usagef("--repeat %d: must be at least 1", f.repeat)
-	case !slices.Contains(gen.Kinds(), f.kind):
-		return usagef("--kind %s: choose one of %s", f.kind, strings.Join(gen.Kinds(), " "))
+	}
+	if err := oneOf("kind", f.kind, gen.Kinds()...); err != nil {
+		return err
 	}
 	if err := f.sessionFlags.check(); err != nil {
 		return err

@@ -25,7 +25,7 @@ path is "direct" (MPI takes the memory of the GPUs), "staged" (through pinned ho
 "peer" (copies between the devices of a rank); ways is 1 (every other rank or device sends to the next) or 2 (all send to
 the next at once, around the ring). seconds is the median over repetitions, from post to completion of the slowest message; GB/s
 is that of one rank (or device) in one direction. The bytes that arrive are compared once for each row.`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
 				return err

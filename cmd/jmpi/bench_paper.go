@@ -68,14 +68,17 @@ func (f *benchFlags) checkPaper() error {
 		}
 	}
 	for _, name := range f.strategies {
-		if !slices.Contains(strategy.Names(), name) {
-			return usagef("--strategies %s: choose of %s", name, strings.Join(strategy.Names(), ","))
+		if err := oneOf("strategies", name, strategy.Names()...); err != nil {
+			return err
 		}
 	}
 	for _, n := range f.sizes {
 		if n < 1 {
 			return usagef("--sizes %d: an order must be at least 1", n)
 		}
+	}
+	if err := checkFolderName(f.output); err != nil {
+		return err
 	}
 	if len(f.sizes) == 0 {
 		return usagef("--sizes: give at least one order, as 512")

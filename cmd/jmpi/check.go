@@ -7,7 +7,6 @@ import (
 	"math"
 	"os"
 	"runtime"
-	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -51,7 +50,7 @@ For a hyperbolic decomposition (info.json has its signature) residual is ‖A−
 ‖VᵀJV−J‖_F / (‖V‖_F²·ε), and for sigma there is lambda, the largest relative error of the eigenvalues S²·J.
 Without U or V the rows judge A·J·Aᵀ instead of A·Aᵀ, and ‖S‖_F·‖V‖_F takes the place of one ‖A‖_F.
 The last line is PASSED or FAILED; the exit code is 0 or 5, and 3 if INPUT or DIR cannot be used. Under mpirun only rank 0 works.`,
-		Args: cobra.ExactArgs(2),
+		Args: takes("INPUT", "DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
 				return err
@@ -78,8 +77,8 @@ func (f *checkFlags) validate() error {
 		return usagef("--sigma-tol %g: must be positive", f.sigmaTol)
 	}
 	for _, driver := range f.vs {
-		if !slices.Contains(lapackDrivers, driver) {
-			return usagef("--vs %s: choose of %s", driver, strings.Join(lapackDrivers, ","))
+		if err := oneOf("vs", driver, lapackDrivers...); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -87,11 +86,19 @@ func (f *checkFlags) validate() error {
 
 // check prints the verdict.
 func (f *checkFlags) check(input, dir string) error {
+	first, errFirst := os.Stat(input)
+	second, errSecond := os.Stat(dir)
+	if errFirst == nil && errSecond == nil && first.IsDir() && second.Mode().IsRegular() {
+		return usagef("the matrix comes first, then the folder; type jmpi check %s %s", dir, input)
+	}
 	file, err := matio.Open(input)
 	if err != nil {
 		return exit(exitInput, err)
 	}
 	defer file.Close()
+	if errors.Is(errSecond, fs.ErrNotExist) {
+		return exit(exitInput, fmt.Errorf("%s: there is no such folder; name one that jmpi svd has written", dir))
+	}
 	options := residual.Beside(input)
 	options.SigmaTol = f.sigmaTol
 	sigma, err := f.truth(file, options.SigmaFile)

@@ -100,9 +100,9 @@ func matrixFiles(rows, cols int) map[string][]byte {
 	}
 	header := fmt.Sprintf("{'descr': '<f8', 'fortran_order': True, 'shape': (%d, %d), }", rows, cols)
 	return map[string][]byte{
-		fmt.Sprintf("a.%dx%d.f64", rows, cols): raw,
-		"a.npy":                                append(fmt.Appendf(nil, "\x93NUMPY\x01\x00\x76\x00%-117s\n", header), raw...),
-		"a.mtx":                                append(fmt.Appendf(nil, "%%%%MatrixMarket matrix array real general\n%d %d\n", rows, cols), text...),
+		fmt.Sprintf("a.%dx%d.colmajor.f64", rows, cols): raw,
+		"a.npy": append(fmt.Appendf(nil, "\x93NUMPY\x01\x00\x76\x00%-117s\n", header), raw...),
+		"a.mtx": append(fmt.Appendf(nil, "%%%%MatrixMarket matrix array real general\n%d %d\n", rows, cols), text...),
 	}
 }
 

@@ -19,7 +19,7 @@ func newEnvCommand() *cobra.Command {
 		Short: "print versions, MPI library, ranks, cores, memory and GPUs",
 		Long: `Print what a run would find: versions, the MPI library and what it says of GPUs, the launcher, the cores and the threads
 that a rank would use, memory, GPUs. MPI is not started. Under mpirun, rank 0 prints all of it and the others a line each.`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			launcher := cores.FindLauncher()
 			text := rankLine(launcher)

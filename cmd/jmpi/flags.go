@@ -1,13 +1,9 @@
 package main
 
 import (
-	"io"
 	"math"
-	"os"
 	"strings"
-	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
 	"jmpi/dist"
@@ -43,7 +39,8 @@ var backends = enum.Names{autoBackend: "auto", onCPUs: "cpu", onGPUs: "cuda"}
 
 func (b backend) String() string         { return backends.Of(int(b)) }
 func (b *backend) Set(text string) error { return enum.Set(b, text, backends) }
-func (b backend) Type() string           { return backends.Choices() }
+func (b backend) Type() string           { return backends.Type() }
+func (b backend) Choices() []string      { return backends }
 
 func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.backend, "backend", "devices to compute on: cpu, cuda, or auto: GPUs if every rank has one, else CPUs")
@@ -56,6 +53,9 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *sessionFlags) check() error {
+	if err := oneOf("log", f.log, "console", "json"); err != nil {
+		return err
+	}
 	switch {
 	case f.devicesPerRank < 0:
 		return usagef("--devices-per-rank %d: must be at least 1, or 0 for the rank's share", f.devicesPerRank)
@@ -67,26 +67,8 @@ func (f *sessionFlags) check() error {
 		return usagef("--threads %d: must be at most %d", f.threads, maxThreads)
 	case f.devicesPerRank > strategy.MaxOrder/2:
 		return usagef("--devices-per-rank %d: must be at most %d", f.devicesPerRank, strategy.MaxOrder/2)
-	case f.log != "console" && f.log != "json":
-		return usagef("--log %s: choose console or json", f.log)
 	}
 	return nil
-}
-
-// newLog returns a logger that writes on rank 0 alone.
-func newLog(f sessionFlags, rank int) zerolog.Logger {
-	if rank != 0 {
-		return zerolog.Nop()
-	}
-	var w io.Writer = os.Stderr
-	if f.log == "console" {
-		w = zerolog.ConsoleWriter{Out: os.Stderr, TimeFormat: time.TimeOnly, NoColor: !terminal(os.Stderr)}
-	}
-	level := zerolog.InfoLevel
-	if f.quiet {
-		level = zerolog.WarnLevel
-	}
-	return zerolog.New(w).Level(level).With().Timestamp().Logger()
 }
 
 // methodFlags choose the variant of the method.
@@ -113,13 +95,10 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *methodFlags) check() error {
-	known := false
-	for _, name := range strategy.Names() {
-		known = known || name == f.strategy
+	if err := oneOf("strategy", f.strategy, strategy.Names()...); err != nil {
+		return err
 	}
 	switch {
-	case !known:
-		return usagef("--strategy %s: choose one of %s", f.strategy, strings.Join(strategy.Names(), " "))
 	case f.block < 0:
 		return usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.innerBlock < 0:

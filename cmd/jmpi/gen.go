@@ -6,12 +6,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"jmpi/internal/gen"
 	"jmpi/internal/matio"
 	"jmpi/internal/reference"
+	"jmpi/internal/results"
 )
 
 // genFlags are the flags of gen.
@@ -43,13 +47,17 @@ Beside FILE.npy stand FILE.sigma.npy with the singular values, non-increasing, i
 error of 5e-11 in spite of the rounding of the matrix to double, which perturbs each by up to
 1.1e-16·‖A‖_F, or with --reference those of the matrix in the file, whatever the kind; and for the spectra FILE.lambda.npy (Λ, non-increasing) and FILE.signature.npy
 (the diagonal of J). Under mpirun only rank 0 writes.`,
-		Args: cobra.ExactArgs(1),
+		Args: takes("KIND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
 				return err
 			}
 			if cmd.Flags().Changed("positive") {
 				f.options.Positive = &f.positive
+			}
+			if !slices.Contains(gen.Kinds(), args[0]) {
+				suggestion := choose(nearest(args[0], gen.Kinds()), gen.Kinds())
+				return usagef("there is no kind %s; %s", args[0], suggestion)
 			}
 			if err := f.validate(cmd.Flags().Changed); err != nil {
 				return err
@@ -76,11 +84,13 @@ error of 5e-11 in spite of the rounding of the matrix to double, which perturbs 
 
 // validate checks what is wrong for every kind, and reads the shape.
 func (f *genFlags) validate(changed func(string) bool) error {
-	if f.output == "" || f.shape == "" {
-		return usagef("gen needs -o FILE.npy and --shape MxN")
-	}
-	if filepath.Ext(f.output) != ".npy" {
-		return usagef("-o %s: the name must end in .npy", f.output)
+	switch stem := strings.TrimSuffix(f.output, filepath.Ext(f.output)); {
+	case f.output == "":
+		return usagef("gen needs a name for the file; add -o a.npy")
+	case f.shape == "":
+		return usagef("gen needs the rows and columns; add --shape 1000x500")
+	case filepath.Ext(f.output) != ".npy":
+		return usagef("-o %s: the name must end in .npy; type -o %s.npy", f.output, stem)
 	}
 	for name, absent := range map[string]bool{"cond": f.options.Cond == 0, "rank": f.options.Rank == 0} {
 		if changed(name) && absent {
@@ -107,19 +117,18 @@ var sidecars = []struct {
 	{"signature", func(a *gen.Matrix) []float64 { return a.Signature }},
 }
 
-// generate writes the matrix and what is known about it in a temporary folder beside the output,
-// and moves the files out of it when all are complete.
+// generate writes the matrix and what is known about it in a hidden folder beside the output, and moves the
+// files out of it when all are complete.
 func generate(kind string, f genFlags) error {
-	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
-		return exit(exitInput, fmt.Errorf("%s is a folder; choose another name", f.output))
+	folder, err := genFolder(f)
+	if err != nil {
+		return exit(exitInput, err)
 	}
-	folder, err := process.make(func() (string, error) {
-		return os.MkdirTemp(filepath.Dir(f.output), ".jmpi-gen-*")
-	})
+	hidden, err := process.make(func() (string, error) { return folder.Path(""), folder.Create() })
 	if err != nil {
 		return exit(exitInput, fmt.Errorf("cannot write %s: %w", f.output, err))
 	}
-	defer process.discard(folder, func() error { return os.RemoveAll(folder) })
+	defer process.discard(hidden, folder.Discard)
 	a, err := gen.New(kind, f.options)
 	if errors.Is(err, gen.ErrOptions) {
 		return usagef("%w", err)
@@ -131,19 +140,98 @@ func generate(kind string, f genFlags) error {
 			return usagef("--reference: %w", err)
 		}
 	}
-	temp := filepath.Join(folder, filepath.Base(f.output))
-	err = writeMatrix(temp, a)
+	temp := folder.Path(filepath.Base(f.output))
+	file, err := openNameless(hidden, temp)
+	if err != nil {
+		return exit(exitFailure, err)
+	}
+	defer file.close()
+	err = writeMatrix(file.path, a)
 	for _, s := range sidecars {
 		if x := s.of(a); x != nil && err == nil {
 			err = matio.WriteVector(gen.Sidecar(temp, s.name), x)
 		}
 	}
 	if err == nil {
-		err = process.publish(folder, f.output+" is complete", func() error {
-			return errors.Join(publish(temp, f.output, a), os.RemoveAll(folder))
+		err = process.publish(hidden, f.output+" is complete", func() error {
+			err := file.name(temp)
+			if err == nil {
+				err = publish(temp, f.output, a)
+			}
+			return errors.Join(err, folder.Discard())
 		})
 	}
 	return exit(exitFailure, err)
+}
+
+// genFolder clears up after runs of gen with this output that were killed, looks at the free space, and
+// returns the hidden folder, which is not made yet.
+func genFolder(f genFlags) (*results.Folder, error) {
+	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder; choose another name", f.output)
+	}
+	parent := filepath.Dir(f.output)
+	if info, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
+		const text = "folder %s, which is to hold %s, does not exist; make it first: mkdir -p %s"
+		return nil, fmt.Errorf(text, parent, filepath.Base(f.output), matio.ShellWord(parent))
+	} else if err == nil && !info.IsDir() {
+		return nil, fmt.Errorf("%s is a file, not a folder; choose another name", parent)
+	}
+	target := results.Target{Dir: f.output, Files: []string{filepath.Base(f.output)}}
+	for _, s := range sidecars {
+		target.Files = append(target.Files, filepath.Base(gen.Sidecar(f.output, s.name)))
+	}
+	found, err := target.Recover()
+	if err != nil {
+		return nil, err
+	}
+	log := newLog(sessionFlags{log: "console"}, 0)
+	for _, left := range found.Left {
+		log.Warn().Msg(left)
+	}
+	needed := 8 * float64(f.options.Rows) * float64(f.options.Cols)
+	if err := results.CheckSpace(parent, f.output, needed); err != nil {
+		return nil, err
+	}
+	return results.NewFolder(target, results.Tag())
+}
+
+// nameless is a file that has no name while it is written, so that nothing of it is left when the process
+// is killed.
+type nameless struct {
+	path string   // under which it can be opened
+	file *os.File // nil where the file system has no such files: path is then a name
+}
+
+// openNameless makes such a file in a folder, or returns the name under which it must be made.
+func openNameless(folder, name string) (*nameless, error) {
+	fd, err := unix.Open(folder, unix.O_TMPFILE|unix.O_RDWR|unix.O_CLOEXEC, 0o666)
+	switch {
+	case errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, unix.EISDIR) || errors.Is(err, unix.EINVAL):
+		return &nameless{path: name}, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot make a file in %s: %w", folder, err)
+	}
+	path := fmt.Sprintf("/proc/self/fd/%d", fd)
+	return &nameless{path, os.NewFile(uintptr(fd), path)}, nil
+}
+
+// name gives the file a name.
+func (n *nameless) name(name string) error {
+	if n.file == nil {
+		return nil
+	}
+	if err := unix.Linkat(unix.AT_FDCWD, n.path, unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW); err != nil {
+		return fmt.Errorf("cannot name the file %s: %w", name, err)
+	}
+	return nil
+}
+
+// close closes the file, which the writer has synced. Without a name it is gone then.
+func (n *nameless) close() {
+	if n.file != nil {
+		_ = n.file.Close()
+	}
 }
 
 // referenceSigma returns the singular values of a by the reference solver.

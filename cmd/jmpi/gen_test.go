@@ -5,9 +5,11 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"jmpi/internal/gen"
 	"jmpi/internal/matio"
@@ -183,5 +185,85 @@ func TestGenWritesOnRankZeroOnly(t *testing.T) {
 	}
 	if got := filesIn(t, dir); len(got) != 0 {
 		t.Errorf("rank 1 wrote %v", got)
+	}
+}
+
+// What does not fit is refused before anything is made, with both figures.
+func TestGenSpace(t *testing.T) {
+	dir := t.TempDir()
+	p := startProgram(t, dir, 1, "gen gauss -o a.npy --shape 1000000x100000000")
+	code := p.wait(t)
+	want := regexp.MustCompile(`^jmpi: a\.npy needs 800000\.0 GB, and \d+\.\d GB are free in \.; make room, or choose another place\n$`)
+	if text := p.stderr.String(); code != exitInput || !want.MatchString(text) {
+		t.Errorf("exit code %d, %s", code, text)
+	}
+	if left := filesIn(t, dir); len(left) > 0 {
+		t.Errorf("leaves %v", left)
+	}
+}
+
+// Killed while it writes, gen leaves a hidden folder without a file, and the next gen of this name deletes
+// it, not that of one that lives.
+func TestGenKilled(t *testing.T) {
+	dir := t.TempDir()
+	hidden := func() []string {
+		names, err := filepath.Glob(filepath.Join(dir, ".a.npy.*.tmp"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return names
+	}
+	p := startProgram(t, dir, 1, "gen geometric -o a.npy --shape 6000x6000")
+	for limit := time.Now().Add(time.Minute); len(hidden()) == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(limit) {
+			t.Fatalf("no hidden folder: %s", p.stderr.String())
+		}
+	}
+	again := startProgram(t, dir, 1, "gen gauss -o a.npy --shape 5x5")
+	if code := again.wait(t); code != exitDone || len(hidden()) != 1 {
+		t.Errorf("beside one that lives: exit code %d, %s, hidden %v", code, again.stderr.String(), hidden())
+	}
+	if err := p.command.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	p.wait(t)
+	left := hidden()
+	if len(left) != 1 {
+		t.Fatalf("leaves %v", left)
+	}
+	if files := filesIn(t, left[0]); len(files) > 0 {
+		t.Logf("the file system has no files without a name: %v", files)
+	}
+	again = startProgram(t, dir, 1, "gen gauss -o a.npy --shape 5x6")
+	if code := again.wait(t); code != exitDone || again.stderr.String() != "" {
+		t.Errorf("the next one: exit code %d, %s", code, again.stderr.String())
+	}
+	if files := filesIn(t, dir); !slices.Equal(files, []string{"a.npy"}) {
+		t.Errorf("files %v", files)
+	}
+}
+
+// A file without a name gets one, whether or not the file system has such files.
+func TestNameless(t *testing.T) {
+	dir := t.TempDir()
+	made, err := openNameless(dir, filepath.Join(dir, "a"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []*nameless{made, {path: filepath.Join(dir, "b")}} {
+		name := filepath.Join(dir, map[bool]string{true: "b", false: "a"}[file.file == nil])
+		if err := os.WriteFile(file.path, []byte("text"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(name); file.file != nil && err == nil {
+			t.Errorf("%s is there before it is named", name)
+		}
+		if err := file.name(name); err != nil {
+			t.Fatal(err)
+		}
+		file.close()
+		if text, err := os.ReadFile(name); err != nil || string(text) != "text" {
+			t.Errorf("%s holds %q, %v", name, text, err)
+		}
 	}
 }

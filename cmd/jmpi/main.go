@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,8 +41,14 @@ func run(args []string) int {
 		}
 	}()
 	root := newRootCommand()
-	root.SetArgs(withCommand(root, args))
-	err := root.Execute()
+	args, err := withCommand(root, args)
+	if err == nil {
+		err = oneDash(root, args)
+	}
+	if err == nil {
+		root.SetArgs(args)
+		err = root.Execute()
+	}
 	if err != nil && err.Error() != "" {
 		announce(err)
 	}
@@ -52,10 +59,6 @@ func run(args []string) int {
 // ends all when one has ended: so rank 0 comes first. A rank that is still there then, and may be the only one with that error, prints it.
 func announce(err error) {
 	code := exitCode(err)
-	var marked *exitError
-	if !errors.As(err, &marked) { // of cobra, which quotes what was typed, and suggests commands on lines of their own
-		err = errors.New(strings.Join(strings.Fields(err.Error()), " "))
-	}
 	var own *ownError
 	switch launcher := cores.FindLauncher(); {
 	case launcher.Rank == 0:
@@ -70,27 +73,39 @@ func announce(err error) {
 }
 
 // withCommand puts "svd" before a first argument that is a file and not a command: jmpi INPUT is short for jmpi svd INPUT.
-func withCommand(root *cobra.Command, args []string) []string {
-	if len(args) == 0 || strings.HasPrefix(args[0], "-") {
-		return args
+func withCommand(root *cobra.Command, args []string) ([]string, error) {
+	if len(args) == 0 || strings.HasPrefix(args[0], "-") || slices.Contains(lateCommands, args[0]) {
+		return args, nil
 	}
 	if cmd, _, err := root.Find(args); err == nil && cmd != root {
-		return args
+		return args, nil
 	}
 	if info, err := os.Stat(args[0]); filepath.Ext(args[0]) == "" && (err != nil || info.IsDir()) {
-		return args
+		return nil, unknownCommand(root, args[0])
 	}
-	return append([]string{"svd"}, args...)
+	return append([]string{"svd"}, args...), nil
 }
 
+// lateCommands are commands that cobra adds when it starts.
+var lateCommands = []string{"help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
+
 func newRootCommand() *cobra.Command {
+	var printVersion bool
 	root := &cobra.Command{
-		Use:           "jmpi",
-		Short:         "singular value decompositions by a hierarchically blocked Jacobi method on MPI ranks",
-		Args:          cobra.NoArgs,
-		SilenceErrors: true,
-		SilenceUsage:  true,
+		Use:               "jmpi",
+		Short:             "singular value decompositions by a hierarchically blocked Jacobi method on MPI ranks",
+		Args:              takes(),
+		SilenceErrors:     true,
+		SilenceUsage:      true,
+		PersistentPreRunE: warnOfVariables,
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if printVersion {
+				if !onRankZero() {
+					return nil
+				}
+				_, err := fmt.Fprintf(cmd.OutOrStdout(), "jmpi %s\n", version())
+				return exit(exitFailure, err)
+			}
 			if onRankZero() {
 				if err := cmd.Help(); err != nil {
 					return err
@@ -100,24 +115,57 @@ func newRootCommand() *cobra.Command {
 		},
 	}
 	root.AddCommand(newSVDCommand(), newBenchCommand(), newGenCommand(), newCheckCommand(), newStrategyCommand(), newPlanCommand(), newEnvCommand(), newSelftestCommand(), newVersionCommand())
+	root.Flags().BoolVar(&printVersion, "version", false, "print the version of jmpi")
+	root.SetFlagErrorFunc(flagError)
+	root.SetHelpCommand(newHelpCommand())
 	return root
+}
+
+// newHelpCommand makes the command help, which unlike cobra's refuses the name of a command that there is
+// not.
+func newHelpCommand() *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]",
+		Short: "print the help of a command",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			topic, rest, err := cmd.Root().Find(args)
+			if err != nil || len(args) > 0 && topic == cmd.Root() {
+				return unknownCommand(cmd.Root(), args[0]) // also of cobra's own error
+			} else if len(rest) > 0 {
+				return takes()(topic, rest)
+			}
+			if !onRankZero() {
+				return nil
+			}
+			topic.InitDefaultHelpFlag()
+			return exit(exitFailure, topic.Help())
+		},
+	}
 }
 
 // fromEnvironment gives every flag that was not set on the command line the value of its
 // environment variable JMPI_NAME, if there is one ("--max-sweeps": JMPI_MAX_SWEEPS). A text that was given must not be empty.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var err error
+	set := map[string]string{}
 	flags.VisitAll(func(f *pflag.Flag) {
-		name := "JMPI_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		name := variableName(f.Name)
 		value, ok := os.LookupEnv(name)
-		if ok && !f.Changed && err == nil {
+		if ok && !f.Changed && f.Name != "help" && err == nil {
+			set[f.Name] = name
 			if e := flags.Set(f.Name, value); e != nil {
-				err = usagef("%s=%q: %w", name, value, e)
+				err = usagef("%s", invalidValue(name+"=", f, value, e))
 			}
 		}
-		if f.Changed && f.Value.String() == "" && f.Value.Type() == "string" && err == nil {
-			err = usagef("--%s is empty: give it a value, or leave it out", f.Name)
+		if f.Changed && f.Value.Type() == "string" && err == nil {
+			switch text := f.Value.String(); {
+			case text == "":
+				err = usagef("--%s is empty: give it a value, or leave it out", f.Name)
+			case strings.HasPrefix(text, "--"):
+				err = usagef("--%s %s: the value of --%s is missing before %s", f.Name, text, f.Name, text)
+			}
 		}
 	})
+	variables.Store(&set)
 	return err
 }

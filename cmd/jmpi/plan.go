@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strings"
 
@@ -60,7 +62,7 @@ The network is one of
                              group node1 4
                              group node2 4
 A move is slow if it leaves the innermost group. With --devices, the first G devices of a file are used.`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
 				return err
@@ -130,6 +132,15 @@ func (f planFlags) plan() (*planned, error) {
 }
 
 func (f planFlags) check() (topology.Objective, error) {
+	for _, err := range []error{
+		oneOf("vectors", f.vectors, vectorChoices...), oneOf("backend", f.backend.String(), "cpu", "cuda"),
+		oneOf("objective", f.objective, "phases", "columns", "link"),
+		oneOf("strategy", f.strategy, strategy.Names()...),
+	} {
+		if err != nil {
+			return 0, err
+		}
+	}
 	networks := 0
 	for _, given := range []bool{f.group != 0, f.hostfile != "", f.network != ""} {
 		if given {
@@ -144,13 +155,9 @@ func (f planFlags) check() (topology.Objective, error) {
 	case networks > 1:
 		return 0, usagef("--group, --hostfile and --network exclude each other: each describes the whole network")
 	case f.devices == 0 && f.hostfile == "" && f.network == "":
-		return 0, usagef("plan needs --devices G, --hostfile FILE or --network FILE")
+		return 0, usagef("plan needs the number of devices; add --devices 4, or --hostfile FILE, or --network FILE")
 	case f.devices > strategy.MaxOrder/2:
 		return 0, usagef("--devices %d: must be at most %d", f.devices, strategy.MaxOrder/2)
-	case f.vectors != "both" && f.vectors != "u" && f.vectors != "v" && f.vectors != "none":
-		return 0, usagef("--vectors %s: choose both, u, v or none", f.vectors)
-	case f.backend == autoBackend:
-		return 0, usagef("--backend auto: choose cpu or cuda; plan does not look at the machine")
 	case f.block < 0:
 		return 0, usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.sweeps < 1:
@@ -184,6 +191,9 @@ func (f planFlags) readNetwork() (*topology.Network, error) {
 		return network, exit(exitUsage, err)
 	}
 	file, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = fmt.Errorf("%s: there is no such file", path)
+	}
 	if err != nil {
 		return nil, exit(exitInput, err)
 	}

@@ -6,12 +6,38 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
 // complain prints the line on stderr that says why this process ends.
 func complain(who string, err error) {
-	fmt.Fprintf(os.Stderr, "jmpi: %s\n", printable(who+oneLine(err)))
+	shownBar.show(nil)
+	fmt.Fprintf(os.Stderr, "jmpi: %s\n", printable(who+byVariable(oneLine(err))))
+}
+
+// variables has the environment variables by which flags were set, by the names of the flags.
+var variables atomic.Pointer[map[string]string]
+
+// byVariable names the environment variable where a text begins with a flag that was set by it.
+func byVariable(text string) string {
+	set := variables.Load()
+	if set == nil || !strings.HasPrefix(text, "--") {
+		return text
+	}
+	end := strings.IndexAny(text, " :")
+	if end < 0 {
+		return text
+	}
+	name, rest := (*set)[text[2:end]], text[end:]
+	if name == "" {
+		return text
+	}
+	value := os.Getenv(name)
+	if after, ok := strings.CutPrefix(rest, " "+value+":"); ok && value != "" {
+		rest = "=" + value + ":" + after
+	}
+	return name + rest
 }
 
 // oneLine returns the text of an error; joined ones are separated by semicolons instead of ends of lines.

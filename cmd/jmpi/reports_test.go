@@ -76,7 +76,8 @@ func TestReportsNotFinite(t *testing.T) {
 			}
 			return text
 		}},
-		{"f64", func(a matrix) []byte { return a.encode(8, binary.LittleEndian, false) }},
+		{"colmajor.f64", func(a matrix) []byte { return a.encode(8, binary.LittleEndian, false) }},
+		{"rowmajor.f64", func(a matrix) []byte { return a.encode(8, binary.LittleEndian, true) }},
 	}
 	for _, ranks := range []int{1, 4} {
 		dir := t.TempDir()

@@ -6,7 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
+	"time"
 
 	"jmpi/dist"
 	"jmpi/dist/comm"
@@ -65,9 +69,9 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
 	}
 	t.Log, t.GPUDirect = s.log, s.direct
-	if s.comm.Rank() == 0 {
-		progress := newProgress(s.log)
-		t.Progress, t.Swept = progress.step, progress.sweep
+	if s.progress != nil {
+		t.Progress, t.Swept = s.progress.step, s.progress.sweep
+		t.Load, t.Rows = s.progress.load(t.Load, t.M), s.progress.load(t.Rows, t.N)
 	}
 	return t
 }
@@ -172,13 +176,39 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 		convention = report.HyperbolicConvention
 		signature, _ = report.NewSignature(p.signs) // which was checked when it was read
 	}
+	shape := [2]int64{p.file.Rows, p.file.Cols}
+	input := report.Input{Path: p.file.Path(), Shape: shape, Dtype: p.file.Dtype, Order: p.file.Order}
+	if path, err := filepath.Abs(input.Path); err == nil {
+		input.Path = path
+	}
 	return report.Info{
-		Shape: [2]int64{p.file.Rows, p.file.Cols}, Dtype: p.file.Dtype, K: p.k(), Convention: convention, Signature: signature,
+		Command: commandLine(os.Args), Start: started.Format(time.RFC3339),
+		WallSeconds: time.Since(started).Seconds(), Input: input,
+		Shape: shape, Dtype: p.file.Dtype, K: p.k(), Convention: convention, Signature: signature,
 		Strategy: f.strategy, Scheme: f.scheme.String(), Variant: f.variant.String(), Ranks: s.comm.Size(),
 		Versions: map[string]string{
 			"jmpi": version(), "go": runtime.Version(), "mpi": s.comm.Library(), kind: library,
 		},
 	}
+}
+
+// started is when this process was started.
+var started = time.Now()
+
+// commandLine writes arguments as a shell takes them, after the variables that have set flags. The program
+// goes by its name.
+func commandLine(args []string) string {
+	var words []string
+	if set := variables.Load(); set != nil {
+		for _, name := range slices.Sorted(maps.Values(*set)) {
+			words = append(words, name+"="+matio.ShellWord(os.Getenv(name)))
+		}
+	}
+	words = append(words, "jmpi")
+	for _, arg := range args[1:] {
+		words = append(words, matio.ShellWord(arg))
+	}
+	return strings.Join(words, " ")
 }
 
 // info describes the finished run; it is collective.

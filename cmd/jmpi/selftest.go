@@ -26,7 +26,7 @@ devices of a rank, then messages along every path that there is (see bench excha
 the worst case of rounding errors. Where there is no GPU, the CPU back end is compared with itself on one thread.
 
 The last line is PASSED or FAILED; the exit code is 0 or 5. It takes seconds; under mpirun every rank tests its own devices.`,
-		Args: cobra.NoArgs,
+		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
 				return err

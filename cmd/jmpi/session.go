@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 
 	"github.com/rs/zerolog"
 
@@ -24,6 +25,8 @@ type session struct {
 	log     zerolog.Logger    // writes on rank 0 alone
 	silence int               // --silence
 	step    func(name string) // called before each step of publishing; set by tests alone
+
+	progress *progress // of svd, on rank 0
 }
 
 // errElsewhere stands for an error that another rank prints.
@@ -65,6 +68,9 @@ func newSession(f sessionFlags) (*session, error) {
 	}
 	lift()
 	if s.opened, err = newOpener().open(world, f.backend, f.devicesPerRank, choice.Threads); err != nil {
+		if failure, ok := err.(*comm.Failure); ok && f.backend == onGPUs {
+			failure.Text += "; leave --backend out to compute on CPUs where there is no GPU"
+		}
 		return nil, s.end(s.failed(err))
 	}
 	if s.placed, err = exchange.Census(world, s.devices); err != nil {
@@ -142,8 +148,25 @@ func (s *session) failed(err error) error {
 	if !errors.As(err, &known) {
 		process.fail(err) // does not return
 	}
+	if err == error(known) {
+		err = s.plain(*known)
+	}
 	return s.verdict(map[comm.Kind]int{comm.BadUse: exitUsage, comm.BadInput: exitInput, comm.BadResource: exitFailure,
 		comm.NoDecomposition: exitNotConverged}[known.Kind], err)
+}
+
+// plain words a failure for users: without the parts of the program that it went through, and without the
+// rank if there is one.
+func (s *session) plain(f comm.Failure) error {
+	for _, part := range []string{"node: outer ordering: ", "node: fine ordering: "} {
+		if rest, ok := strings.CutPrefix(f.Text, part); ok {
+			f.Text = rest + "; type --strategy rev-rowcyc, or take another number of devices"
+		}
+	}
+	if s.comm.Size() == 1 {
+		return errors.New(f.Text)
+	}
+	return &f
 }
 
 // gather returns what every rank tells. It is collective.

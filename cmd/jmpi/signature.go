@@ -19,7 +19,8 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 	}
 	m, n := file.Rows, file.Cols
 	if m < n {
-		err := fmt.Errorf("a %d×%d matrix has no hyperbolic SVD: it needs at least as many rows as columns", m, n)
+		err := fmt.Errorf("the hyperbolic SVD needs at least as many rows as columns, and the matrix is %d×%d; "+
+			"leave --signature out for the SVD", m, n)
 		return nil, s.verdict(exitInput, err)
 	}
 	var signs []float64
@@ -31,7 +32,8 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 		return nil, err
 	}
 	if err == nil && mixed(signs) && (f.precondition == dist.QRCP || f.precondition == dist.QRCPLQ || f.v == dist.FromLeft) {
-		kind, err = comm.BadUse, errors.New("--signature: the hyperbolic SVD is preconditioned by none or qr, and its V is accumulated")
+		kind, err = comm.BadUse, errors.New("--signature: leave out --precondition qrcp and qrcp-lq, "+
+			"and --v solve, which the hyperbolic SVD has not")
 	}
 	return signs, s.agree(kind, err)
 }
@@ -51,7 +53,7 @@ func leadingSigns(positive, n int64) ([]float64, comm.Kind, error) {
 
 // signsFrom reads n signs from a file, which must be the same on all ranks in every byte. It is collective.
 func (s *session) signsFrom(path string, n int64) ([]float64, error) {
-	file, err := matio.Open(path)
+	file, err := matio.OpenVector(path)
 	if err != nil {
 		err = fmt.Errorf("--signature: %w", err)
 	}
@@ -67,7 +69,8 @@ func (s *session) signsFrom(path string, n int64) ([]float64, error) {
 	case err != nil:
 		err = fmt.Errorf("--signature: %w", err)
 	case int64(len(signs)) != n:
-		err = fmt.Errorf("--signature %s: it has %d entries, the matrix %d columns", path, len(signs), n)
+		const text = "--signature %s: it has %d entries, the matrix %d columns; give each column a sign"
+		err = fmt.Errorf(text, path, len(signs), n)
 	default:
 		if _, err = report.NewSignature(signs); err != nil {
 			err = fmt.Errorf("--signature %s: %w", path, err)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -26,16 +27,16 @@ in the strategy's own order. For odd N one block-column rests in each step.
   roundrobin         the round-robin tournament
 
 NAME is one of ` + names,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) != 2 {
-				return usagef("strategy takes NAME and N, not %d arguments; NAME is one of %s", len(args), names)
-			}
-			return nil
-		},
+		Args: takes("NAME", "N"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[1])
 			if err != nil {
-				return usagef("strategy: the order %q is not an integer from 1 to %d", args[1], strategy.MaxOrder)
+				const text = "strategy %s %s: the order must be a whole number from 1 to %d"
+				return usagef(text, args[0], args[1], strategy.MaxOrder)
+			}
+			if !slices.Contains(strategy.Names(), args[0]) {
+				suggestion := choose(nearest(args[0], strategy.Names()), strategy.Names())
+				return usagef("there is no strategy %s; %s", args[0], suggestion)
 			}
 			table, err := strategy.New(args[0], n)
 			if err != nil {

@@ -38,13 +38,13 @@ func TestStrategyUsage(t *testing.T) {
 		args []string
 		say  string
 	}{
-		{nil, every},
-		{[]string{"rowcyc"}, every},
+		{nil, "needs NAME and N"},
+		{[]string{"rowcyc"}, "needs N"},
 		{[]string{"nonsense", "8"}, every},
-		{[]string{"rowcyc", "eight"}, `"eight"`},
+		{[]string{"rowcyc", "eight"}, "strategy rowcyc eight: the order must be a whole number"},
 		{[]string{"rowcyc", "0"}, "1 to"},
 		{[]string{"br", "12"}, "power of two"},
-		{[]string{"rowcyc", "8", "9"}, "NAME and N"},
+		{[]string{"rowcyc", "8", "9"}, "9 is one argument too many"},
 	} {
 		out, code, err := executeStrategy(c.args...)
 		if code != exitUsage || out != "" || err == nil || !strings.Contains(err.Error(), c.say) {

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -37,12 +38,12 @@ func newSVDCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "svd INPUT [-o DIR]",
 		Short: "decompose a matrix: A = U·diag(S)·Vᵀ",
-		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw .MxN.f64): A = U·diag(S)·Vᵀ with S non-increasing.
+		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw: NAME.MxN.rowmajor.f64, NAME.MxN.colmajor.f64): A = U·diag(S)·Vᵀ with S non-increasing.
 
 DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n)) and info.json, all together at the end.
 With --signature it is the hyperbolic SVD of a matrix with m ≥ n: A = U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature).
 Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
-		Args: cobra.ExactArgs(1),
+		Args: takes("INPUT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
 				return err
@@ -68,11 +69,15 @@ Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ra
 	return cmd
 }
 
+// vectorChoices are the values of --vectors.
+var vectorChoices = []string{"both", "u", "v", "none"}
+
 func (f *svdFlags) validate() error {
-	switch f.vectors {
-	case "both", "u", "v", "none":
-	default:
-		return usagef("--vectors %s: choose both, u, v or none", f.vectors)
+	if err := oneOf("vectors", f.vectors, vectorChoices...); err != nil {
+		return err
+	}
+	if err := checkFolderName(f.output); err != nil {
+		return err
 	}
 	if err := f.sessionFlags.check(); err != nil {
 		return err
@@ -92,6 +97,10 @@ func runSVD(input string, f svdFlags) error {
 
 // svd reads, solves, writes and, if asked, checks.
 func (s *session) svd(input string, f svdFlags) error {
+	if s.comm.Rank() == 0 {
+		s.progress = newProgress(s.log)
+		defer s.progress.stop()
+	}
 	file, err := matio.Open(input)
 	if err := s.agree(comm.BadInput, err); err != nil {
 		return err
@@ -121,6 +130,7 @@ func (s *session) svd(input string, f svdFlags) error {
 		if passed, err = s.checkResult(file, input, f.output); err != nil {
 			return err
 		}
+		s.progress.end()
 	}
 	switch {
 	case code == exitNotConverged:
@@ -146,18 +156,23 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 	if p.empty() {
 		return exitDone, s.agree(comm.BadResource, s.writeEmpty(p, folder, f))
 	}
+	s.progress.read(float64(p.rows())*float64(p.k()), s.comm.Size())
 	solution, err := dist.Decompose(context.Background(), s.comm, s.devices, s.task(p, f.methodFlags))
 	if err != nil {
 		return 0, s.failed(err)
 	}
 	defer solution.Free()
+	s.progress.begin(writing)
 	if err := s.write(p, solution, folder, f); err != nil {
 		return 0, err
 	}
-	s.log.Info().Int("sweeps", len(solution.Sweeps)).Bool("converged", solution.Converged).
-		Float64("sigma_max", slices.Max(solution.Sigma)).Float64("sigma_min", slices.Min(solution.Sigma)).Str("results", f.output).Msg("done")
+	s.progress.begin(checking)
+	sigma := solution.Sigma
+	s.log.Info().Float64("seconds", digits(time.Since(started).Seconds())).Int("sweeps", len(solution.Sweeps)).
+		Bool("converged", solution.Converged).Float64("sigma_max", digits(slices.Max(sigma))).
+		Float64("sigma_min", digits(slices.Min(sigma))).Str("results", f.output).Msg("done")
 	if square := solution.VNorm * solution.VNorm; square > largeV*float64(p.k()) {
-		s.log.Warn().Float64("norm_of_V", solution.VNorm).
+		s.log.Warn().Float64("norm_of_V", digits(solution.VNorm)).
 			Msgf("use --check: columns of different signs are nearly equal, and relative errors may be as large as %.1g", 0x1p-52*square)
 	}
 	if !solution.Converged {
@@ -172,6 +187,7 @@ func (s *session) checkResult(file *matio.File, input, dir string) (passed bool,
 	if s.comm.Rank() == 0 {
 		var report residual.Report
 		if report, err = residual.Check(file, dir, residual.Beside(input)); err == nil {
+			shownBar.hide()
 			err = report.WriteText(os.Stdout)
 			if !report.Passed() {
 				failures = 1

@@ -15,7 +15,7 @@ func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "print the versions of jmpi and Go",
-		Args:  cobra.NoArgs,
+		Args:  takes(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if !onRankZero() {
 				return nil

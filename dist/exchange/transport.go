@@ -25,8 +25,11 @@ func (g GPUDirect) String() string { return gpuDirects.Of(int(g)) }
 // Set is the inverse of String.
 func (g *GPUDirect) Set(text string) error { return enum.Set(g, text, gpuDirects) }
 
-// Type lists the values.
-func (g GPUDirect) Type() string { return gpuDirects.Choices() }
+// Type lists the values, for a help text.
+func (g GPUDirect) Type() string { return gpuDirects.Type() }
+
+// Choices lists the values.
+func (g GPUDirect) Choices() []string { return gpuDirects }
 
 // Transport says how messages between ranks travel, and why so. It is the same on every rank.
 type Transport struct {

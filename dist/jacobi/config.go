@@ -70,8 +70,11 @@ func (s Scheme) String() string { return schemes.Of(int(s)) }
 // Set is the inverse of String.
 func (s *Scheme) Set(text string) error { return enum.Set(s, text, schemes) }
 
-// Type lists the values.
-func (s Scheme) Type() string { return schemes.Choices() }
+// Type lists the values, for a help text.
+func (s Scheme) Type() string { return schemes.Type() }
+
+// Choices lists the values.
+func (s Scheme) Choices() []string { return schemes }
 
 // Variant says how many inner sweeps a pivot problem gets, [Nov15, §4].
 type Variant int
@@ -89,8 +92,11 @@ func (v Variant) String() string { return variants.Of(int(v)) }
 // Set is the inverse of String.
 func (v *Variant) Set(text string) error { return enum.Set(v, text, variants) }
 
-// Type lists the values.
-func (v Variant) Type() string { return variants.Choices() }
+// Type lists the values, for a help text.
+func (v Variant) Type() string { return variants.Type() }
+
+// Choices lists the values.
+func (v Variant) Choices() []string { return variants }
 
 // Resolve replaces AutoVariant by the faster variant on devices with these limits, for the SVD or the hyperbolic one.
 func (v Variant) Resolve(limits kernels.Limits, hyperbolic bool) Variant {

@@ -11,7 +11,8 @@
 //
 //	func (s Scheme) String() string         { return schemes.Of(int(s)) }
 //	func (s *Scheme) Set(text string) error { return enum.Set(s, text, schemes) }
-//	func (s Scheme) Type() string           { return schemes.Choices() }
+//	func (s Scheme) Type() string           { return schemes.Type() }
+//	func (s Scheme) Choices() []string      { return schemes }
 package enum
 
 import (
@@ -31,17 +32,14 @@ func (n Names) Of(value int) string {
 	return n[value]
 }
 
-// Choices lists the names, for a message: "auto, on or off".
-func (n Names) Choices() string {
-	last := len(n) - 1
-	return strings.Join(n[:last], ", ") + " or " + n[last]
-}
+// Type lists the names, for a help text: "auto|on|off".
+func (n Names) Type() string { return strings.Join(n, "|") }
 
 // Set gives a value the meaning of its name. The error says what may be chosen.
 func Set[E ~int](value *E, text string, names Names) error {
 	i := slices.Index(names, text)
 	if i < 0 {
-		return fmt.Errorf("choose %s", names.Choices())
+		return fmt.Errorf("choose one of %s", strings.Join(names, " "))
 	}
 	*value = E(i)
 	return nil

@@ -14,8 +14,11 @@ func TestSet(t *testing.T) {
 		}
 	}
 	c := color(2)
-	if err := Set(&c, "Red", colors); err == nil || err.Error() != "choose red, green or blue" || c != 2 {
+	if err := Set(&c, "Red", colors); err == nil || err.Error() != "choose one of red green blue" || c != 2 {
 		t.Errorf("Red is set to %d, error %v", c, err)
+	}
+	if got := colors.Type(); got != "red|green|blue" {
+		t.Errorf("the type is %q", got)
 	}
 	if got := colors.Of(3); got != "unknown (3)" {
 		t.Errorf("value 3 is %q", got)

@@ -97,23 +97,24 @@ func (k kind) check(o *Options) error {
 	case o.Rows < 0 || o.Cols < 0:
 		return fmt.Errorf("the shape %d×%d is negative", o.Rows, o.Cols)
 	case k.square && o.Rows != o.Cols:
-		return fmt.Errorf("the shape %d×%d is not square, and this kind exists only square", o.Rows, o.Cols)
+		const text = "the shape %d×%d is not square, and this kind exists only square: type --shape %dx%d"
+		return fmt.Errorf(text, o.Rows, o.Cols, small, small)
 	case o.Cond != 0 && k.cond == 0:
-		return errors.New("this kind has no condition number to choose")
+		return errors.New("this kind has no condition number to choose: leave --cond out")
 	case o.Rank != 0 && !k.rank:
-		return errors.New("only lowrank has a rank to choose")
+		return errors.New("only lowrank has a rank to choose: leave --rank out")
 	case o.Positive != nil && !k.positive:
-		return errors.New("only spectrum1 and spectrum3 have signs to choose")
+		return errors.New("only spectrum1 and spectrum3 have signs to choose: leave --positive out")
 	case o.Sorted && !k.sorted:
-		return errors.New("only the graded kinds can be sorted")
+		return errors.New("only the graded kinds can be sorted: leave --sorted out")
 	case o.Cond != 0 && !(o.Cond >= 1 && o.Cond <= k.maxCond):
-		return fmt.Errorf("the condition %g is not between 1 and %g", o.Cond, k.maxCond)
+		return fmt.Errorf("--cond %g must be between 1 and %g", o.Cond, k.maxCond)
 	case o.Rank < 0 || o.Rank > small:
-		return fmt.Errorf("the rank %d is not between 1 and min(m,n) = %d", o.Rank, small)
+		return fmt.Errorf("--rank %d must be between 1 and min(m,n) = %d", o.Rank, small)
 	case o.Rank > maxExactRank:
-		return fmt.Errorf("the rank %d is above %d, where products stop being exact", o.Rank, maxExactRank)
+		return fmt.Errorf("--rank %d must be at most %d, where products stop being exact", o.Rank, maxExactRank)
 	case o.Positive != nil && (*o.Positive < 0 || *o.Positive > small):
-		return fmt.Errorf("%d positive eigenvalues of %d do not exist", *o.Positive, small)
+		return fmt.Errorf("--positive %d must be between 0 and the order, %d", *o.Positive, small)
 	}
 	if o.Cond == 0 {
 		o.Cond = k.cond

@@ -170,7 +170,7 @@ func TestChecksumOfPlaces(t *testing.T) {
 	swapped := slices.Concat(image[pieceBytes:2*pieceBytes], image[:pieceBytes], image[2*pieceBytes:])
 	var sums [2]Sum
 	for i, data := range [][]byte{image, swapped} {
-		f, err := newFile(fmt.Sprintf("a.%dx1.f64", len(data)/8), bytes.NewReader(data), int64(len(data)))
+		f, err := newFile(fmt.Sprintf("a.%dx1.colmajor.f64", len(data)/8), bytes.NewReader(data), int64(len(data)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,20 +24,23 @@
 //
 //   - .npy, versions 1.0, 2.0 and 3.0 (numpy.lib.format), C or Fortran order, little, big or native endian:
 //     float64, float32, float16, int and uint of 8 to 64 bits and bool, all widened to float64 (integers
-//     beyond 2⁵³ are rounded to nearest). One dimension of m elements is an m×1 matrix. Complex numbers, objects,
-//     structures and other numbers of dimensions are refused. The file's length must be exactly what the header says.
+//     beyond 2⁵³ are rounded to nearest). Complex numbers, objects, structures and other than two
+//     dimensions are refused; OpenVector takes one dimension of m elements as an m×1 matrix. The file's
+//     length must be exactly what the header says.
 //   - .mtx, Matrix Market (Boisvert, Pozo, Remington, NISTIR 5935, 1996): array or coordinate; real,
 //     integer, unsigned-integer, or pattern (each entry is 1); general, symmetric, skew-symmetric, or hermitian,
 //     which is symmetric for real numbers. Of a symmetric matrix only the lower
 //     triangle is stored, of a skew-symmetric one only the part strictly below the diagonal; an entry elsewhere is an
-//     error, since mirroring a file that stores both triangles would double it. Entries of a coordinate
-//     file that name the same place are added up in the order of the file. Blank lines and lines that begin with %
-//     may be anywhere after the first line. Lines end with LF, CR LF or CR; spaces and tabs separate the fields; a
-//     byte-order mark of UTF-8 is skipped. Numbers are decimal, as C or Fortran writes them (1.5e-3, 1.5D-03).
-//     The text has no index: each call reads the whole file once and converts
-//     only the values it wants, so parts should be few and large.
-//   - NAME.MxN.f64: an M×N matrix of little-endian float64 in column-major order, no header, as
-//     a.1000x500.f64.
+//     error, since mirroring a file that stores both triangles would double it. Two entries of a coordinate
+//     file for one place are an error with both lines: the format does not say what they mean. So is a
+//     number that is not 0 and would become 0 in float64. Blank lines and lines that begin with % may be
+//     anywhere after the first line. Lines end with LF, CR LF or CR; spaces and tabs separate the fields; a
+//     byte-order mark of UTF-8 is skipped. Numbers are decimal, as C or Fortran writes them (1.5e-3,
+//     1.5D-03). The text has no index: each call reads the whole file once and converts only the values it
+//     wants, so parts should be few and large.
+//   - NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64: an M×N matrix of little-endian float64, no header, row by row or
+//     column by column, as a.1000x500.rowmajor.f64. A name without the order is refused: half of the files
+//     would be read transposed.
 //
 // Every number of a part is checked while it is in the cache: a NaN or an infinity is a
 // NotFiniteError with its position, and in a text an Error with its line. A damaged file is an Error that says where and what to do.

@@ -42,7 +42,7 @@ func parseDtype(descr string) (dtype, error) {
 	order := strings.TrimSuffix(descr, code)
 	switch {
 	case strings.HasPrefix(code, "c"):
-		return d, fmt.Errorf("complex numbers (dtype %.30q); only real matrices are decomposed", descr)
+		return d, fmt.Errorf("complex numbers (dtype %.30q); only real matrices are decomposed; save a.real if that is all", descr)
 	case strings.HasPrefix(code, "O"):
 		return d, fmt.Errorf("objects of Python (dtype %.30q); save a.astype('float64')", descr)
 	case !ok || len(order) > 1:

@@ -8,19 +8,16 @@ import (
 	"strings"
 )
 
-// read reads p from a stream of the whole file, and tells whether all its numbers are finite. The places and the
+// read reads p from a stream of the whole file, and tells that all its numbers are finite. The places and the
 // number of all entries are checked; values are converted where p wants them.
 func (m *market) read(p part) (bool, error) {
 	p.clear()
 	lines := m.lines(m.body, m.sizeLine)
-	var err error
-	ok := true
+	list := m.readArray
 	if m.coordinate {
-		ok, err = m.readCoordinate(p, lines)
-	} else {
-		ok, err = m.readArray(p, lines)
+		list = m.readCoordinate
 	}
-	if err != nil {
+	if err := list(p, lines); err != nil {
 		return false, err
 	}
 	if _, err := lines.next(); err == nil {
@@ -28,13 +25,13 @@ func (m *market) read(p part) (bool, error) {
 	} else if err != io.EOF {
 		return false, err
 	}
-	return ok, nil
+	return true, nil // a number that is not finite is an error of its line
 }
 
 // readArray reads the entries of an array file: column by column, of a symmetric matrix from the
 // diagonal down, of a skew-symmetric one from below the diagonal down.
-func (m *market) readArray(p part, lines *lineReader) (bool, error) {
-	ok, done := true, int64(0)
+func (m *market) readArray(p part, lines *lineReader) error {
+	done := int64(0)
 	for j := int64(0); done < m.entries; j++ {
 		i := int64(0)
 		switch m.symmetry {
@@ -46,7 +43,7 @@ func (m *market) readArray(p part, lines *lineReader) (bool, error) {
 		for ; i < m.rows; i++ {
 			fields, err := m.entry(lines, done, "value")
 			if err != nil {
-				return false, err
+				return err
 			}
 			done++
 			if !m.wanted(p, i, j) {
@@ -54,49 +51,77 @@ func (m *market) readArray(p part, lines *lineReader) (bool, error) {
 			}
 			x, err := m.value(lines, fields[0], i, j)
 			if err != nil {
-				return false, err
+				return err
 			}
-			ok = m.add(p, i, j, x) && ok
+			m.put(p, i, j, x)
 		}
 	}
-	return ok, nil
+	return nil
 }
 
 // readCoordinate reads the entries of a coordinate file: row and column, 1-based, and a value unless it is a pattern.
-func (m *market) readCoordinate(p part, lines *lineReader) (bool, error) {
-	names := []string{"row", "column", "value"}
-	if m.field == "pattern" {
-		names = names[:2]
-	}
-	ok := true
+func (m *market) readCoordinate(p part, lines *lineReader) error {
+	names := m.names()
+	places := newPlaces(p)
 	for done := range m.entries {
 		fields, err := m.entry(lines, done, names...)
 		if err != nil {
-			return false, err
+			return err
 		}
 		i, errRow := parseCount(fields[0])
 		j, errCol := parseCount(fields[1])
 		switch {
-		case errRow != nil || i < 1 || i > m.rows:
-			return false, m.errorf(lines, "row %.30q is not one of 1 to %d", fields[0], m.rows)
-		case errCol != nil || j < 1 || j > m.cols:
-			return false, m.errorf(lines, "column %.30q is not one of 1 to %d", fields[1], m.cols)
+		case errRow == nil && i == 0 || errCol == nil && j == 0:
+			return m.errorf(lines, "entry (%.30s,%.30s): rows and columns are counted from 1", fields[0], fields[1])
+		case errRow != nil || i > m.rows:
+			return m.errorf(lines, "row %.30q is not one of 1 to %d", fields[0], m.rows)
+		case errCol != nil || j > m.cols:
+			return m.errorf(lines, "column %.30q is not one of 1 to %d", fields[1], m.cols)
 		case m.symmetry == "symmetric" && i < j:
-			return false, m.errorf(lines, "entry (%d,%d) is above the diagonal of a symmetric matrix; only the lower triangle is stored", i, j)
+			return m.errorf(lines, "entry (%d,%d) is above the diagonal of a symmetric matrix; only the lower triangle is stored", i, j)
 		case m.symmetry == "skew-symmetric" && i <= j:
-			return false, m.errorf(lines, "entry (%d,%d) is not below the diagonal of a skew-symmetric matrix; only these are stored", i, j)
+			return m.errorf(lines, "entry (%d,%d) is not below the diagonal of a skew-symmetric matrix; only these are stored", i, j)
 		case !m.wanted(p, i-1, j-1):
 			continue
 		}
 		x := 1.0
 		if len(names) == 3 {
 			if x, err = m.value(lines, fields[2], i-1, j-1); err != nil {
-				return false, err
+				return err
 			}
 		}
-		ok = m.add(p, i-1, j-1, x) && ok
+		if !places.take(i-1, j-1) {
+			return m.twice(lines, i, j)
+		}
+		m.put(p, i-1, j-1, x)
 	}
-	return ok, nil
+	return nil
+}
+
+// twice is the error of the entry (i,j), 1-based, in the line that was read last: an earlier line has it too.
+func (m *market) twice(lines *lineReader, i, j int64) error {
+	again := m.lines(m.body, m.sizeLine)
+	for done := range m.entries {
+		fields, err := m.entry(again, done, m.names()...)
+		if err != nil {
+			return err
+		}
+		row, _ := parseCount(fields[0]) // which were parsed before
+		column, _ := parseCount(fields[1])
+		if row == i && column == j {
+			break
+		}
+	}
+	return m.errorf(lines, "entry (%d,%d) is in line %d already; programs differ in what two entries of one "+
+		"place mean: write one, their sum if that is meant", i, j, again.number)
+}
+
+// names are the fields of an entry of a coordinate file.
+func (m *market) names() []string {
+	if m.field == "pattern" {
+		return []string{"row", "column"}
+	}
+	return []string{"row", "column", "value"}
 }
 
 // entry returns the fields of the next entry, after done entries, which must be as many as names.
@@ -119,6 +144,9 @@ func (m *market) value(lines *lineReader, field []byte, i, j int64) (float64, er
 	switch {
 	case errors.Is(err, errTooLarge):
 		return 0, m.errorf(lines, "value %.30q does not fit in a float64", field)
+	case errors.Is(err, errTooSmall):
+		return 0, m.errorf(lines, "value %.30q would become 0: float64 ends at 4.9e-324; write 0, or multiply "+
+			"the matrix by a power of two", field)
 	case errors.Is(err, errNotFinite):
 		x, _ = strconv.ParseFloat(string(field), 64) // which takes such words
 		return 0, m.errorf(lines, "%v", &NotFiniteError{Row: i + 1, Col: j + 1, Value: x})
@@ -137,17 +165,15 @@ func (m *market) wanted(p part, i, j int64) bool {
 	return p.holds(i, j) || m.symmetry != "general" && p.holds(j, i)
 }
 
-// add adds x to entry (i,j), and ±x to its mirror image, where they are in p; it tells
-// whether the sums are finite.
-func (m *market) add(p part, i, j int64, x float64) bool {
-	ok := p.add(i, j, x)
+// put sets entry (i,j) to x, and its mirror image to ±x, where they are in p.
+func (m *market) put(p part, i, j int64, x float64) {
+	p.put(i, j, x)
 	switch {
 	case m.symmetry == "symmetric" && i != j:
-		ok = p.add(j, i, x) && ok
+		p.put(j, i, x)
 	case m.symmetry == "skew-symmetric":
-		ok = p.add(j, i, -x) && ok
+		p.put(j, i, -x)
 	}
-	return ok
 }
 
 // clear sets the numbers of the part to 0.
@@ -169,12 +195,32 @@ func (p *part) holds(i, j int64) bool {
 	return p.i0 <= i && i < p.i1 && p.j0 <= j && j < p.j1
 }
 
-// add adds x to entry (i,j) if the part has it, and tells whether the sum is finite.
-func (p *part) add(i, j int64, x float64) bool {
-	if !p.holds(i, j) {
-		return true
+// put sets entry (i,j) to x if the part has it.
+func (p *part) put(i, j int64, x float64) {
+	if p.holds(i, j) {
+		p.dst[int(i-p.i0)*p.rs+int(j-p.j0)*p.cs] = x
 	}
-	sum := &p.dst[int(i-p.i0)*p.rs+int(j-p.j0)*p.cs]
-	*sum += x
-	return *sum-*sum == 0
+}
+
+// places has a bit for each entry of a part: whether the file has given it.
+type places struct {
+	part part
+	bits []uint64
+}
+
+func newPlaces(p part) *places {
+	return &places{p, make([]uint64, ((p.i1-p.i0)*(p.j1-p.j0)+63)/64)}
+}
+
+// take notes that the file has given entry (i,j), and tells whether it is the first time. The entry or its
+// mirror image is in the part. Of a symmetric matrix a file has only one of the two.
+func (s *places) take(i, j int64) bool {
+	if !s.part.holds(i, j) {
+		i, j = j, i
+	}
+	k := (i-s.part.i0)*(s.part.j1-s.part.j0) + j - s.part.j0
+	word, bit := &s.bits[k/64], uint64(1)<<(k%64)
+	first := *word&bit == 0
+	*word |= bit
+	return first
 }

@@ -19,6 +19,18 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Path, e.What)
 }
 
+// missingError says that there is no file of a name.
+type missingError struct {
+	path string
+	err  error
+}
+
+func (e *missingError) Error() string {
+	return fmt.Sprintf("%s: there is no such file; check the path, which must be the same on every node", e.path)
+}
+
+func (e *missingError) Unwrap() error { return e.err }
+
 // wrongLength is the error of a file whose length is not what its header or name says.
 func wrongLength(path string, expected, found int64) error {
 	advice := "bytes follow the matrix, so the header or the name is wrong"

@@ -17,6 +17,9 @@ type File struct {
 	Rows, Cols int64
 	Format     string // "npy", "mtx" or "f64"
 	Dtype      string // as the file calls its numbers: "float64", "int32", "bool", "real", "pattern", …
+	Order      string // in which the file has its numbers: RowMajor, ColMajor or Coordinate
+
+	oneDimension bool // the file has a vector, which is read as one column
 
 	path  string
 	size  int64
@@ -25,6 +28,13 @@ type File struct {
 	stamp Stamp    // of the file, before anything was read
 	read  func(part) (finite bool, err error)
 }
+
+// The orders of the numbers in a file. Coordinate: each number comes with its row and column.
+const (
+	RowMajor   = "rowmajor"
+	ColMajor   = "colmajor"
+	Coordinate = "coordinate"
+)
 
 // part is a block of the file's matrix, rows i0 ≤ i < i1 and columns j0 ≤ j < j1, with its place
 // in memory: entry (i,j) goes to dst[(i−i0)·rs + (j−j0)·cs]. One of the strides rs and cs is 1.
@@ -35,15 +45,31 @@ type part struct {
 }
 
 // Open opens the matrix file path and reads its header. The error is an *Error where the file is there
-// and is not a matrix that can be read; the length of .npy and .f64 files is checked here.
+// and is not a matrix that can be read; the length of .npy and .f64 files is checked here. A .npy file of one
+// dimension is refused: whether it is a row, a column or a larger matrix is not known.
 func Open(path string) (*File, error) {
+	f, err := OpenVector(path)
+	if err != nil || !f.oneDimension {
+		return f, err
+	}
+	stem := strings.TrimSuffix(path, filepath.Ext(path))
+	what := fmt.Sprintf("one dimension of %d numbers; a matrix has two: reshape it, as by %s", f.Rows,
+		python("", fmt.Sprintf("np.save(%s, np.load(%s).reshape(-1, 1))", quote(stem+".column.npy"), quote(path))))
+	return nil, errors.Join(&Error{Path: path, What: what}, f.Close())
+}
+
+// OpenVector is Open for a file that may have one dimension; such a vector is one column.
+func OpenVector(path string) (*File, error) {
 	// A pipe would wait for its writer when it is opened.
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+	info, err := os.Stat(path)
+	if err == nil && info.IsDir() {
+		return nil, &Error{Path: path, What: "a folder; name a matrix file"}
+	} else if err == nil && !info.Mode().IsRegular() {
 		return nil, &Error{Path: path, What: "not a regular file; name a matrix file"}
 	}
 	r, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%w; the file must have this path on every node", err)
+		return nil, &missingError{path, err}
 	} else if err != nil {
 		return nil, err
 	}
@@ -74,7 +100,7 @@ func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
 	case "f64":
 		err = f.openRaw(r)
 	default:
-		err = &Error{Path: path, What: "unknown format; matrices are read from NAME.npy, NAME.mtx and NAME.MxN.f64"}
+		err = &Error{Path: path, What: unknownFormat(path)}
 	}
 	return f, err
 }
@@ -90,6 +116,9 @@ func (f *File) setShape(rows, cols int64) error {
 
 // Close closes the file.
 func (f *File) Close() error { return f.file.Close() }
+
+// Path returns the path by which the file was opened.
+func (f *File) Path() string { return f.path }
 
 // Stamp returns the version of the file that was opened.
 func (f *File) Stamp() Stamp { return f.stamp }

@@ -31,6 +31,7 @@ func FuzzMtx(f *testing.F) {
 		"%%MatrixMarket matrix coordinate real symmetric\n2 2 2\n1 1 3\n2 1 nan\n",
 		"%%MatrixMarket matrix coordinate pattern general\n2 3 2\n1 1\n1 1",
 		"%%MatrixMarket matrix coordinate real general\n1 1 2\n1 1 1e308\n1 1 1e308\n",
+		"%%MatrixMarket matrix array real general\n1 1\n1e-999\n",
 		"%%MatrixMarket matrix coordinate real general\n99999 9999999999 9223372036854775807\n1 1 1\n",
 		"%%MatrixMarket matrix array real general\n0 9223372036854775807\n",
 		"%%MatrixMarket matrix array complex hermitian\n1 1\n1 0\n",

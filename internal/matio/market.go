@@ -41,7 +41,10 @@ func (f *File) openMarket(r io.ReaderAt) error {
 	if room := m.size - m.body; m.entries > (room+1)/shortest {
 		return m.errorf(lines, "%d entries are announced, but only %d bytes follow: the file is truncated, write or copy it again", m.entries, room)
 	}
-	f.Dtype, f.read = m.field, m.read
+	f.Dtype, f.Order, f.read = m.field, ColMajor, m.read
+	if m.coordinate {
+		f.Order = Coordinate
+	}
 	return nil
 }
 
@@ -60,7 +63,8 @@ func (m *market) readBanner(lines *lineReader) error {
 	line = bytes.TrimPrefix(line, []byte("\xef\xbb\xbf")) // the byte-order mark of UTF-8
 	words := strings.Fields(strings.ToLower(string(line)))
 	if len(words) == 0 || words[0] != "%%matrixmarket" {
-		return m.errorf(lines, "a Matrix Market file begins with %%%%MatrixMarket")
+		return m.errorf(lines, "a Matrix Market file begins with %%%%MatrixMarket; add the line %%%%MatrixMarket "+
+			"matrix array real general if rows and columns follow, then the numbers column by column")
 	}
 	if len(words) != 5 || words[1] != "matrix" {
 		return m.errorf(lines, "expected %%%%MatrixMarket matrix FORMAT FIELD SYMMETRY")

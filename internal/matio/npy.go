@@ -32,11 +32,12 @@ func (f *File) openNpy(r io.ReaderAt) error {
 	if d, err = parseDtype(h.descr); err != nil {
 		return &Error{Path: f.path, What: err.Error()}
 	}
-	if len(h.shape) == 1 {
+	if f.oneDimension = len(h.shape) == 1; f.oneDimension {
 		h.shape = append(h.shape, 1)
 	}
 	if len(h.shape) != 2 {
-		return &Error{Path: f.path, What: fmt.Sprintf("an array of %d dimensions; a matrix has 2", len(h.shape))}
+		const text = "an array of %d dimensions; a matrix has 2: reshape it in NumPy, and save it again"
+		return &Error{Path: f.path, What: fmt.Sprintf(text, len(h.shape))}
 	}
 	body := flat{r: r, path: f.path, base: h.data, length: h.shape[1], fortran: h.fortran, dtype: d}
 	if h.fortran {
@@ -52,7 +53,7 @@ func readNpyHeader(path string, r io.ReaderAt, size int64) (npyHeader, error) {
 	if n, err := r.ReadAt(prefix, 0); err != nil && err != io.EOF {
 		return npyHeader{}, fmt.Errorf("read %s: %w", path, err)
 	} else if !bytes.HasPrefix(prefix, []byte(npyMagic)[:min(n, len(npyMagic))]) {
-		return npyHeader{}, &Error{Path: path, What: "not a .npy file: it does not begin with \\x93NUMPY"}
+		return npyHeader{}, &Error{Path: path, What: "not a .npy file: it does not begin with \\x93NUMPY; write it by np.save"}
 	} else if n < len(prefix) {
 		return npyHeader{}, wrongLength(path, int64(len(prefix)), size)
 	}

@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 // numbers returns count little-endian float64 numbers 1, 2, 3, ….
@@ -158,13 +161,15 @@ func TestOpenErrors(t *testing.T) {
 		t.Errorf("missing file: %v", err)
 	}
 	_, err := Open(dir)
-	checkError(t, err, dir, 0, "not a regular file")
+	checkError(t, err, dir, 0, "a folder; name a matrix file")
+	_, err = Open("/dev/null")
+	checkError(t, err, "/dev/null", 0, "not a regular file")
 	text := filepath.Join(dir, "a.csv")
 	if err := os.WriteFile(text, []byte("1,2\n"), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	_, err = Open(text)
-	checkError(t, err, text, 0, "unknown format; matrices are read from NAME.npy, NAME.mtx and NAME.MxN.f64")
+	checkError(t, err, text, 0, "convert it: python3")
 }
 
 // TestShorterThanClaimed: a file that ends before the size that the system tells is an error, not zeros.
@@ -208,26 +213,99 @@ func TestArguments(t *testing.T) {
 	}
 }
 
+// Both orders of a raw file are read right; a name that does not tell the order is refused with the lines
+// to type.
 func TestRaw(t *testing.T) {
-	for _, name := range []string{"a.2x3.f64", "d.x/2x3.F64", "a.b.002x3.f64"} {
+	for _, name := range []string{"a.2x3.colmajor.f64", "d.x/2x3.ColMajor.F64", "a.b.002x3.colmajor.f64"} {
 		if x := readAll(t, name, numbers(6)); !slices.Equal(x, []float64{1, 2, 3, 4, 5, 6}) {
 			t.Errorf("%s: %v", name, x)
 		}
 	}
-	if x := readAll(t, "a.0x3.f64", nil); len(x) > 0 {
+	for _, name := range []string{"a.2x3.rowmajor.f64", "2x3.ROWMAJOR.f64"} {
+		if x := readAll(t, name, numbers(6)); !slices.Equal(x, []float64{1, 4, 2, 5, 3, 6}) {
+			t.Errorf("%s: %v", name, x)
+		}
+	}
+	if x := readAll(t, "a.0x3.rowmajor.f64", nil); len(x) > 0 {
 		t.Errorf("no rows: %v", x)
 	}
 	for name, want := range map[string]string{
-		"a.f64":                              "must end in .MxN.f64",
-		"a2x3.f64":                           "must end in .MxN.f64",
-		"a.2x.f64":                           "must end in .MxN.f64",
-		"a.2x2.f64":                          "expected 32 bytes, found 48: bytes follow the matrix",
-		"a.3x3.f64":                          "expected 72 bytes, found 48: it is truncated",
-		"a.99999999999999999999x3.f64":       "too large",
-		"a.4294967296x4294967296.f64":        "too large",
-		"a.0000000000000000000000002x99.f64": "expected 1584 bytes, found 48",
+		"a.f64":                                 "must end in .MxN.rowmajor.f64 or .MxN.colmajor.f64",
+		"a2x3.f64":                              "must end in .MxN.rowmajor.f64",
+		"a.2x.f64":                              "must end in .MxN.rowmajor.f64",
+		"a.2x3.row.f64":                         "must end in .MxN.rowmajor.f64",
+		"a.2x3.f64":                             "mv a.2x3.f64 a.2x3.rowmajor.f64; Fortran, MATLAB and Julia write column by column: mv a.2x3.f64 a.2x3.colmajor.f64",
+		"my a.2x3.f64":                          "mv 'my a.2x3.f64' 'my a.2x3.rowmajor.f64'",
+		"a.2x2.rowmajor.f64":                    "expected 32 bytes, found 48: bytes follow the matrix",
+		"a.3x3.colmajor.f64":                    "expected 72 bytes, found 48: it is truncated",
+		"a.99999999999999999999x3.rowmajor.f64": "too large",
+		"a.4294967296x4294967296.colmajor.f64":  "too large",
+		"a.0000000000000000000000002x99.colmajor.f64": "expected 1584 bytes, found 48",
 	} {
 		_, err := newFile(name, bytes.NewReader(numbers(6)), 48)
 		checkError(t, err, name, 0, want)
 	}
+}
+
+func TestRawAgainstTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := newTwin(rapid.IntRange(0, 40).Draw(t, "rows"), rapid.IntRange(0, 40).Draw(t, "columns"),
+			func(i, j int) float64 { return float64(i) - 100.25*float64(j) })
+		order := rapid.SampledFrom([]string{RowMajor, ColMajor}).Draw(t, "order")
+		data := want.encode("<f8", order == ColMajor)
+		f, err := newFile(fmt.Sprintf("a.%dx%d.%s.f64", want.rows, want.cols, order), bytes.NewReader(data), int64(len(data)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if f.Order != order {
+			t.Errorf("order %q, want %q", f.Order, order)
+		}
+		checkReaders(t, f, want)
+	})
+}
+
+// A vector is refused where a matrix is wanted, with the line that makes it one.
+func TestOneDimension(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.npy")
+	if err := os.WriteFile(path, npyImage(1, "<f8", false, "(3,)", numbers(3)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Open(path)
+	checkError(t, err, path, 0, "one dimension of 3 numbers; a matrix has two: reshape it")
+	checkError(t, err, path, 0, "np.load('"+path+"').reshape(-1, 1))\"")
+	f, err := OpenVector(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if x, err := f.Vector(); err != nil || !slices.Equal(x, []float64{1, 2, 3}) {
+		t.Errorf("%v, %v", x, err)
+	}
+}
+
+// Each format that is known and not read names the line that converts it, and the line is one for a shell.
+func TestUnknownFormats(t *testing.T) {
+	for extension, want := range map[string]string{
+		".csv": `.csv is not read; convert it: python3 -c "import numpy as np; np.save('d/a.npy', np.loadtxt('d/a.csv', delimiter=',', ndmin=2))"`,
+		".TXT": `.txt is not read; convert it: python3 -c "import numpy as np; np.save('d/a.npy', np.loadtxt('d/a.TXT', ndmin=2))"`,
+		".tsv": `delimiter='\t', ndmin=2))"`,
+		".mat": `scipy.io.loadmat('d/a.mat')['A'])", where A is the name of the variable`,
+		".h5":  `h5py.File('d/a.h5')['A'][:])"`, ".hdf5": `h5py.File('d/a.hdf5')['A'][:])"`,
+		".npz":     `np.load('d/a.npz')['arr_0'])", where arr_0 is the name of the array`,
+		".parquet": `pandas.read_parquet('d/a.parquet').to_numpy(dtype=float))"`,
+		".xlsx":    `pandas.read_excel('d/a.xlsx', header=None).to_numpy(dtype=float))"`,
+		".bin":     "mv d/a.bin d/a.MxN.rowmajor.f64",
+		".pt":      "torch.load('d/a.pt').numpy())",
+		".pkl":     "np.load('d/a.pkl', allow_pickle=True)",
+		".json":    "np.array(json.load(open('d/a.json')), dtype=float))",
+		".f32":     "np.fromfile('d/a.f32', 'float32')",
+		".gz":      "gunzip d/a.gz",
+		".foo":     "unknown format; matrices are read from NAME.npy, NAME.mtx, NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64",
+	} {
+		path := "d/a" + extension
+		_, err := newFile(path, strings.NewReader("1,2\n"), 4)
+		checkError(t, err, path, 0, want)
+	}
+	_, err := newFile(`it's $1 "x".csv`, strings.NewReader("1,2\n"), 4)
+	checkError(t, err, `it's $1 "x".csv`, 0, `np.loadtxt('it\\'s \$1 \"x\".csv', `)
 }

@@ -13,6 +13,7 @@ var (
 	errNoNumber  = errors.New("not a number")
 	errNotFinite = errors.New("not a finite number")
 	errTooLarge  = errors.New("too large")
+	errTooSmall  = errors.New("too small")
 )
 
 // parseReal converts a decimal number as C or Fortran writes it: a sign, digits with a point, and an exponent.
@@ -46,8 +47,20 @@ func parseReal(field []byte) (float64, error) {
 		return 0, errTooLarge
 	case err != nil:
 		return 0, errNoNumber
+	case x == 0 && bytes.ContainsAny(mantissa(field), "123456789"):
+		return 0, errTooSmall
 	}
 	return x, nil
+}
+
+// mantissa returns a number of C or Fortran without its exponent.
+func mantissa(field []byte) []byte {
+	for k, c := range field {
+		if c == 'e' || c == 'E' || k > 0 && (c == '+' || c == '-') {
+			return field[:k]
+		}
+	}
+	return field
 }
 
 // withLetter returns a number of Fortran with the letter that its exponent lacks. The digits before such an exponent

@@ -11,7 +11,7 @@ import (
 // TestParseReal: decimal numbers of C and Fortran are read, and nothing else.
 func TestParseReal(t *testing.T) {
 	for text, want := range map[string]float64{
-		"0": 0, "-0": math.Copysign(0, -1), "+7": 7, "1.": 1, ".5": 0.5, "-1.5e3": -1500, "2E+01": 20, "1e-400": 0,
+		"0": 0, "-0": math.Copysign(0, -1), "+7": 7, "1.": 1, ".5": 0.5, "-1.5e3": -1500, "2E+01": 20, "0e-400": 0, "-0.0-400": math.Copysign(0, -1),
 		"0.3D+01": 3, "0.3d+01": 3, "4D0": 4, "-.5d-1": -0.05,
 		"0.5-101": 0.5e-101, "-1.5+100": -1.5e100, "1.+2": 100,
 	} {
@@ -26,6 +26,7 @@ func TestParseReal(t *testing.T) {
 		"1-2": errNoNumber, "--1": errNoNumber, "1.5-": errNoNumber, "1.5d3d": errNoNumber, "1.5e3d2": errNoNumber, "1.5e3-2": errNoNumber,
 		"1.5+-2": errNoNumber, "1.5+2+3": errNoNumber, "1.#INF": errNoNumber, "nanny": errNoNumber,
 		"nan": errNotFinite, "-NaN": errNotFinite, "Inf": errNotFinite, "+inf": errNotFinite, "INFINITY": errNotFinite,
+		"1e-400": errTooSmall, "-1.5D-999": errTooSmall, "0.5-999": errTooSmall,
 		"1e999": errTooLarge, "-1D999": errTooLarge, "1.5+999": errTooLarge,
 	} {
 		if x, err := parseReal([]byte(text)); err != want {

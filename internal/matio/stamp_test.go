@@ -13,11 +13,11 @@ import (
 func files() map[string][]byte {
 	want := newTwin(300, 4, func(i, j int) float64 { return float64(1 + i + 300*j) })
 	return map[string][]byte{
-		"a.npy":       npyImage(1, "<f8", true, "(300, 4)", numbers(1200)),
-		"c.npy":       npyImage(1, ">f4", false, "(300, 4)", make([]byte, 4800)),
-		"a.300x4.f64": numbers(1200),
-		"array.mtx":   []byte(marketText(want, false, "general")),
-		"coord.mtx":   []byte(marketText(want, true, "general")),
+		"a.npy":                npyImage(1, "<f8", true, "(300, 4)", numbers(1200)),
+		"c.npy":                npyImage(1, ">f4", false, "(300, 4)", make([]byte, 4800)),
+		"a.300x4.colmajor.f64": numbers(1200),
+		"array.mtx":            []byte(marketText(want, false, "general")),
+		"coord.mtx":            []byte(marketText(want, true, "general")),
 	}
 }
 

@@ -44,7 +44,7 @@ func WriteVector(path string, x []float64) error {
 
 // ReadVector reads a file of one column or one row, in any format but coordinate.
 func ReadVector(path string) ([]float64, error) {
-	f, err := Open(path)
+	f, err := OpenVector(path)
 	if err != nil {
 		return nil, err
 	}

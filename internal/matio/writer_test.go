@@ -220,13 +220,13 @@ func TestVectors(t *testing.T) {
 		}
 	}
 	for name, image := range map[string]string{
-		"row.npy":     string(npyImage(1, "<f8", true, "(1, 3)", numbers(3))),
-		"column.npy":  string(npyImage(1, "|i1", false, "(3, 1)", []byte{1, 2, 3})),
-		"a.1x3.f64":   string(numbers(3)),
-		"column.mtx":  "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n",
-		"matrix.npy":  string(npyImage(1, "<f8", true, "(2, 2)", numbers(4))),
-		"sparse.mtx":  "%%MatrixMarket matrix coordinate real general\n1000000000000000 1 1\n1 1 1\n",
-		"matrix2.mtx": "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
+		"row.npy":            string(npyImage(1, "<f8", true, "(1, 3)", numbers(3))),
+		"column.npy":         string(npyImage(1, "|i1", false, "(3, 1)", []byte{1, 2, 3})),
+		"a.1x3.rowmajor.f64": string(numbers(3)),
+		"column.mtx":         "%%MatrixMarket matrix array real general\n3 1\n1\n2\n3\n",
+		"matrix.npy":         string(npyImage(1, "<f8", true, "(2, 2)", numbers(4))),
+		"sparse.mtx":         "%%MatrixMarket matrix coordinate real general\n1000000000000000 1 1\n1 1 1\n",
+		"matrix2.mtx":        "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, []byte(image), 0o666); err != nil {

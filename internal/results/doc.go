@@ -29,8 +29,14 @@
 // started anew has another BOOT. Folders with another BOOT are therefore left until they are old (Stale), and
 // Recover names them.
 //
+// # One file instead of a folder
+//
+// The test matrices of jmpi gen are files beside each other. A Target with Files gives them a hidden folder
+// of this kind, in which they are made, and clears up after runs that were killed. What becomes of the
+// finished files is the caller's business.
+//
 // # What is never deleted
 //
-// Only files named S.npy, U.npy, V.npy and info.json are deleted, one by one, and folders only when they are
-// empty. A folder that holds anything else is left or gets a visible name.
+// Only files named S.npy, U.npy, V.npy and info.json, or those of Files, are deleted, one by one, and
+// folders only when they are empty. A folder that holds anything else is left or gets a visible name.
 package results

@@ -33,7 +33,7 @@ const (
 // NewFolder names the folders, it touches nothing. All ranks that call it with the same target and tag agree
 // on the names; tag is the Tag of the rank that calls Create.
 func NewFolder(t Target, tag string) (*Folder, error) {
-	target, err := resolve(t.Dir)
+	target, err := t.resolve()
 	hidden := filepath.Join(filepath.Dir(target), "."+filepath.Base(target)+"."+tag)
 	f := &Folder{Target: t, target: target, exchange: exchange}
 	f.temp, f.old = hidden+suffixTemp, hidden+suffixOld

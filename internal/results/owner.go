@@ -88,9 +88,10 @@ func same(path string, file *os.File) bool {
 
 // leftover is a hidden folder of a run, dead or alive.
 type leftover struct {
-	path string
-	host string
-	boot string
+	path  string
+	host  string
+	boot  string
+	names []string // of the files that it may hold
 }
 
 // claim tells whether the run that made the folder is dead. If so the folder is this process's until release.

@@ -32,7 +32,7 @@ func (f *Folder) Publish() error {
 		return nil
 	}
 	f.step("delete")
-	foreign, err := removeResults(replaced)
+	foreign, err := removeFiles(replaced, resultNames)
 	switch {
 	case err != nil:
 		return fmt.Errorf("the results are in %s, but what was there is not deleted: %w", f.target, err)

@@ -20,11 +20,11 @@ type Recovered struct {
 // Recover clears up after runs into the same target that were killed: it brings a target back that was being
 // replaced, and deletes the hidden folders of dead runs. One rank calls it before Check.
 func (t Target) Recover() (r Recovered, err error) {
-	target, err := resolve(t.Dir)
+	target, err := t.resolve()
 	if err != nil {
 		return r, err
 	}
-	unfinished, replaced, err := leftovers(target)
+	unfinished, replaced, err := leftovers(target, t.names())
 	if err != nil {
 		return r, err
 	}
@@ -44,9 +44,9 @@ func (t Target) Recover() (r Recovered, err error) {
 	return r, nil
 }
 
-// leftovers lists the hidden folders of runs into target, those that are replaced by age. A folder that
-// cannot be listed has none.
-func leftovers(target string) (unfinished, replaced []leftover, err error) {
+// leftovers lists the hidden folders of runs into target, which hold the named files, those that are
+// replaced by age. A folder that cannot be listed has none.
+func leftovers(target string, names []string) (unfinished, replaced []leftover, err error) {
 	parent := filepath.Dir(target)
 	entries, err := os.ReadDir(parent)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, fs.ErrPermission) {
@@ -64,7 +64,7 @@ func leftovers(target string) (unfinished, replaced []leftover, err error) {
 		if owner == nil {
 			continue
 		}
-		l := leftover{path: filepath.Join(parent, e.Name()), host: owner[1], boot: owner[2]}
+		l := leftover{path: filepath.Join(parent, e.Name()), host: owner[1], boot: owner[2], names: names}
 		switch suffix {
 		case suffixTemp:
 			unfinished = append(unfinished, l)
@@ -110,7 +110,7 @@ func (l leftover) delete() (reason string) {
 		return l.living()
 	}
 	defer release()
-	foreign, err := removeResults(l.path)
+	foreign, err := removeFiles(l.path, l.names)
 	switch {
 	case err != nil:
 		return err.Error()

@@ -73,6 +73,24 @@ func (f *Folder) full(needed, free float64, err error) error {
 		"make room, or choose another place", needed, filepath.Dir(f.target), free, err)
 }
 
+// CheckSpace tells whether a folder has room for so many bytes, where the file system says how many are free.
+func CheckSpace(dir, what string, needed float64) error {
+	free, known := freeBytes(dir)
+	if !known || needed <= free {
+		return nil
+	}
+	return fmt.Errorf("%s needs %s, and %s are free in %s; make room, or choose another place",
+		what, gigabytes(needed), gigabytes(free), dir)
+}
+
+// gigabytes writes a number of bytes, small ones in full.
+func gigabytes(bytes float64) string {
+	if bytes < 1e8 {
+		return fmt.Sprintf("%.0f bytes", bytes)
+	}
+	return fmt.Sprintf("%.1f GB", bytes/1e9)
+}
+
 // freeBytes returns what a user without privileges may still write to the file system. Some do not tell.
 func freeBytes(path string) (free float64, known bool) {
 	var s unix.Statfs_t

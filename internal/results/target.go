@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"jmpi/internal/matio"
 	"jmpi/internal/report"
 )
 
@@ -17,6 +18,27 @@ type Target struct {
 	Dir   string   // the folder, as the user names it
 	Force bool     // results that are there are replaced
 	Reads []string // files that the run reads; they are not deleted
+	// Files, if not nil, says that Dir is the name of a file, which a hidden folder beside it holds with
+	// others until all are complete. These are the names of all that the hidden folder may hold.
+	Files []string
+}
+
+// names are the files that a hidden folder of the target may hold.
+func (t Target) names() []string {
+	if t.Files != nil {
+		return t.Files
+	}
+	return resultNames
+}
+
+// resolve returns the absolute path of the target. A file that is a symbolic link is replaced, not what it
+// links to.
+func (t Target) resolve() (string, error) {
+	if t.Files == nil {
+		return resolve(t.Dir)
+	}
+	parent, err := resolve(filepath.Dir(t.Dir))
+	return filepath.Join(parent, filepath.Base(t.Dir)), err
 }
 
 // resultNames are the files of a finished run, all that a replaced folder may hold.
@@ -68,8 +90,9 @@ func (t Target) Check() error {
 	}
 	parent := filepath.Dir(target)
 	if _, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
-		const text = "folder %s, which is to hold %s, does not exist; make it first"
-		return fmt.Errorf(text, parent, filepath.Base(target))
+		const text = "folder %s, which is to hold %s, does not exist; make it first: mkdir -p %s"
+		named := filepath.Dir(filepath.Clean(t.Dir))
+		return fmt.Errorf(text, named, filepath.Base(target), matio.ShellWord(named))
 	}
 	return nil
 }
@@ -89,7 +112,7 @@ func (t Target) replaceable() error {
 			return fmt.Errorf("%s holds %s, which the run reads; %s", t.Dir, path, advice)
 		}
 	}
-	foreign, err := foreignIn(t.Dir)
+	foreign, err := foreignIn(t.Dir, resultNames)
 	if err != nil {
 		return err
 	}
@@ -109,9 +132,9 @@ func (t Target) replaceable() error {
 	return nil
 }
 
-// foreignIn returns the first entry of a folder that is no file of results by its name or its kind, "" if
-// there is none.
-func foreignIn(dir string) (string, error) {
+// foreignIn returns the first entry of a folder that is none of the named files, by its name or its kind,
+// "" if there is none.
+func foreignIn(dir string, names []string) (string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return "", err
@@ -122,22 +145,22 @@ func foreignIn(dir string) (string, error) {
 			return fmt.Sprintf("a folder %s", e.Name()), nil
 		case !e.Type().IsRegular():
 			return fmt.Sprintf("%s, not a regular file", e.Name()), nil
-		case !slices.Contains(resultNames, e.Name()):
+		case !slices.Contains(names, e.Name()):
 			return e.Name(), nil
 		}
 	}
 	return "", nil
 }
 
-// removeResults deletes a folder of results. One that holds anything else it leaves as it is, and names what
-// it holds.
-func removeResults(dir string) (foreign string, err error) {
-	if foreign, err = foreignIn(dir); foreign != "" || errors.Is(err, fs.ErrNotExist) {
+// removeFiles deletes a folder of the named files. One that holds anything else it leaves as it is, and
+// names what it holds.
+func removeFiles(dir string, names []string) (foreign string, err error) {
+	if foreign, err = foreignIn(dir, names); foreign != "" || errors.Is(err, fs.ErrNotExist) {
 		return foreign, nil
 	} else if err != nil {
 		return "", err
 	}
-	for _, name := range resultNames {
+	for _, name := range names {
 		if err := os.Remove(filepath.Join(dir, name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
@@ -146,7 +169,7 @@ func removeResults(dir string) (foreign string, err error) {
 	err = syscall.Rmdir(dir)
 	switch {
 	case errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST):
-		foreign, err = foreignIn(dir)
+		foreign, err = foreignIn(dir, names)
 	case errors.Is(err, fs.ErrNotExist):
 		err = nil
 	case err != nil:

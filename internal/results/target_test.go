@@ -46,7 +46,7 @@ func TestCheck(t *testing.T) {
 		{"file", false, "not a folder"},
 		{"file", true, "not a folder"},
 		{"file/out", false, "not a folder"},
-		{"missing/out", false, "missing, which is to hold out, does not exist; make it first"},
+		{"missing/out", false, "missing, which is to hold out, does not exist; make it first: mkdir -p "},
 		{"dangling", false, "a symbolic link to nothing"},
 		{"folder", true, "holds a folder S.npy, which is no result of jmpi"},
 		{"link", true, "holds S.npy, not a regular file, which is no result of jmpi"},
