@@ -15,8 +15,9 @@ import (
 	"jmpi/kernels"
 )
 
-// anything draws a matrix of several kinds of structure at once: integers of low rank, repeated, zero and scaled rows and columns. With exact,
-// they are scaled by powers of two, so that what is proportional is exactly so.
+// anything draws a matrix of several kinds of structure at once: integers of low rank, repeated, zero
+// and scaled rows and columns. With exact, they are scaled by powers of two, so that what is
+// proportional is exactly so.
 func anything(rt *rapid.T, m, n int, exact bool) []float64 {
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
 	a := make([]float64, m*n)
@@ -87,7 +88,8 @@ func TestDecomposeAnything(t *testing.T) {
 		m := n + rapid.SampledFrom([]int{0, 1, 7, 3*n + 2, 1100}).Draw(rt, "m-n")
 		a := anything(rt, m, n, false)
 		task := both(m, n)
-		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, AutoPreconditioner, NoPreconditioner, QR, QRCP, QRCPLQ}).Draw(rt, "precondition")
+		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, AutoPreconditioner,
+			NoPreconditioner, QR, QRCP, QRCPLQ}).Draw(rt, "precondition")
 		task.V = rapid.SampledFrom([]RightVectors{AutoRight, Accumulate, FromLeft}).Draw(rt, "v")
 		task.Variant = variantOf(rapid.Bool().Draw(rt, "full"))
 		o, err := try(t, a, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.IntRange(1, 2).Draw(rt, "devices"), task)
@@ -95,7 +97,8 @@ func TestDecomposeAnything(t *testing.T) {
 			rt.Fatal(err)
 		}
 		limit := 10.0
-		if task.Precondition == NoPreconditioner && m > 1000 { // long sums of few different numbers, in units of n·ε
+		// long sums of few different numbers, in units of n·ε
+		if task.Precondition == NoPreconditioner && m > 1000 {
 			limit = 50
 		}
 		o.verify(rt, a, limit)
@@ -156,14 +159,16 @@ func exactRanks(m, n int, a, signs []float64) (of, indefinite int) {
 	return rankOf(m, n, x), rankOf(m, m, h)
 }
 
-// The hyperbolic SVD of matrices of all kinds passes the check, or is refused where it does not exist: where A·J·Aᵀ has a lower rank than A.
+// The hyperbolic SVD of matrices of all kinds passes the check, or is refused where it does not exist: where
+// A·J·Aᵀ has a lower rank than A.
 func TestHyperbolicAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 14).Draw(rt, "n")
 		m := n + rapid.SampledFrom([]int{0, 0, 1, 4, 3*n + 1}).Draw(rt, "m-n")
 		a := anything(rt, m, n, true)
 		whole := !slices.ContainsFunc(a, func(x float64) bool { return x != math.Round(x) || math.Abs(x) > 1e6 })
-		if rapid.Bool().Draw(rt, "powers") && m < 7 && whole { // a matrix that is not well-conditioned times this one, without rounding
+		// a matrix that is not well-conditioned times this one, without rounding
+		if rapid.Bool().Draw(rt, "powers") && m < 7 && whole {
 			worse := make([]float64, m*n)
 			for j := range n {
 				for i := range m {
@@ -175,12 +180,14 @@ func TestHyperbolicAnything(t *testing.T) {
 			a = worse
 		}
 		task := signed(m, n, rapid.IntRange(0, n).Draw(rt, "positive"), rapid.Uint64().Draw(rt, "signs"))
-		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, AutoPreconditioner, NoPreconditioner, QR}).Draw(rt, "precondition")
+		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, AutoPreconditioner,
+			NoPreconditioner, QR}).Draw(rt, "precondition")
 		task.Variant = variantOf(rapid.Bool().Draw(rt, "full"))
 		trust := rapid.Bool().Draw(rt, "trust")
 		defer func(f func(kernels.Limits) bool) { trusting = f }(trusting)
 		trusting = func(kernels.Limits) bool { return trust }
-		rt.Logf("A = %d×%d by columns %v, signs %v, precondition %s, variant %v", m, n, a, task.Signs, task.Precondition, task.Variant)
+		rt.Logf("A = %d×%d by columns %v, signs %v, precondition %s, variant %v", m, n, a, task.Signs,
+			task.Precondition, task.Variant)
 		o, err := try(t, a, rapid.IntRange(1, 4).Draw(rt, "ranks"), rapid.IntRange(1, 2).Draw(rt, "devices"), task)
 		rank, indefinite := exactRanks(m, n, a, task.Signs)
 		if indefinite < rank {
@@ -200,7 +207,8 @@ func TestHyperbolicAnything(t *testing.T) {
 	})
 }
 
-// Well-conditioned matrices of few different numbers with steeply scaled rows or columns: every singular value has a small relative error, and the rank is full.
+// Well-conditioned matrices of few different numbers with steeply scaled rows or columns: every singular
+// value has a small relative error, and the rank is full.
 func TestScaledAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(1, 6).Draw(rt, "n")
@@ -213,8 +221,10 @@ func TestScaledAnything(t *testing.T) {
 		if s, err := reference.Sigma(a, m, n, m); err != nil || !(s[n-1] > s[0]/50) {
 			return
 		}
-		// More rows than columns are not determined row by row: those that depend on larger ones carry errors of their size.
-		steep, rows := rapid.SampledFrom([]int{12, 25, 40}).Draw(rt, "steep"), m == n && rapid.Bool().Draw(rt, "rows")
+		// More rows than columns are not determined row by row: those that depend on larger ones carry
+		// errors of their size.
+		steep, rows := rapid.SampledFrom([]int{12, 25, 40}).Draw(rt, "steep"), m == n &&
+			rapid.Bool().Draw(rt, "rows")
 		powers := make([]float64, max(m, n))
 		for i := range powers {
 			powers[i] = math.Ldexp(1, random.IntN(2*steep+1)-steep)
@@ -233,7 +243,8 @@ func TestScaledAnything(t *testing.T) {
 			rt.Fatal(err)
 		}
 		task := both(m, n)
-		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, QRCP, QRCPLQ}).Draw(rt, "precondition")
+		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, QRCP, QRCPLQ}).Draw(rt,
+			"precondition")
 		rt.Logf("A = %d×%d by columns %v", m, n, a)
 		o, err := try(t, a, rapid.IntRange(1, 3).Draw(rt, "ranks"), 1, task)
 		if err != nil {

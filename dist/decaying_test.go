@@ -12,7 +12,8 @@ import (
 	"jmpi/kernels"
 )
 
-// A kernel gives the elements of matrices of which the spectrum decays; n is the number of columns, and m = n·tall that of rows.
+// A kernel gives the elements of matrices of which the spectrum decays; n is the number of columns,
+// and m = n·tall that of rows.
 type kernel struct {
 	name string
 	tall int
@@ -26,7 +27,8 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// decaying are kernels of many kinds: bandlimited or not, positive or not, symmetric or not, of every speed of decay.
+// decaying are kernels of many kinds: bandlimited or not, positive or not, symmetric or not, of
+// every speed of decay.
 var decaying = []kernel{
 	{"gauss-20", 1, func(i, j, n float64) float64 { return math.Exp(-(i - j) * (i - j) / 400) }},
 	{"gauss-n", 1, func(i, j, n float64) float64 { return math.Exp(-(i - j) * (i - j) / (n * n)) }},
@@ -63,8 +65,9 @@ func (k kernel) matrix(n int) (m int, a []float64) {
 	return m, a
 }
 
-// sigmaOf returns the singular values of an m×n matrix, right to an eighth of ε times the largest. The smallest ones of some kernels are too small for
-// the reference; below the matrix with δ·I under it they are not, and the others, √(σ² + δ²), are the same.
+// sigmaOf returns the singular values of an m×n matrix, right to an eighth of ε times the largest. The
+// smallest ones of some kernels are too small for the reference; below the matrix with δ·I under it they are
+// not, and the others, √(σ² + δ²), are the same.
 func sigmaOf(t *testing.T, m, n int, a []float64) []float64 {
 	t.Helper()
 	longest := 0.0
@@ -84,8 +87,9 @@ func sigmaOf(t *testing.T, m, n int, a []float64) []float64 {
 	return sigma
 }
 
-// sigmaLimit bounds the errors of singular values, in units of ε times the largest. Without a preconditioner there are more sweeps, and
-// where half of the singular values are about the largest, some of them come to 4; a preconditioner that is asked for adds its own errors.
+// sigmaLimit bounds the errors of singular values, in units of ε times the largest. Without a preconditioner
+// there are more sweeps, and where half of the singular values are about the largest, some of them come to 4;
+// a preconditioner that is asked for adds its own errors.
 func sigmaLimit(asked Preconditioner, used string) float64 {
 	switch {
 	case used == "none":
@@ -106,7 +110,8 @@ func sigmaError(got, want []float64) (largest float64, at int) {
 	return largest, at
 }
 
-// testDecaying is a test of all kinds of devices: where the spectrum decays, all singular values are right to some units of the rounding error.
+// testDecaying is a test of all kinds of devices: where the spectrum decays, all singular values are right to
+// some units of the rounding error.
 func testDecaying(t *testing.T, run runTask, ranks, n int) {
 	for _, k := range decaying {
 		m, a := k.matrix(n)
@@ -119,7 +124,8 @@ func testDecaying(t *testing.T, run runTask, ranks, n int) {
 			}
 			e, at := sigmaError(o.s, want)
 			if !(e <= sigmaLimit(precondition, o.Precondition.Used)) {
-				t.Errorf("%s %d×%d, %s on %d: σ_%d of rank %d is off by %.1f ε·σ₁", k.name, m, n, precondition, ranks, at+1, o.Rank.Value, e)
+				t.Errorf("%s %d×%d, %s on %d: σ_%d of rank %d is off by %.1f ε·σ₁", k.name, m, n, precondition, ranks,
+					at+1, o.Rank.Value, e)
 			}
 		}
 	}
@@ -152,12 +158,13 @@ func TestDecayingBits(t *testing.T) {
 	}
 }
 
-// Dependent columns of exact products become zero, however many there are: the rounding errors of a pivot add up in all that depend on it, but they lie
-// in the space of the rows of R.
+// Dependent columns of exact products become zero, however many there are: the rounding errors of a pivot add
+// up in all that depend on it, but they lie in the space of the rows of R.
 func TestDependentColumnsBecomeZero(t *testing.T) {
 	for _, c := range [][2]int{{64, 16}, {128, 4}, {128, 32}, {256, 1}, {256, 64}, {300, 150}} {
 		n, rank := c[0], c[1]
-		a := disttest.Generate(t, "lowrank", gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1, Rank: int64(rank)})
+		a := disttest.Generate(t, "lowrank", gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1,
+			Rank: int64(rank)})
 		task := both(n, n)
 		task.Precondition = QRCPLQ
 		o := find(t, a, 2, 1, task)

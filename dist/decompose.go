@@ -8,25 +8,30 @@ import (
 	"jmpi/kernels"
 )
 
-// Decomposition is a finished Task. Its vectors lie on the devices or in the memory of the hosts, spread over all ranks.
+// Decomposition is a finished Task. Its vectors lie on the devices or in the memory of the hosts,
+// spread over all ranks.
 type Decomposition struct {
 	*jacobi.Solution           // of the matrix that the Jacobi method has worked on
 	Sigma            []float64 // of A, non-increasing, the same on every rank
 	Precondition, V  Choice
-	Residual         float64 // ‖A − U·diag(σ)·Vᵀ‖_F/(‖A‖_F·N·ε) by the triangular factor that V comes from; 0 if V was accumulated
-	Rank             Rank
-	Fidelity         *Fidelity          // of a hyperbolic SVD, nil otherwise
-	Seconds          float64            // from the matrix in memory, of the hosts and then of the devices, to its decomposition
-	Host             map[string]float64 // seconds of what was done before and after the Jacobi method, by name
-	EstimatedBytes   int64              // what this rank was expected to take of the memory of its host, by what was chosen
+	// ‖A − U·diag(σ)·Vᵀ‖_F/(‖A‖_F·N·ε) by the triangular factor that V comes from; 0 if V was accumulated
+	Residual float64
+	Rank     Rank
+	Fidelity *Fidelity // of a hyperbolic SVD, nil otherwise
+	// from the matrix in memory, of the hosts and then of the devices, to its decomposition
+	Seconds float64
+	Host    map[string]float64 // seconds of what was done before and after the Jacobi method, by name
+	// what this rank was expected to take of the memory of its host, by what was chosen
+	EstimatedBytes int64
 
 	comm    comm.Comm
 	vectors vectors
 }
 
-// Decompose computes the singular value decomposition of a matrix. It is collective. Where one rank fails alone while the others
-// compute, its error is not a *comm.Failure, and the caller must Abort.
-func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend, t Task) (*Decomposition, error) {
+// Decompose computes the singular value decomposition of a matrix. It is collective. Where one rank fails
+// alone while the others compute, its error is not a *comm.Failure, and the caller must Abort.
+func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
+	t Task) (*Decomposition, error) {
 	s := site{Host: t.Host, comm: world, devices: devices, seconds: map[string]float64{}}
 	in, err := read(s, t)
 	if err != nil {
@@ -35,7 +40,8 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend, 
 	return decompose(ctx, s, t, in)
 }
 
-// decompose does everything from the scaled matrix in the memory of the hosts on, but for writing the vectors (Vectors).
+// decompose does everything from the scaled matrix in the memory of the hosts on, but for writing
+// the vectors (Vectors).
 func decompose(ctx context.Context, s site, t Task, in input) (*Decomposition, error) {
 	p, err := prepare(ctx, s, t, in)
 	if err != nil {
@@ -57,7 +63,8 @@ func decompose(ctx context.Context, s site, t Task, in input) (*Decomposition, e
 		return nil, err
 	}
 	d := &Decomposition{
-		Solution: done.Solution, Sigma: sigma, Residual: done.residual, Rank: rank, Fidelity: o.fidelity, Host: s.seconds,
+		Solution: done.Solution, Sigma: sigma, Residual: done.residual, Rank: rank, Fidelity: o.fidelity,
+		Host: s.seconds,
 		comm: s.comm, vectors: done.vectors,
 	}
 	d.vectors.rightLeads = t.RightLeads
@@ -67,7 +74,8 @@ func decompose(ctx context.Context, s site, t Task, in input) (*Decomposition, e
 	return d, nil
 }
 
-// PhaseSeconds returns the seconds of this rank in each phase: those of the Jacobi method summed over its devices, and those of the host.
+// PhaseSeconds returns the seconds of this rank in each phase: those of the Jacobi method summed over its
+// devices, and those of the host.
 func (d *Decomposition) PhaseSeconds() map[string]float64 {
 	phases := d.Solution.PhaseSeconds()
 	for name, seconds := range d.Host {

@@ -35,7 +35,8 @@ func TestDecompose(t *testing.T) {
 	}
 }
 
-// The singular values are the same bits whatever vectors are wanted and however they are found, and so are the vectors.
+// The singular values are the same bits whatever vectors are wanted and however they are found, and
+// so are the vectors.
 func TestSameValuesInAllModes(t *testing.T) {
 	for _, shape := range [][2]int{{60, 41}, {1500, 20}} {
 		for _, kind := range []string{"gauss", "graded-rows", "geometric"} {
@@ -45,7 +46,8 @@ func TestSameValuesInAllModes(t *testing.T) {
 			for _, leads := range []bool{false, true} {
 				for mode := range 8 {
 					task := both(m, n)
-					task.Left, task.Right, task.RightLeads, task.V = mode&1 != 0, mode&2 != 0, leads, []RightVectors{Accumulate, FromLeft}[mode>>2]
+					task.Left, task.Right, task.RightLeads, task.V = mode&1 != 0, mode&2 != 0, leads,
+						[]RightVectors{Accumulate, FromLeft}[mode>>2]
 					o := find(t, a, 2, 1, task)
 					if !slices.Equal(o.s, reference.s) {
 						t.Errorf("%s %d×%d, mode %d: other bits of S", kind, m, n, mode)
@@ -86,12 +88,14 @@ func TestFallsBackToAccumulating(t *testing.T) {
 	}
 }
 
-// testGraded is a test of all kinds of devices: every singular value of graded matrices is right to bound, and few sweeps find it.
+// testGraded is a test of all kinds of devices: every singular value of graded matrices is right to
+// bound, and few sweeps find it.
 func testGraded(t *testing.T, run runTask, n, ranks int, bound float64) {
 	for _, kind := range []string{"graded-cols", "graded-rows"} {
 		for _, cond := range []float64{1e12, 1e20} {
 			for _, sorted := range []bool{false, true} {
-				a := disttest.Generate(t, kind, gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1, Cond: cond, Sorted: sorted})
+				a := disttest.Generate(t, kind, gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1, Cond: cond,
+					Sorted: sorted})
 				want, err := reference.Sigma(a, n, n, n)
 				if err != nil {
 					t.Fatal(err)
@@ -149,7 +153,8 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// testScaled is a test of all kinds of devices: multiplying by a power of two multiplies the singular values by it, and changes nothing else.
+// testScaled is a test of all kinds of devices: multiplying by a power of two multiplies the singular values
+// by it, and changes nothing else.
 func testScaled(t *testing.T, run runTask) {
 	for _, shape := range [][2]int{{33, 20}, {1100, 9}} {
 		for _, kind := range []string{"gauss", "graded-cols", "graded-rows"} {

@@ -11,14 +11,15 @@ import (
 	"jmpi/kernels"
 )
 
-// deflation is how the hyperbolic SVD of a matrix of rank r < n is found. A = Q·[L 0; 0 0]·[Y N]ᵀ with orthonormal [Y N] and L of order r: the columns
-// of N are the null space of A. It has a hyperbolic SVD if and only if YᵀJY, as well NᵀJN, is not singular. With the eigenvalues
-// YᵀJY = Z·Λ·Zᵀ and G = L·Z·|Λ|^½, which has full rank and whose columns have the signs of Λ, and its hyperbolic SVD G = U₁·Σ·V₁ᵀ,
+// deflation is how the hyperbolic SVD of a matrix of rank r < n is found. A = Q·[L 0; 0 0]·[Y N]ᵀ with
+// orthonormal [Y N] and L of order r: the columns of N are the null space of A. It has a hyperbolic SVD if
+// and only if YᵀJY, as well NᵀJN, is not singular. With the eigenvalues YᵀJY = Z·Λ·Zᵀ and G = L·Z·|Λ|^½,
+// which has full rank and whose columns have the signs of Λ, and its hyperbolic SVD G = U₁·Σ·V₁ᵀ,
 //
 //	A = Q·U₁ · Σ · (Y·Z·|Λ|^−½·V₁)ᵀ,
 //
-// and J·N·Z₀·|Λ₀|^−½·sgn Λ₀ are the columns of V for σ = 0, where NᵀJN = Z₀·Λ₀·Z₀ᵀ. Rounding errors in the place of null columns would
-// be rotated hyperbolically against each other; here there are none.
+// and J·N·Z₀·|Λ₀|^−½·sgn Λ₀ are the columns of V for σ = 0, where NᵀJN = Z₀·Λ₀·Z₀ᵀ. Rounding errors in the
+// place of null columns would be rotated hyperbolically against each other; here there are none.
 type deflation struct {
 	n        int // order of A
 	positive int // eigenvalues Λ above 0
@@ -67,7 +68,8 @@ func deflate(ctx context.Context, s site, t Task, p prepared, r triangle) (prepa
 	}
 	for _, x := range f.row.lambda {
 		if math.Abs(x) <= max(degenerateSign*float64(n)*kernels.Epsilon, r.doubt) {
-			return p, jacobi.NoDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of columns of different signs that are equal", rank)
+			return p, jacobi.NoDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of "+
+				"columns of different signs that are equal", rank)
 		}
 		if x > 0 {
 			f.positive++
@@ -84,7 +86,8 @@ func deflate(ctx context.Context, s site, t Task, p prepared, r triangle) (prepa
 			}
 		}
 		if positive != p.signature.positive {
-			return p, jacobi.NoDecomposition("the null space of A, of dimension %d, contains vectors x that are J-orthogonal to it, xᵀ·J·y = 0 for all y in it", n-rank)
+			return p, jacobi.NoDecomposition("the null space of A, of dimension %d, contains vectors x that are "+
+				"J-orthogonal to it, xᵀ·J·y = 0 for all y in it", n-rank)
 		}
 	}
 	if p.x, err = matrix.Product(x, f.row.z, true); err != nil {
@@ -94,7 +97,8 @@ func deflate(ctx context.Context, s site, t Task, p prepared, r triangle) (prepa
 	if p.positive = f.positive; f.positive == 0 {
 		p.positive, p.rising = rank, true
 	}
-	p.steps = append([]step{nullSigns{f, p.signature.positive}}, append(r.above, columnOrder(r.place), rightFactor{q2}, f)...)
+	p.steps = append([]step{nullSigns{f, p.signature.positive}},
+		append(r.above, columnOrder(r.place), rightFactor{q2}, f)...)
 	return p, nil
 }
 
@@ -105,8 +109,9 @@ type rowsAndNull struct {
 	positive int
 }
 
-// inertia diagonalizes YᵀJY for Y, so many columns of P·Q₂ from the given one on: YᵀJY = 2·Y₊ᵀY₊ − I where Y₊ are the rows of Y with
-// sign +1, so Z are the right singular vectors of Y₊ and Λ = 2·σ² − 1. It is collective.
+// inertia diagonalizes YᵀJY for Y, so many columns of P·Q₂ from the given one on: YᵀJY = 2·Y₊ᵀY₊ − I
+// where Y₊ are the rows of Y with sign +1, so Z are the right singular vectors of Y₊ and
+// Λ = 2·σ² − 1. It is collective.
 func (x rowsAndNull) inertia(ctx context.Context, s site, t Task, from, count int) (inertia, error) {
 	y, err := x.q2.Form(s.Threads, from, count)
 	if err != nil {
@@ -134,7 +139,8 @@ func (f *deflation) values(sigma []float64, n int) []float64 {
 	return all
 }
 
-// Back turns U₁ into U of R, n×n, and V₁ into [Y N]ᵀ·V, n×n, but for J and sgn Λ₀ in the columns of the null space (nullSigns).
+// Back turns U₁ into U of R, n×n, and V₁ into [Y N]ᵀ·V, n×n, but for J and sgn Λ₀ in the columns of
+// the null space (nullSigns).
 func (f *deflation) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error) {
 	var err error
 	if u != nil {
@@ -176,7 +182,8 @@ type nullSigns struct {
 	signs int // columns of A with sign +1
 }
 
-// Back does x ← J·x·sgn Λ₀ for the columns of V that belong to the null space, its rows being partitioned as the signs are.
+// Back does x ← J·x·sgn Λ₀ for the columns of V that belong to the null space, its rows being
+// partitioned as the signs are.
 func (f nullSigns) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error) {
 	if v == nil {
 		return u, nil, nil
@@ -193,7 +200,8 @@ func (f nullSigns) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, er
 	return u, v, nil
 }
 
-// beside returns the matrix [X₊ 0 X₋; 0 Y 0], the columns of x of either sign and between them those of y. It is collective.
+// beside returns the matrix [X₊ 0 X₋; 0 Y 0], the columns of x of either sign and between them
+// those of y. It is collective.
 func (f *deflation) beside(x, y *matrix.Matrix) (*matrix.Matrix, error) {
 	n := x.N + y.N
 	columns := map[int][]float64{}

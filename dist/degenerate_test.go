@@ -14,8 +14,8 @@ import (
 	"jmpi/kernels"
 )
 
-// testDegenerate is a test of all kinds of devices: matrices that are zero, equal, repeated or of low rank, with their singular values, and
-// gradings over the whole range, on 1 to 4 ranks.
+// testDegenerate is a test of all kinds of devices: matrices that are zero, equal, repeated or of low rank,
+// with their singular values, and gradings over the whole range, on 1 to 4 ranks.
 func testDegenerate(t *testing.T, run runTask) {
 	entries := func(m, n int, f func(i, j int) float64) []float64 {
 		a := make([]float64, m*n)
@@ -67,16 +67,21 @@ func testDegenerate(t *testing.T, run runTask) {
 		{"tall identity", 90, 17, entries(90, 17, identity), slices.Repeat([]float64{1}, 17), 17},
 		{"all equal", 36, 25, slices.Repeat([]float64{2}, 36*25), append([]float64{60}, make([]float64, 24)...), 1},
 		{"[[1,2],[2,4]]", 2, 2, []float64{1, 2, 2, 4}, []float64{5, 0}, 1},
-		{"one entry", 12, 9, entries(12, 9, func(i, j int) float64 { return 3 * identity(i, j+4) * identity(j, 2) }), append([]float64{3}, make([]float64, 8)...), 1},
+		{"one entry", 12, 9, entries(12, 9, func(i, j int) float64 {
+			return 3 * identity(i, j+4) * identity(j, 2)
+		}), append([]float64{3}, make([]float64, 8)...), 1},
 		{"duplicate columns", 50, n, twice, nil, n - 5},
 		{"zero row", 100, 100, rowsOf(100, 100, except(7, -1)), nil, 99},
 		{"zero row of few", 5, 5, rowsOf(5, 5, except(2, -1)), nil, 4},
 		{"equal rows", 40, 40, rowsOf(40, 40, except(30, 3)), nil, 39},
 		{"rows twice", 120, 100, rowsOf(120, 100, func(i int) int { return i % 60 }), nil, 60},
 		{"zero rows", 150, 100, rowsOf(150, 100, func(i int) int { return min(i, 79-i) }), nil, 40},
-		{"checkerboard", 64, 64, entries(64, 64, func(i, j int) float64 { return float64((i + j) % 2) }), append([]float64{32, 32}, make([]float64, 62)...), 2},
-		{"products of remainders", 100, 100, entries(100, 100, func(i, j int) float64 { return float64(i * j % 7) }), nil, 4},
-		{"B·D, D = 1 … 1e-300", n, n, entries(n, n, func(i, j int) float64 { return b[i+j*n] * math.Pow(10, -300*float64(j)/(n-1)) }), nil, n},
+		{"checkerboard", 64, 64, entries(64, 64, func(i, j int) float64 { return float64((i + j) % 2) }),
+			append([]float64{32, 32}, make([]float64, 62)...), 2},
+		{"products of remainders", 100, 100, entries(100, 100,
+			func(i, j int) float64 { return float64(i * j % 7) }), nil, 4},
+		{"B·D, D = 1 … 1e-300", n, n, entries(n, n,
+			func(i, j int) float64 { return b[i+j*n] * math.Pow(10, -300*float64(j)/(n-1)) }), nil, n},
 	} {
 		if c.sigma == nil {
 			var err error
@@ -113,8 +118,8 @@ func testDegenerate(t *testing.T, run runTask) {
 
 func TestDegenerate(t *testing.T) { testDegenerate(t, onCPUs) }
 
-// testRepeated is a test of all kinds of devices: where many singular values are equal, large rotations of columns that are orthogonal but for rounding errors do
-// not keep the method from ending.
+// testRepeated is a test of all kinds of devices: where many singular values are equal, large rotations of
+// columns that are orthogonal but for rounding errors do not keep the method from ending.
 func testRepeated(t *testing.T, run runTask) {
 	const n = 300
 	q := make([]float64, n*n)
@@ -162,7 +167,8 @@ func testRepeated(t *testing.T, run runTask) {
 		}
 		identity[j+j*n]++
 	}
-	// Half of the rows of 3n/4 orthonormal columns: n/4 singular values are 1, n/4 are 0, and those between are all different.
+	// Half of the rows of 3n/4 orthonormal columns: n/4 singular values are 1, n/4 are 0, and those
+	// between are all different.
 	s := matrixOf(comm.NewLocal(1)[0], 2, n, 3*n/4, near[:n*3*n/4])
 	reflectors, _, err := s.Factor(s.Natural())
 	if err == nil {

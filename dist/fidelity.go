@@ -11,8 +11,8 @@ import (
 	"jmpi/kernels"
 )
 
-// The limits of what rounding errors may do to a hyperbolic SVD, in units of ε = 2⁻⁵². Those of the residual and of VᵀJV are below the
-// check's, 10, since they are estimates.
+// The limits of what rounding errors may do to a hyperbolic SVD, in units of ε = 2⁻⁵². Those of the residual
+// and of VᵀJV are below the check's, 10, since they are estimates.
 const (
 	columnLimit   = 32  // times √m·Σᵢ|w_ij|·‖x_i‖, for ‖X·w_j − g_j‖
 	residualBound = 3.5 // times m·‖S‖·‖V‖, for ‖X − U·S·Vᵀ‖_F
@@ -33,21 +33,25 @@ type Fidelity struct {
 // holds tells whether all of it is rounding errors. NaN is not.
 func (f Fidelity) holds() bool { return f.Columns <= 1 && f.Residual <= 1 && f.Signs <= 1 }
 
-// Numbers of random vectors: enough that none of them is nearly orthogonal to what it should see in one of many columns, and in one matrix.
+// Numbers of random vectors: enough that none of them is nearly orthogonal to what it should see in one of
+// many columns, and in one matrix.
 const (
 	columnProbes = 4
 	matrixProbes = 8
 )
 
-// fidelity measures X·W = G with WᵀJW = J, where the norms of G's columns are sigma and ‖W‖_F = norm, by products with random vectors y, z:
+// fidelity measures X·W = G with WᵀJW = J, where the norms of G's columns are sigma and ‖W‖_F = norm, by
+// products with random vectors y, z:
 //
 //	X·w_j − g_j    from  (Xᵀy)ᵀ·w_j − yᵀ·g_j,  for each column
 //	X − U·S·Vᵀ     from  Xᵀy − V·(Gᵀy),  V = J·W·J
 //	WᵀJW − J       from  Wᵀ·(J·(W·z)) − J·z
 //
-// ‖X·W − G‖·‖V‖, which is known from the first, bounds the second; only where it is too large the second itself is formed.
-// With even, the columns of W are as good as the largest of them, not each by itself. It takes O(n²) operations, and is collective.
-func fidelity(p prepared, g, w matrix.Operator, sigma []float64, norm float64, even bool) (f Fidelity, err error) {
+// ‖X·W − G‖·‖V‖, which is known from the first, bounds the second; only where it is too large the second
+// itself is formed. With even, the columns of W are as good as the largest of them, not each by itself. It
+// takes O(n²) operations, and is collective.
+func fidelity(p prepared, g, w matrix.Operator, sigma []float64, norm float64,
+	even bool) (f Fidelity, err error) {
 	x, m, n, positive := p.x, p.x.M, p.x.N, p.positive
 	norms := make([]float64, n)
 	x.Columns(func(j int, c []float64) { norms[j] = dense.Norm(c) })
@@ -103,7 +107,8 @@ func fidelity(p prepared, g, w matrix.Operator, sigma []float64, norm float64, e
 	return f, err
 }
 
-// signsEstimate estimates ‖WᵀJW − J‖_F in units of what rounding errors may do. V serves as W does. It is collective.
+// signsEstimate estimates ‖WᵀJW − J‖_F in units of what rounding errors may do. V serves as W does.
+// It is collective.
 func signsEstimate(w matrix.Operator, n, positive int, norm float64) (estimate float64, err error) {
 	z := randomNormal(n, matrixProbes, 3)
 	wz, err := w.Times(false, z, matrixProbes)
@@ -134,7 +139,8 @@ func holdsJ(v *matrix.Matrix, positive int, norm float64) error {
 	}
 	size, err := e.Norm()
 	if off := worse(0, size, exactLimit*kernels.Epsilon*norm*norm); err == nil && !(off <= 1) {
-		err = jacobi.NoDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding errors explain", norm*norm, off)
+		err = jacobi.NoDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times "+
+			"what rounding errors explain", norm*norm, off)
 	}
 	return err
 }
@@ -181,8 +187,9 @@ func distance(x, y []float64) float64 {
 	return kernels.Norm2(off)
 }
 
-// randomNormal returns so many vectors of normally distributed numbers, always the same ones for a seed. Numbers ±1 would not
-// see an error like x·(1, −1)ᵀ in two entries for which they are equal, and all of a few vectors may have such.
+// randomNormal returns so many vectors of normally distributed numbers, always the same ones for a seed.
+// Numbers ±1 would not see an error like x·(1, −1)ᵀ in two entries for which they are equal, and all of a
+// few vectors may have such.
 func randomNormal(n, count int, seed uint64) []float64 {
 	const probes = 0x6e6f726d616c // so that no other numbers are the same
 	random := rand.New(rand.NewPCG(seed, probes))

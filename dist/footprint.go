@@ -5,24 +5,26 @@ import (
 	"jmpi/kernels"
 )
 
-// Footprint is the memory that a decomposition takes. It is the one estimate that there is: `plan` prints it, a run is refused by it, and
-// info.json has it beside what the run took.
+// Footprint is the memory that a decomposition takes. It is the one estimate that there is: `plan` prints it,
+// a run is refused by it, and info.json has it beside what the run took.
 type Footprint struct {
 	Device int64 // bytes that each device allocates
-	Matrix int64 // bytes in the memory of all hosts together for the matrix, a tall one with the tree of its reduction
+	// bytes in the memory of all hosts together for the matrix, a tall one with the tree of its reduction
+	Matrix int64
 	Beside int64 // bytes beside it, at the worst moment
 }
 
 const (
-	// CollectPercent is how much the Go heap may grow between two collections (GOGC). It holds few, large pieces of
-	// matrices, whose collection costs next to nothing.
+	// CollectPercent is how much the Go heap may grow between two collections (GOGC). It holds few, large pieces
+	// of matrices, whose collection costs next to nothing.
 	CollectPercent = 15
-	// rankBytes is what a rank takes whatever the matrix: the program, its libraries, and the buffers of reading and writing.
+	// rankBytes is what a rank takes whatever the matrix: the program, its libraries, and the buffers
+	// of reading and writing.
 	rankBytes = 64 << 20
 )
 
-// Host returns the bytes in the memory of one host. It has a part of what the hosts hold, part/of, some ranks, and some devices,
-// whose memory is that of the host or not.
+// Host returns the bytes in the memory of one host. It has a part of what the hosts hold, part/of, some
+// ranks, and some devices, whose memory is that of the host or not.
 func (f Footprint) Host(part, of, ranks, devices int, hostMemory bool) int64 {
 	heap := float64(f.Matrix+f.Beside) * float64(part) / float64(of)
 	bytes := int64(heap*(1+CollectPercent/100.)) + int64(ranks)*rankBytes
@@ -48,7 +50,8 @@ type ways struct {
 	bySVD        bool // hyperbolic, by way of the SVD
 }
 
-// copies returns how many copies of the matrix that the Jacobi method works on the hosts hold beside it. The numbers are what was measured.
+// copies returns how many copies of the matrix that the Jacobi method works on the hosts hold beside it. The
+// numbers are what was measured.
 func (w ways) copies() int64 {
 	switch {
 	case w.bySVD:
@@ -65,8 +68,8 @@ func (w ways) copies() int64 {
 	return 0
 }
 
-// Estimate returns the memory that the task takes on so many devices if its matrix is not graded, and whatever the matrix is. What
-// is left open counts with the most that it may need.
+// Estimate returns the memory that the task takes on so many devices if its matrix is not graded, and
+// whatever the matrix is. What is left open counts with the most that it may need.
 func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprint) {
 	for _, graded := range []bool{false, true} {
 		for _, w := range t.ways(graded, limits.HostMemory) {
@@ -80,7 +83,8 @@ func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprin
 	return usual, most
 }
 
-// ways returns what may be done to a matrix, which is graded or not, on devices whose memory is that of the hosts or not.
+// ways returns what may be done to a matrix, which is graded or not, on devices whose memory is
+// that of the hosts or not.
 func (t Task) ways(graded, hostMemory bool) (all []ways) {
 	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil}
 	preconditions := []Preconditioner{t.Precondition}
@@ -112,7 +116,8 @@ func (t Task) ways(graded, hostMemory bool) (all []ways) {
 	return all
 }
 
-// rightWays returns how the right vectors of X, which are needed or not, may be found on devices whose memory is that of the hosts or not.
+// rightWays returns how the right vectors of X, which are needed or not, may be found on devices whose memory
+// is that of the hosts or not.
 func (t Task) rightWays(needed, hostMemory bool) []RightVectors {
 	switch {
 	case t.Signs != nil:

@@ -30,10 +30,14 @@ func TestFootprint(t *testing.T) {
 		{"solve", n, ways{precondition: NoPreconditioner, v: FromLeft, vectors: true}, square, 3 * square, false},
 		{"accumulate", n, ways{precondition: NoPreconditioner, v: Accumulate, vectors: true}, square, 0, true},
 		{"preconditioned", n, ways{precondition: QRCPLQ, v: noRight}, square, 5 * square, false},
-		{"hyperbolic", n, ways{precondition: NoPreconditioner, v: Accumulate, hyperbolic: true}, square, 2 * square, true},
-		{"of lower rank", n, ways{precondition: QRCPLQ, v: Accumulate, hyperbolic: true, deflated: true}, square, 7 * square, true},
-		{"tall, values alone", 10 * n, ways{slabs: true, precondition: QR, v: noRight}, 3 * tall / 2, 6 * square, false},
-		{"tall", 10 * n, ways{slabs: true, vectors: true, precondition: QR, v: Accumulate}, 3 * tall / 2, tall/2 + 6*square, true},
+		{"hyperbolic", n, ways{precondition: NoPreconditioner, v: Accumulate, hyperbolic: true}, square, 2 * square,
+			true},
+		{"of lower rank", n, ways{precondition: QRCPLQ, v: Accumulate, hyperbolic: true, deflated: true}, square,
+			7 * square, true},
+		{"tall, values alone", 10 * n, ways{slabs: true, precondition: QR, v: noRight}, 3 * tall / 2, 6 * square,
+			false},
+		{"tall", 10 * n, ways{slabs: true, vectors: true, precondition: QR, v: Accumulate}, 3 * tall / 2,
+			tall/2 + 6*square, true},
 		{"tall and graded", 10 * n, ways{vectors: true, precondition: QRCPLQ, v: FromLeft}, tall, 5 * tall, false},
 	} {
 		for _, devices := range []int{1, 4} {
@@ -43,7 +47,8 @@ func TestFootprint(t *testing.T) {
 			if c.w.slabs {
 				config.M = n
 			}
-			if want := (Footprint{node.Demand(config.Node(devices, hostLimits), hostLimits), c.matrix, c.beside}); f != want {
+			if want := (Footprint{node.Demand(config.Node(devices, hostLimits), hostLimits), c.matrix,
+				c.beside}); f != want {
 				t.Errorf("%s on %d devices: %+v, want %+v", c.name, devices, f, want)
 			}
 		}
@@ -64,10 +69,16 @@ func TestFootprint(t *testing.T) {
 func TestEstimateCovers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 2000).Draw(t, "n")
-		task := Task{M: n * rapid.IntRange(1, 9).Draw(t, "m/n"), N: n, Precondition: rapid.SampledFrom([]Preconditioner{AutoPreconditioner, NoPreconditioner, QR, QRCP, QRCPLQ}).Draw(t, "precondition"), V: rapid.SampledFrom([]RightVectors{AutoRight, Accumulate, FromLeft}).Draw(t, "V"), Wanted: Wanted{Left: rapid.Bool().Draw(t, "left"), Right: rapid.Bool().Draw(t, "right"), RightLeads: rapid.Bool().Draw(t, "right leads")}, Settings: jacobi.Settings{Strategy: "rev-rowcyc"}}
+		task := Task{M: n * rapid.IntRange(1, 9).Draw(t, "m/n"), N: n,
+			Precondition: rapid.SampledFrom([]Preconditioner{AutoPreconditioner, NoPreconditioner, QR, QRCP,
+				QRCPLQ}).Draw(t, "precondition"), V: rapid.SampledFrom([]RightVectors{AutoRight, Accumulate,
+				FromLeft}).Draw(t, "V"), Wanted: Wanted{Left: rapid.Bool().Draw(t, "left"),
+				Right: rapid.Bool().Draw(t, "right"), RightLeads: rapid.Bool().Draw(t, "right leads")},
+			Settings: jacobi.Settings{Strategy: "rev-rowcyc"}}
 		if signs := rapid.SampledFrom([]float64{0, 1, -1}).Draw(t, "signs of the last column"); signs != 0 {
 			task.Signs = append(slices.Repeat([]float64{1}, n-1), signs)
-			task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, NoPreconditioner, QR}).Draw(t, "preconditioner")
+			task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, NoPreconditioner, QR}).Draw(t,
+				"preconditioner")
 			task.V = AutoRight
 		}
 		limits := hostLimits

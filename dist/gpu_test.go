@@ -42,7 +42,8 @@ func TestGPUDecompose(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					t.Run(fmt.Sprintf("%s %d×%d %v %v on %d", kind, m, n, mode.p, mode.v, ranks), func(t *testing.T) { o.verify(t, a, 4) })
+					t.Run(fmt.Sprintf("%s %d×%d %v %v on %d", kind, m, n, mode.p, mode.v, ranks),
+						func(t *testing.T) { o.verify(t, a, 4) })
 				}
 			}
 		}
@@ -86,7 +87,8 @@ func TestGPUHyperbolic(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					t.Run(fmt.Sprintf("%d×%d, %d positive, on %d, full %t", m, n, positive, ranks, full), func(t *testing.T) { o.verify(t, a, 4) })
+					t.Run(fmt.Sprintf("%d×%d, %d positive, on %d, full %t", m, n, positive, ranks, full),
+						func(t *testing.T) { o.verify(t, a, 4) })
 				}
 			}
 		}

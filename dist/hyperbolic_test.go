@@ -25,7 +25,9 @@ func signed(m, n, positive int, seed uint64) Task {
 		}
 		task.Signs = append(task.Signs, sign)
 	}
-	rand.New(rand.NewPCG(seed, 0)).Shuffle(n, func(i, j int) { task.Signs[i], task.Signs[j] = task.Signs[j], task.Signs[i] })
+	rand.New(rand.NewPCG(seed, 0)).Shuffle(n, func(i, j int) {
+		task.Signs[i], task.Signs[j] = task.Signs[j], task.Signs[i]
+	})
 	return task
 }
 
@@ -40,7 +42,8 @@ func TestHyperbolic(t *testing.T) {
 				one := find(t, a, 1, 1, task)
 				one.verify(t, a, 4)
 				for _, grid := range [][2]int{{2, 1}, {1, 2}, {4, 1}} {
-					find(t, a, grid[0], grid[1], task).sameBits(t, one, fmt.Sprintf("%d×%d, %d +1, on %v", m, n, positive, grid))
+					find(t, a, grid[0], grid[1], task).sameBits(t, one,
+						fmt.Sprintf("%d×%d, %d +1, on %v", m, n, positive, grid))
 				}
 				find(t, a, 3, 1, task).verify(t, a, 4)
 			}
@@ -96,13 +99,16 @@ func TestHyperbolicThatDoesNotExist(t *testing.T) {
 	}
 }
 
-// A matrix of ones has rank 1, and its hyperbolic SVD exists unless there are as many +1 as −1: it is not refused.
+// A matrix of ones has rank 1, and its hyperbolic SVD exists unless there are as many +1 as −1: it
+// is not refused.
 func TestHyperbolicOfOnes(t *testing.T) {
-	for _, c := range [][3]int{{6, 3, 1}, {64, 64, 33}, {200, 100, 51}, {64, 8, 5}, {61, 12, 7}, {221, 13, 8}, {600, 20, 9}, {3000, 30, 1}} {
+	for _, c := range [][3]int{{6, 3, 1}, {64, 64, 33}, {200, 100, 51}, {64, 8, 5}, {61, 12, 7}, {221, 13, 8},
+		{600, 20, 9}, {3000, 30, 1}} {
 		for ranks := 1; ranks <= 3; ranks++ {
 			task := signed(c[0], c[1], c[2], 1)
 			task.Left, task.Right = false, false
-			if o, err := try(t, slices.Repeat([]float64{1}, c[0]*c[1]), ranks, 1, task); err != nil || o.Rank.Value != 1 {
+			if o, err := try(t, slices.Repeat([]float64{1}, c[0]*c[1]), ranks, 1, task); err != nil ||
+				o.Rank.Value != 1 {
 				t.Errorf("%d×%d, %d +1, %d ranks: error %v", c[0], c[1], c[2], ranks, err)
 			}
 		}
@@ -145,7 +151,8 @@ func TestHyperbolicOfNothing(t *testing.T) {
 	}
 }
 
-// combine makes the last column, of sign −1, a combination 0.6·a₁ + 0.8·a₂ of two orthonormal ones of sign +1.
+// combine makes the last column, of sign −1, a combination 0.6·a₁ + 0.8·a₂ of two orthonormal ones
+// of sign +1.
 func combine(a []float64, m, n int) {
 	clear(a[:2*m])
 	a[0], a[m+1] = 1, 1
@@ -199,8 +206,8 @@ func testHyperbolicDependent(t *testing.T, run runTask) {
 
 func TestHyperbolicDependent(t *testing.T) { testHyperbolicDependent(t, onCPUs) }
 
-// The hyperbolic SVD of a matrix of lower rank on any number of ranks and devices, with any vectors: the same values, and the same bits where the
-// ordering is the same.
+// The hyperbolic SVD of a matrix of lower rank on any number of ranks and devices, with any vectors: the same
+// values, and the same bits where the ordering is the same.
 func TestHyperbolicOfLowerRank(t *testing.T) {
 	const m, n, r = 110, 96, 51
 	a := disttest.Generate(t, "lowrank", gen.Options{Rows: m, Cols: n, Seed: 5, Rank: r})
@@ -228,14 +235,15 @@ func TestHyperbolicOfLowerRank(t *testing.T) {
 		some := task
 		some.Left, some.Right = vectors[0], vectors[1]
 		o := find(t, a, 2, 1, some)
-		if !slices.Equal(o.s, one.s) || some.Left && !slices.Equal(o.u, one.u) || some.Right && !slices.Equal(o.v, one.v) {
+		if !slices.Equal(o.s, one.s) || some.Left && !slices.Equal(o.u, one.u) || some.Right &&
+			!slices.Equal(o.v, one.v) {
 			t.Errorf("other bits with U %t, V %t", some.Left, some.Right)
 		}
 	}
 }
 
-// testHyperbolicGraded is a test of all kinds of devices: hyperbolic singular values of matrices with graded rows or columns have a small relative error
-// each, compared with those that 256 bits give.
+// testHyperbolicGraded is a test of all kinds of devices: hyperbolic singular values of matrices with graded
+// rows or columns have a small relative error each, compared with those that 256 bits give.
 func testHyperbolicGraded(t *testing.T, run runTask) {
 	for _, n := range []int{8, 20} {
 		for _, kind := range []string{"graded-rows", "graded-cols"} {
@@ -254,7 +262,8 @@ func testHyperbolicGraded(t *testing.T, run runTask) {
 				for k, x := range kerneltest.SingularValues(n, a, n/2) {
 					worst = max(worst, math.Abs(o.s[k]-x)/x)
 				}
-				t.Logf("%s to %.0e, n = %d: largest relative error of a hyperbolic singular value %.1e, %d sweeps", kind, cond, n, worst, len(o.Sweeps))
+				t.Logf("%s to %.0e, n = %d: largest relative error of a hyperbolic singular value %.1e, %d sweeps", kind,
+					cond, n, worst, len(o.Sweeps))
 				if !(worst < 1e-12) {
 					t.Errorf("%s to %g, n = %d: relative error %g", kind, cond, n, worst)
 				}

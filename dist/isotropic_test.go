@@ -24,7 +24,8 @@ var (
 	hyperbolicSeed  = flag.Uint64("hyperbolicseed", 6, "of these matrices")
 )
 
-// isotropic is the matrix of a row of ones above μ·I: its columns nearly agree, and those of different signs are nearly J-isotropic.
+// isotropic is the matrix of a row of ones above μ·I: its columns nearly agree, and those of different
+// signs are nearly J-isotropic.
 func isotropic(n int, mu float64) []float64 {
 	a := make([]float64, (n+1)*n)
 	for j := range n {
@@ -33,8 +34,9 @@ func isotropic(n int, mu float64) []float64 {
 	return a
 }
 
-// isotropicValues are its hyperbolic singular values where p of the n signs are +1: those of D·(μ²I + eeᵀ), which is ±μ² on vectors that are
-// orthogonal to e within the columns of one sign, and [μ²+p q; −p −μ²−q] on the sums of the columns of either sign.
+// isotropicValues are its hyperbolic singular values where p of the n signs are +1: those of D·(μ²I + eeᵀ),
+// which is ±μ² on vectors that are orthogonal to e within the columns of one sign, and [μ²+p q; −p −μ²−q] on
+// the sums of the columns of either sign.
 func isotropicValues(n, p int, mu float64) []float64 {
 	s := slices.Repeat([]float64{mu}, n)
 	trace, det := float64(2*p-n), -mu*mu*(mu*mu+float64(n))
@@ -112,7 +114,8 @@ func testIsotropic(t *testing.T, run runTask, orders []int) {
 							bound = max(bound, 100*kernels.Epsilon*math.Sqrt(float64(n))*o.VNorm)
 						}
 						if e := math.Abs(o.s[k] - want); !(e <= bound) {
-							t.Fatalf("%s: σ_%d = %g, want %g, off by %.2g·ε·‖V‖² of it", what, k+1, o.s[k], want, e/want/(kernels.Epsilon*square))
+							t.Fatalf("%s: σ_%d = %g, want %g, off by %.2g·ε·‖V‖² of it", what, k+1, o.s[k], want,
+								e/want/(kernels.Epsilon*square))
 						}
 					}
 				}
@@ -128,7 +131,8 @@ func testIsotropic(t *testing.T, run runTask, orders []int) {
 // Where columns of different signs nearly agree, S is as good as ε·‖V‖² allows, on any number of ranks.
 func TestHyperbolicIsotropic(t *testing.T) { testIsotropic(t, onCPUs, []int{4, 9, 20, 50, 64}) }
 
-// testHyperbolicPairs decomposes [B B+δR] with both signs, and matrices with rows graded over 20 and 60 binary digits.
+// testHyperbolicPairs decomposes [B B+δR] with both signs, and matrices with rows graded over 20
+// and 60 binary digits.
 func testHyperbolicPairs(t *testing.T, run runTask, count int) {
 	r := rand.New(rand.NewPCG(*hyperbolicSeed, 6))
 	again := 0
@@ -220,7 +224,8 @@ func TestHyperbolicBeyondFloat64(t *testing.T) {
 	}
 }
 
-// Errors that the check would find, and of single columns, are beyond the limits; those of a right decomposition are far below.
+// Errors that the check would find, and of single columns, are beyond the limits; those of a right
+// decomposition are far below.
 func TestFidelityTellsErrors(t *testing.T) {
 	const n, positive = 60, 25
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 4})
@@ -235,7 +240,8 @@ func TestFidelityTellsErrors(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			f, err := fidelity(p, matrix.ScaledColumns{Operator: x, Factors: s}, matrix.Mirrored{Operator: y, Positive: positive}, s, norm, false)
+			f, err := fidelity(p, matrix.ScaledColumns{Operator: x, Factors: s},
+				matrix.Mirrored{Operator: y, Positive: positive}, s, norm, false)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -27,22 +27,24 @@ func iterate(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	return solve(ctx, s, t, p)
 }
 
-// solve gives X to the devices, and is done with it unless it is needed for V or for a measurement. It is collective.
+// solve gives X to the devices, and is done with it unless it is needed for V or for a measurement.
+// It is collective.
 func solve(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	var err error
 	o := outcome{prepared: p}
 	o.Solution, err = jacobi.Solve(ctx, s.comm, s.devices, jacobi.Config{
 		Problem: jacobi.Problem{
-			M: p.x.M, N: p.x.N, Positive: p.positive, Rising: p.rising, Independent: p.hyperbolic(), Vectors: p.method.v == Accumulate,
-			Source: p.x, KeepSource: p.method.v == FromLeft && p.kept == nil || p.hyperbolic(),
+			M: p.x.M, N: p.x.N, Positive: p.positive, Rising: p.rising, Independent: p.hyperbolic(),
+			Vectors: p.method.v == Accumulate,
+			Source:  p.x, KeepSource: p.method.v == FromLeft && p.kept == nil || p.hyperbolic(),
 		},
 		Settings: t.Settings, Hooks: t.Hooks,
 	})
 	return o, err
 }
 
-// iterateHyperbolic runs the method, and takes the second way if the result is further from a decomposition than rounding errors
-// explain. It is collective.
+// iterateHyperbolic runs the method, and takes the second way if the result is further from a decomposition
+// than rounding errors explain. It is collective.
 func iterateHyperbolic(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	if p.method.bySVD {
 		return bySVD(ctx, s, t, outcome{prepared: p}, "")
@@ -63,8 +65,9 @@ func iterateHyperbolic(ctx context.Context, s site, t Task, p prepared) (outcome
 	case err != nil:
 		return o, err
 	case !f.holds():
-		return bySVD(ctx, s, t, o, fmt.Sprintf("A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain",
-			f.Columns, f.Residual, f.Signs))
+		return bySVD(ctx, s, t, o,
+			fmt.Sprintf("A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times "+
+				"what rounding errors explain", f.Columns, f.Residual, f.Signs))
 	case o.VNorm*o.VNorm > hugeV:
 		return bySVD(ctx, s, t, o, fmt.Sprintf("‖V‖² = %.2g leaves S without correct digits", o.VNorm*o.VNorm))
 	}
@@ -75,8 +78,8 @@ func iterateHyperbolic(ctx context.Context, s site, t Task, p prepared) (outcome
 // definite tells whether all columns of X have the same sign.
 func (p prepared) definite() bool { return p.positive == p.x.N }
 
-// iterateRanked runs the method and, if the rank is not known yet, runs it anew where it turns out not to be full or no decomposition
-// is found. It is collective.
+// iterateRanked runs the method and, if the rank is not known yet, runs it anew where it turns out not to be
+// full or no decomposition is found. It is collective.
 func iterateRanked(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	o, err := solve(ctx, s, t, p)
 	if !p.unranked {
@@ -107,11 +110,12 @@ func iterateRanked(ctx context.Context, s site, t Task, p prepared) (outcome, er
 	return solve(ctx, s, t, p)
 }
 
-// fullBound is the bound from which on σ_min/(‖A‖_F·‖V‖_F) says that A has full rank: for a unit vector x, ‖A·x‖ ≥ σ_min·‖Vᵀ·x‖ ≥
-// σ_min/‖V‖, since V⁻¹ = J·Vᵀ·D has the norm of V.
+// fullBound is the bound from which on σ_min/(‖A‖_F·‖V‖_F) says that A has full rank: for a unit vector x,
+// ‖A·x‖ ≥ σ_min·‖Vᵀ·x‖ ≥ σ_min/‖V‖, since V⁻¹ = J·Vᵀ·D has the norm of V.
 const fullBound = 1e-10
 
-// fullRank tells whether the decomposition shows that the matrix has full rank, as was taken for granted. It is collective.
+// fullRank tells whether the decomposition shows that the matrix has full rank, as was taken for
+// granted. It is collective.
 func fullRank(o outcome) (Rank, bool, error) {
 	norm, err := o.x.Norm()
 	if err != nil || !o.Converged || !(slices.Min(o.Sigma) > fullBound*norm*o.VNorm) {
@@ -129,11 +133,12 @@ type svd struct {
 // innerSweeps is the limit of sweeps for an SVD inside another decomposition.
 const innerSweeps = 30
 
-// svdOf computes the SVD of a matrix, which it takes, with V and, if left, U; orthonormal says that it is part of one with orthonormal
-// columns. Its time counts for the phase that needs it. It is collective.
+// svdOf computes the SVD of a matrix, which it takes, with V and, if left, U; orthonormal says that it is
+// part of one with orthonormal columns. Its time counts for the phase that needs it. It is collective.
 func svdOf(ctx context.Context, s site, t Task, x *matrix.Matrix, orthonormal, left bool) (svd, error) {
 	inner := Task{
-		M: x.M, N: x.N, Wanted: Wanted{Left: left, Right: true, RightLeads: true}, Precondition: QRCPLQ, V: Accumulate,
+		M: x.M, N: x.N, Wanted: Wanted{Left: left, Right: true, RightLeads: true}, Precondition: QRCPLQ,
+		V:        Accumulate,
 		Settings: t.Settings, Host: t.Host,
 	}
 	inner.MaxSweeps = innerSweeps
@@ -149,7 +154,8 @@ func svdOf(ctx context.Context, s site, t Task, x *matrix.Matrix, orthonormal, l
 	}
 	defer d.Free()
 	if !d.Converged {
-		return svd{}, &comm.Failure{Kind: comm.BadResource, Text: fmt.Sprintf("not converged in %d sweeps", innerSweeps)}
+		return svd{}, &comm.Failure{Kind: comm.BadResource,
+			Text: fmt.Sprintf("not converged in %d sweeps", innerSweeps)}
 	}
 	return svd{d.Sigma, d.vectors.u, d.vectors.v}, nil
 }

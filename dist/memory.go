@@ -9,7 +9,8 @@ import (
 
 // ways returns what was chosen.
 func (m method) ways(t Task, o origin) ways {
-	return ways{slabs: o.slabs != nil, vectors: t.needs().any(), precondition: m.precondition, v: m.v, hyperbolic: o.hyperbolic(), bySVD: m.bySVD}
+	return ways{slabs: o.slabs != nil, vectors: t.needs().any(), precondition: m.precondition, v: m.v,
+		hyperbolic: o.hyperbolic(), bySVD: m.bySVD}
 }
 
 func (p prepared) ways(t Task) ways {
@@ -24,8 +25,8 @@ func (o outcome) ways(t Task) ways {
 	return w
 }
 
-// fits refuses a matrix if a host or a rank has not got the memory for what is done to it and for the devices, or if a device has no room.
-// Once the matrix is there, it is not counted again. It is collective.
+// fits refuses a matrix if a host or a rank has not got the memory for what is done to it and for the
+// devices, or if a device has no room. Once the matrix is there, it is not counted again. It is collective.
 func (s site) fits(t Task, w ways, there bool) error {
 	all, err := exchange.Census(s.comm, s.devices)
 	if err != nil {
@@ -53,21 +54,22 @@ func (s site) fitsOn(h exchange.Host, t Task, w ways, there bool) error {
 	if s.Memory != nil {
 		need := f.Host(h.Ranks, ranks, h.Ranks, h.Beside, limits.HostMemory)
 		if free := s.Memory(); free > 0 && need > free {
-			return fmt.Errorf("%s %.3g GiB on this host for %d of %d ranks, which has %.3g GiB available: take more hosts",
-				matrix, float64(need)/gib, h.Ranks, ranks, float64(free)/gib)
+			return fmt.Errorf("%s %.3g GiB on this host for %d of %d ranks, which has %.3g "+
+				"GiB available: take more hosts", matrix, float64(need)/gib, h.Ranks, ranks, float64(free)/gib)
 		}
 	}
 	if s.Room != nil {
 		need := f.Host(1, ranks, 0, len(s.devices), limits.HostMemory)
 		if room, limit := s.Room(there); limit != "" && need > room {
-			return fmt.Errorf("%s %.3g GiB in this process, but %s leaves %.3g GiB: raise that limit, or take more ranks",
-				matrix, float64(need)/gib, limit, float64(max(0, room))/gib)
+			return fmt.Errorf("%s %.3g GiB in this process, but %s leaves %.3g GiB: raise "+
+				"that limit, or take more ranks", matrix, float64(need)/gib, limit, float64(max(0, room))/gib)
 		}
 	}
 	return nil
 }
 
-// estimate returns what this rank was expected to take of the memory of its host, with so many devices in all.
+// estimate returns what this rank was expected to take of the memory of its host, with so many
+// devices in all.
 func (s site) estimate(t Task, w ways, devices int) int64 {
 	limits := s.devices[0].Limits()
 	return w.footprint(t, devices, limits).Host(1, s.comm.Size(), 1, len(s.devices), limits.HostMemory)

@@ -7,8 +7,8 @@ import (
 	"jmpi/internal/dense"
 )
 
-// Part is a rectangle of a matrix of singular vectors: rows Row ≤ i < Row+M, columns Column ≤ j < Column+N, column-major with leading
-// dimension M. Column k belongs to Sigma[k].
+// Part is a rectangle of a matrix of singular vectors: rows Row ≤ i < Row+M, columns Column ≤ j < Column+N,
+// column-major with leading dimension M. Column k belongs to Sigma[k].
 type Part struct {
 	Row, Column, M, N int
 	Data              []float64
@@ -23,9 +23,10 @@ type vectors struct {
 	rightLeads bool
 }
 
-// Vectors calls left and right with the parts of U and V that this rank has, which may be kept only until the call returns; nil for what
-// is not wanted. In each column of U (of V if the task says so) the entry of largest magnitude, the first of them, is positive; columns
-// of U whose singular value is zero are completed to an orthonormal set. It is collective.
+// Vectors calls left and right with the parts of U and V that this rank has, which may be kept only until the
+// call returns; nil for what is not wanted. In each column of U (of V if the task says so) the entry of
+// largest magnitude, the first of them, is positive; columns of U whose singular value is zero are completed
+// to an orthonormal set. It is collective.
 func (d *Decomposition) Vectors(left, right func(Part) error) error {
 	if left == nil && right == nil {
 		return nil

@@ -7,15 +7,17 @@ import (
 	"jmpi/dist/matrix"
 )
 
-// gradedRatio is the ratio of the largest to the smallest of the rows' max-norms, or of the columns' norms, from which a matrix
-// counts as graded.
+// gradedRatio is the ratio of the largest to the smallest of the rows' max-norms, or of the columns' norms,
+// from which a matrix counts as graded.
 const gradedRatio = 128
 
-// steepRatio is the ratio of the rows' max-norms from which on a hyperbolic SVD goes by way of the SVD: hyperbolic rotations of columns
-// whose rows are graded leave V less J-orthogonal, and take more than twice as many sweeps.
+// steepRatio is the ratio of the rows' max-norms from which on a hyperbolic SVD goes by way of the
+// SVD: hyperbolic rotations of columns whose rows are graded leave V less J-orthogonal, and take more
+// than twice as many sweeps.
 const steepRatio = 1 << 14
 
-// decayingParallelism is the parallelism of the columns from which the singular values of a matrix count as decaying.
+// decayingParallelism is the parallelism of the columns from which the singular values of a matrix
+// count as decaying.
 const decayingParallelism = 4
 
 // prepared is X, what the Jacobi method works on, and how it came from the matrix that was read.
@@ -26,16 +28,18 @@ type prepared struct {
 	rising   bool   // all have −1, for which the singular values of its SVD are sorted the other way round
 	steps    []step // that were done, in order
 	method   method
-	kept     *matrix.Matrix // Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied
-	deflated *deflation     // of a hyperbolic SVD of lower rank, nil otherwise
+	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied
+	kept     *matrix.Matrix
+	deflated *deflation // of a hyperbolic SVD of lower rank, nil otherwise
 	rank     Rank
-	// unranked says that the rank is taken to be full until the decomposition is known; grading is for finding it then.
+	// unranked says that the rank is taken to be full until the decomposition is known; grading is for
+	// finding it then.
 	unranked bool
 	grading  matrix.Grading
 }
 
-// step is something that was done to a matrix. Back turns the singular vectors of what it has made into those of what it was given;
-// either may be nil if it is not needed. It is collective.
+// step is something that was done to a matrix. Back turns the singular vectors of what it has made into those
+// of what it was given; either may be nil if it is not needed. It is collective.
 type step interface {
 	Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error)
 }
@@ -75,7 +79,8 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 		if err := s.fits(t, m.ways(t, in.origin), true); err != nil {
 			return err
 		}
-		p = prepared{origin: in.origin, x: in.x, positive: in.signature.positive, rising: in.signature.rising, method: m, grading: g}
+		p = prepared{origin: in.origin, x: in.x, positive: in.signature.positive, rising: in.signature.rising,
+			method: m, grading: g}
 		if in.hyperbolic() {
 			p, err = prepareHyperbolic(ctx, s, t, p)
 		} else {
@@ -152,9 +157,11 @@ func choose(t Task, in input, g matrix.Grading, parallelism float64, hostMemory 
 	case both:
 		because(NoPreconditioner, "the columns keep their signs in the hyperbolic SVD")
 	case m.graded:
-		because(QRCPLQ, "graded: the max-norms of the rows differ by a factor of %.2g, the norms of the columns by %.2g", rows, columns)
+		because(QRCPLQ, "graded: the max-norms of the rows differ by a factor of %.2g, the norms of the "+
+			"columns by %.2g", rows, columns)
 	case parallelism >= decayingParallelism:
-		because(QRCPLQ, "the singular values decay: the mean square of the cosines between columns is %.2g times that of random ones; so there are fewer sweeps", parallelism)
+		because(QRCPLQ, "the singular values decay: the mean square of the cosines between columns is %.2g times "+
+			"that of random ones; so there are fewer sweeps", parallelism)
 	case in.slabs != nil:
 		because(QR, "the triangular factor of a tall matrix, transposed")
 	default:
@@ -185,6 +192,6 @@ func chooseRight(t Task, hyperbolic bool, m method, hostMemory bool) (RightVecto
 	return FromLeft, "faster, and as small a residual"
 }
 
-// transposes tells whether the Jacobi method works on the transpose of a triangular factor, so that its left vectors are on the right
-// side of A.
+// transposes tells whether the Jacobi method works on the transpose of a triangular factor, so that its left
+// vectors are on the right side of A.
 func transposes(p Preconditioner, hyperbolic bool) bool { return !hyperbolic && (p == QR || p == QRCP) }

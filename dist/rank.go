@@ -40,9 +40,9 @@ func values(o outcome) (sigma []float64, rank Rank, err error) {
 	return sigma, rank, nil
 }
 
-// rankNoise tells what are rounding errors in a pivoted QR factorization of x, the matrix with rows sorted: ε times a size of the row
-// and one of the column whose product bounds an element. So a grading of rows or columns, however steep, does not count as a lack of
-// rank. It is collective.
+// rankNoise tells what are rounding errors in a pivoted QR factorization of x, the matrix with rows sorted: ε
+// times a size of the row and one of the column whose product bounds an element. So a grading of rows or
+// columns, however steep, does not count as a lack of rank. It is collective.
 func rankNoise(from origin, x *matrix.Matrix, g matrix.Grading, sorted []int) (dense.Noise, error) {
 	even, tol := slices.Repeat([]float64{1 / math.Sqrt(float64(x.M))}, x.M), rankTolerance(x.N)
 	switch {
@@ -50,7 +50,8 @@ func rankNoise(from origin, x *matrix.Matrix, g matrix.Grading, sorted []int) (d
 		largest := slices.Repeat([]float64{slices.Max(g.Columns)}, x.N)
 		return dense.NewNoise(tol, largest, dense.Bound{Rows: even, Columns: largest}), nil
 	case from.slabs != nil:
-		// The errors of the largest rows are in all, and those of sums of as many terms as a slab has rows, up to 50ε for equal ones.
+		// The errors of the largest rows are in all, and those of sums of as many terms as a slab has rows,
+		// up to 50ε for equal ones.
 		tol += min(float64(from.m), 400) * kernels.Epsilon
 		return dense.NewNoise(tol, g.Columns, dense.Bound{Rows: even, Columns: g.Columns}), nil
 	}
@@ -62,14 +63,17 @@ func rankNoise(from origin, x *matrix.Matrix, g matrix.Grading, sorted []int) (d
 	if err != nil {
 		return dense.Noise{}, err
 	}
-	return dense.NewNoise(tol, g.Columns, dense.Bound{Rows: rows, Columns: shares}, dense.Bound{Rows: balanced, Columns: g.Columns}), nil
+	return dense.NewNoise(tol, g.Columns, dense.Bound{Rows: rows, Columns: shares},
+		dense.Bound{Rows: balanced, Columns: g.Columns}), nil
 }
 
-// rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add up as random numbers do. How large
-// those of the combinations of columns are, another √n or so, dense.Noise follows.
+// rankTolerance is how many times ε the errors of elements are taken to be after n steps, which add
+// up as random numbers do. How large those of the combinations of columns are, another √n or so,
+// dense.Noise follows.
 func rankTolerance(n int) float64 { return 4 * math.Sqrt(float64(n)) * kernels.Epsilon }
 
 // pivotedRank is the rank where a pivoted QR factorization has told it.
 func pivotedRank(n, rank int) Rank {
-	return Rank{rank, rankTolerance(n), "the columns that pivoted QR leaves against their errors, by rows and columns"}
+	return Rank{rank, rankTolerance(n),
+		"the columns that pivoted QR leaves against their errors, by rows and columns"}
 }

@@ -7,7 +7,8 @@ import (
 	"jmpi/dist/matrix"
 )
 
-// TallRatio is the ratio of rows to columns from which a matrix is reduced to its triangular factor before anything else.
+// TallRatio is the ratio of rows to columns from which a matrix is reduced to its triangular factor
+// before anything else.
 const TallRatio = matrix.TallRatio
 
 // origin is what must be known of the matrix that was read.
@@ -16,7 +17,8 @@ type origin struct {
 	exponent  int // the scaling by 2^-exponent
 	signature signature
 	slabs     *matrix.Slabs // of a tall matrix, which was reduced to a triangular factor; nil otherwise
-	// orthonormal says that the matrix is part of one with orthonormal columns: all its elements have errors of the same size.
+	// orthonormal says that the matrix is part of one with orthonormal columns: all its elements have
+	// errors of the same size.
 	orthonormal bool
 }
 
@@ -29,11 +31,12 @@ type input struct {
 	x *matrix.Matrix // 2^-exponent·A, with the columns in the order of the signs, or its triangular factor
 }
 
-// read brings the matrix into the memory of the hosts, scaled by a power of two: tall matrices as their triangular factor. It refuses
-// a matrix for which there is no room. It is collective.
+// read brings the matrix into the memory of the hosts, scaled by a power of two: tall matrices as their
+// triangular factor. It refuses a matrix for which there is no room. It is collective.
 func read(s site, t Task) (input, error) {
 	in := input{origin: origin{m: t.M, n: t.N, signature: partition(t.N, t.Signs)}}
-	unread := ways{slabs: t.Rows != nil && t.reducible(), vectors: t.needs().any(), precondition: NoPreconditioner, v: noRight}
+	unread := ways{slabs: t.Rows != nil && t.reducible(), vectors: t.needs().any(),
+		precondition: NoPreconditioner, v: noRight}
 	if err := s.fits(t, unread, false); err != nil {
 		return in, err
 	}
@@ -52,7 +55,8 @@ func read(s site, t Task) (input, error) {
 	return in, err
 }
 
-// scaled multiplies the matrix by a power of two, 2^-e, so that its largest entry is in [2^(Top−1), 2^Top). It is collective.
+// scaled multiplies the matrix by a power of two, 2^-e, so that its largest entry is in [2^(Top−1),
+// 2^Top). It is collective.
 func scaled(x *matrix.Matrix) (e int, err error) {
 	largest := 0.0
 	for _, block := range x.Own {
@@ -67,5 +71,6 @@ func scaled(x *matrix.Matrix) (e int, err error) {
 	return e, nil
 }
 
-// reducible tells whether the matrix is so tall that slabs of its rows are reduced to a triangular factor, unless they are graded.
+// reducible tells whether the matrix is so tall that slabs of its rows are reduced to a triangular
+// factor, unless they are graded.
 func (t Task) reducible() bool { return t.M >= TallRatio*t.N && t.Precondition != NoPreconditioner }

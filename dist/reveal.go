@@ -8,11 +8,12 @@ import (
 	"jmpi/kernels"
 )
 
-// trusting tells of a kind of devices whether a hyperbolic SVD that needs no preconditioning begins without the rank, which is found on
-// the hosts. A variable for the tests.
+// trusting tells of a kind of devices whether a hyperbolic SVD that needs no preconditioning begins without
+// the rank, which is found on the hosts. A variable for the tests.
 var trusting = func(limits kernels.Limits) bool { return !limits.HostMemory }
 
-// prepareHyperbolic replaces the matrix by its triangular factor, or by one of full rank, where that serves. It is collective.
+// prepareHyperbolic replaces the matrix by its triangular factor, or by one of full rank, where that
+// serves. It is collective.
 func prepareHyperbolic(ctx context.Context, s site, t Task, p prepared) (prepared, error) {
 	if p.method.precondition == NoPreconditioner && !p.method.graded && trusting(s.devices[0].Limits()) {
 		p.unranked = true
@@ -21,7 +22,8 @@ func prepareHyperbolic(ctx context.Context, s site, t Task, p prepared) (prepare
 	return reveal(ctx, s, t, p)
 }
 
-// reveal finds the rank first. Then it replaces the matrix by its triangular factor, or splits off the null space. It is collective.
+// reveal finds the rank first. Then it replaces the matrix by its triangular factor, or splits off the
+// null space. It is collective.
 func reveal(ctx context.Context, s site, t Task, p prepared) (prepared, error) {
 	p.unranked = false
 	n := p.x.N

@@ -8,8 +8,9 @@ import (
 	"jmpi/kernels"
 )
 
-// Right vectors from the left ones are as orthogonal as accumulated ones and leave as small a residual, whatever the condition; the vectors of small
-// singular values are accurate with respect to the norm of the matrix alone (the table of docs/numerics.md §4).
+// Right vectors from the left ones are as orthogonal as accumulated ones and leave as small a residual,
+// whatever the condition; the vectors of small singular values are accurate with respect to the norm of the
+// matrix alone (the table of docs/numerics.md §4).
 func TestRightVectors(t *testing.T) {
 	const n = 256
 	for _, c := range []struct {
@@ -35,7 +36,8 @@ func TestRightVectors(t *testing.T) {
 				}
 				worst = max(worst, kernels.Norm2(y)/o.s[k])
 			}
-			t.Logf("%-11s %-6.0e %-10s orthV %.2g, worst ‖A·v − σ·u‖/σ %.1e, residual by R %.2g", c.kind, c.cond, v, disttest.Orthogonality(o.v, n, n), worst, o.Residual)
+			t.Logf("%-11s %-6.0e %-10s orthV %.2g, worst ‖A·v − σ·u‖/σ %.1e, residual by R %.2g", c.kind, c.cond, v,
+				disttest.Orthogonality(o.v, n, n), worst, o.Residual)
 		}
 	}
 }

@@ -15,13 +15,14 @@ import (
 // pair is U and V.
 type pair struct{ u, v *matrix.Matrix }
 
-// bySVD computes the hyperbolic SVD of X by way of its SVD; o has what was computed before, and why is the reason, empty if there is
-// nothing. Hyperbolic rotations of columns of different signs that nearly agree are
-// large; where many columns take part in them, their errors exceed what the input's own errors do to the result, ε·‖V‖². Here only
-// orthogonal transformations touch X, and the large part of V comes from one factorization with complete pivoting ([Sla98], docs/numerics.md §9):
+// bySVD computes the hyperbolic SVD of X by way of its SVD; o has what was computed before, and why is the
+// reason, empty if there is nothing. Hyperbolic rotations of columns of different signs that nearly agree are
+// large; where many columns take part in them, their errors exceed what the input's own errors do to the
+// result, ε·‖V‖². Here only orthogonal transformations touch X, and the large part of V comes from one
+// factorization with complete pivoting ([Sla98], docs/numerics.md §9):
 //
 //	X = U₁·Σ·Yᵀ           the SVD
-//	M = Σ·(YᵀJY)·Σ        its elements are known to ε·σ_i·σ_j, which moves a hyperbolic singular value by ε·‖v‖²
+//	M = Σ·(YᵀJY)·Σ        known to ε·σ_i·σ_j, which moves a hyperbolic singular value by ε·‖v‖²
 //	M = G·J·Gᵀ            symmetric indefinite factorization: the columns of G have no near agreement
 //	G = U₂·S·V₂ᵀ          hyperbolic SVD, by small rotations
 //	X = (U₁·U₂)·S·Vᵀ,  V = J·Y·Σ⁻¹·G·J·V₂
@@ -65,8 +66,8 @@ func bySVD(ctx context.Context, s site, t Task, o outcome, why string) (outcome,
 	return o, err
 }
 
-// judge measures the vectors of the second way, and refuses them if they are further from a decomposition than rounding errors
-// explain. It is collective.
+// judge measures the vectors of the second way, and refuses them if they are further from a decomposition
+// than rounding errors explain. It is collective.
 func judge(o outcome, why string) (*Fidelity, error) {
 	f, err := fidelityOf(o)
 	if err == nil && f.Signs > 1 {
@@ -78,20 +79,24 @@ func judge(o outcome, why string) (*Fidelity, error) {
 		return nil, err
 	}
 	if f.Again = why; !f.holds() || o.VNorm*o.VNorm > hugeV {
-		return nil, jacobi.NoDecomposition("that float64 can hold: columns of different signs nearly agree, ‖V‖² = %.2g; by way of the SVD too "+
-			"A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain", o.VNorm*o.VNorm, f.Columns, f.Residual, f.Signs)
+		return nil, jacobi.NoDecomposition("that float64 can hold: columns of different signs nearly agree, ‖V‖² "+
+			"= %.2g; by way of the SVD too "+
+			"A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain",
+			o.VNorm*o.VNorm, f.Columns, f.Residual, f.Signs)
 	}
 	return &f, nil
 }
 
-// fidelityOf measures the vectors of the second way. V is a product of four matrices, and S does not come from it. It is collective.
+// fidelityOf measures the vectors of the second way. V is a product of four matrices, and S does not come
+// from it. It is collective.
 func fidelityOf(o outcome) (f Fidelity, err error) {
 	u, v := o.second.u, o.second.v
 	if o.VNorm, err = v.Norm(); err != nil {
 		return f, err
 	}
 	us := matrix.ScaledColumns{Operator: u, Factors: o.Sigma}
-	if f, err = fidelity(o.prepared, us, matrix.Mirrored{Operator: v, Positive: o.positive}, o.Sigma, o.VNorm, true); err != nil {
+	if f, err = fidelity(o.prepared, us, matrix.Mirrored{Operator: v, Positive: o.positive}, o.Sigma, o.VNorm,
+		true); err != nil {
 		return f, err
 	}
 	off, err := signsOff(v, o.positive)
@@ -131,7 +136,8 @@ func factor(ctx context.Context, s site, t Task, p prepared) (f factors, err err
 		return f, err
 	}
 	if !sameSigns(signs, p.positive) {
-		return f, jacobi.NoDecomposition("A·D·Aᵀ is so nearly singular that the signs of its eigenvalues are not those of the signature")
+		return f, jacobi.NoDecomposition("A·D·Aᵀ is so nearly singular that the signs of its eigenvalues " +
+			"are not those of the signature")
 	}
 	f.g, f.z = g, matrix.New(g.Comm, g.Threads, g.M, g.N)
 	g.Columns(func(j int, c []float64) {
@@ -183,7 +189,8 @@ func (p *pair) polish(positive int) error {
 	return nil
 }
 
-// centred returns the singular values times 2^shift, so that the largest is in [2⁴⁹⁹, 2⁵⁰⁰) and their products are as far from the ends of the range as can be.
+// centred returns the singular values times 2^shift, so that the largest is in [2⁴⁹⁹, 2⁵⁰⁰) and their
+// products are as far from the ends of the range as can be.
 func centred(sigma []float64) (scaled []float64, shift int) {
 	_, e := math.Frexp(sigma[0])
 	scaled = append(scaled, sigma...)

@@ -42,7 +42,8 @@ func try(t testing.TB, a []float64, ranks, devices int, task Task) (solved, erro
 }
 
 // tryOn runs Decompose on ranks with the devices that open gives.
-func tryOn(t testing.TB, a []float64, ranks int, task Task, open func() ([]kernels.Backend, error)) (solved, error) {
+func tryOn(t testing.TB, a []float64, ranks int, task Task,
+	open func() ([]kernels.Backend, error)) (solved, error) {
 	t.Helper()
 	m, n := task.M, task.N
 	o := solved{m: m, n: n, u: make([]float64, m*n), v: make([]float64, n*n)}
@@ -132,10 +133,12 @@ func find(t testing.TB, a []float64, ranks, devices int, task Task) solved {
 
 // both is a task for U and V of an m×n matrix.
 func both(m, n int) Task {
-	return Task{M: m, N: n, Wanted: Wanted{Left: true, Right: true}, Settings: jacobi.Settings{Variant: jacobi.Full, Block: 4}}
+	return Task{M: m, N: n, Wanted: Wanted{Left: true, Right: true},
+		Settings: jacobi.Settings{Variant: jacobi.Full, Block: 4}}
 }
 
-// verify asserts the rows of check (docs/design.md §9), for the SVD and for the hyperbolic SVD with the task's signs, below limit.
+// verify asserts the rows of check (docs/contract.md), for the SVD and for the hyperbolic SVD with the
+// task's signs, below limit.
 func (o solved) verify(t interface {
 	Helper()
 	Errorf(string, ...any)
@@ -211,7 +214,8 @@ func (o solved) verify(t interface {
 	}
 }
 
-// sameBits asserts that two decompositions are the same, if they went through the same fine ordering: a small matrix on many devices does not.
+// sameBits asserts that two decompositions are the same, if they went through the same fine ordering: a small
+// matrix on many devices does not.
 func (o solved) sameBits(t testing.TB, other solved, what string) {
 	t.Helper()
 	if o.Layout.Columns != other.Layout.Columns {

@@ -25,7 +25,8 @@ func (f leftFactor) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, e
 	return u, v, f.q.Apply(u)
 }
 
-// columnOrder is the pivoting of the columns: column j of the matrix is column columnOrder[j] of what it has made.
+// columnOrder is the pivoting of the columns: column j of the matrix is column columnOrder[j] of
+// what it has made.
 type columnOrder []int
 
 // Back puts the rows of V in the order of the matrix' columns.

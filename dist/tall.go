@@ -8,8 +8,8 @@ import (
 	"jmpi/dist/matrix"
 )
 
-// readTall reads a tall matrix and reduces it. The slabs stay nil if the rows are of so different size that the reduction would lose
-// the small ones. It is collective.
+// readTall reads a tall matrix and reduces it. The slabs stay nil if the rows are of so different size that
+// the reduction would lose the small ones. It is collective.
 func readTall(s site, t Task, in input) (input, error) {
 	slabs := matrix.NewSlabs(s.comm, s.Threads, t.M, t.N)
 	largest, smallest, err := slabs.Read(t.Rows, in.signature.order)

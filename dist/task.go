@@ -5,16 +5,19 @@ import (
 	"jmpi/internal/enum"
 )
 
-// Task says which decomposition to compute, A = U·diag(σ)·Vᵀ, and how. Except Load and Rows it must be the same on every rank.
+// Task says which decomposition to compute, A = U·diag(σ)·Vᵀ, and how. Except Load and Rows it must
+// be the same on every rank.
 type Task struct {
 	M, N int // shape of A, M ≥ N (the transpose of the user's matrix where that is wide)
-	// Load writes columns j0 ≤ j < j1 of A to dst, column-major with leading dimension M. It is called from one goroutine.
+	// Load writes columns j0 ≤ j < j1 of A to dst, column-major with leading dimension M. It is called
+	// from one goroutine.
 	Load func(j0, j1 int, dst []float64) error
-	// Rows writes rows i0 ≤ i < i1 of A to dst, row-major with leading dimension N; nil: A is read by columns alone.
+	// Rows writes rows i0 ≤ i < i1 of A to dst, row-major with leading dimension N; nil: A is read by
+	// columns alone.
 	Rows func(i0, i1 int, dst []float64) error
-	// Signs of the columns, ±1, for the hyperbolic SVD: UᵀU = I, Vᵀ·diag(Signs)·V = J = diag(I_P, −I), σ is non-increasing over
-	// the P columns with +1 and non-decreasing over the others. nil: the SVD. V is accumulated then, and the preconditioners are
-	// NoPreconditioner and QR.
+	// Signs of the columns, ±1, for the hyperbolic SVD: UᵀU = I, Vᵀ·diag(Signs)·V = J = diag(I_P, −I), σ is
+	// non-increasing over the P columns with +1 and non-decreasing over the others. nil: the SVD. V is
+	// accumulated then, and the preconditioners are NoPreconditioner and QR.
 	Signs []float64
 	Wanted
 	Precondition Preconditioner
@@ -34,13 +37,14 @@ type Wanted struct {
 type Host struct {
 	Threads int          // for what the host computes
 	Memory  func() int64 // bytes that it can still give, 0 if that is not known; may be nil
-	// Room returns the bytes that this process can still take for matrices by a resource limit, and the limit's name, "" if there is
-	// none. computing says that the threads which compute have started. It may be nil.
+	// Room returns the bytes that this process can still take for matrices by a resource limit, and the limit's
+	// name, "" if there is none. computing says that the threads which compute have started. It may be nil.
 	Room func(computing bool) (bytes int64, limit string)
 }
 
-// Preconditioner says what is done to A before the Jacobi method works on X in its place, [docs/numerics.md §4]. For the hyperbolic
-// SVD, whose columns keep their signs, QR is A·P = Q·R with the rows sorted and column pivoting, and X = R·Pᵀ.
+// Preconditioner says what is done to A before the Jacobi method works on X in its place, [docs/numerics.md
+// §4]. For the hyperbolic SVD, whose columns keep their signs, QR is A·P = Q·R with the rows sorted and
+// column pivoting, and X = R·Pᵀ.
 type Preconditioner int
 
 const (
@@ -51,7 +55,8 @@ const (
 	QRCPLQ                                   // further R = X·Q₂ᵀ, X lower triangular
 )
 
-var preconditioners = enum.Names{AutoPreconditioner: "auto", NoPreconditioner: "none", QR: "qr", QRCP: "qrcp", QRCPLQ: "qrcp-lq"}
+var preconditioners = enum.Names{AutoPreconditioner: "auto", NoPreconditioner: "none", QR: "qr", QRCP: "qrcp",
+	QRCPLQ: "qrcp-lq"}
 
 func (p Preconditioner) String() string { return preconditioners.Of(int(p)) }
 

@@ -20,18 +20,21 @@ type undone struct {
 	residual float64 // of V from the left vectors
 }
 
-// residualLimit is the largest residual of right vectors that were not accumulated, relative to ε·N·‖A‖_F as the check has it.
+// residualLimit is the largest residual of right vectors that were not accumulated, relative to
+// ε·N·‖A‖_F as the check has it.
 var residualLimit = 1.0
 
-// undo forms the singular vectors that are needed in the memory of the hosts, unless they can be read from the devices: those of X
-// first, and from them those of A, by undoing the steps from the last one on. It is collective.
+// undo forms the singular vectors that are needed in the memory of the hosts, unless they can be read
+// from the devices: those of X first, and from them those of A, by undoing the steps from the last
+// one on. It is collective.
 func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err error) {
 	done = undone{Solution: o.Solution, method: o.method, ways: o.ways(t)}
 	needs := t.needs()
 	switch {
 	case !needs.any():
 		return done, nil
-	case o.method.precondition == NoPreconditioner && o.method.v != FromLeft && o.slabs == nil && o.second == nil:
+	case o.method.precondition == NoPreconditioner && o.method.v != FromLeft && o.slabs == nil &&
+		o.second == nil:
 		done.vectors = vectors{direct: o.Solution, order: o.signature.order}
 		return done, nil
 	}
@@ -87,8 +90,8 @@ type collected struct {
 	residual float64        // of v if it comes from u
 }
 
-// collect brings the vectors of X into the memory of the hosts. Where right vectors that were not accumulated do not serve, the method
-// is run again. It is collective.
+// collect brings the vectors of X into the memory of the hosts. Where right vectors that were not accumulated
+// do not serve, the method is run again. It is collective.
 func collect(ctx context.Context, s site, t Task, o outcome) (c collected, err error) {
 	c.outcome = o
 	if o.second != nil {
@@ -139,10 +142,11 @@ func fromLeft(o outcome, u *matrix.Matrix) (*matrix.Matrix, float64, error) {
 	return orthonormalRight(w, o.Sigma)
 }
 
-// orthonormalRight returns the right singular vectors of a matrix x, in the order of its singular values, from the left ones u, without what the Jacobi
-// method would have had to carry: w = xᵀ·u = V·diag(σ) + E with ‖E‖ of the order of ε·‖x‖. The columns of large σ are as good as
-// those of V; the others become orthonormal in a QR factorization from the largest σ to the smallest, V·R, which x − u·Rᵀ·Vᵀ = 0 makes
-// exact for any E. So ‖R − diag(σ)‖_F is the residual, and it is returned relative to ‖x‖_F·n·ε. See docs/numerics.md §4. w is
+// orthonormalRight returns the right singular vectors of a matrix x, in the order of its singular values,
+// from the left ones u, without what the Jacobi method would have had to carry: w = xᵀ·u = V·diag(σ) + E with
+// ‖E‖ of the order of ε·‖x‖. The columns of large σ are as good as those of V; the others become orthonormal
+// in a QR factorization from the largest σ to the smallest, V·R, which x − u·Rᵀ·Vᵀ = 0 makes exact for any E.
+// So ‖R − diag(σ)‖_F is the residual, and it is returned relative to ‖x‖_F·n·ε. See docs/numerics.md §4. w is
 // overwritten. It is collective.
 func orthonormalRight(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual float64, err error) {
 	q, _, err := w.Factor(w.Natural())

@@ -98,7 +98,8 @@ func TestNeedsRotation(t *testing.T) {
 		hpp, hqq, hpq float64
 		want          bool
 	}{
-		{1, 1, 4 * UnitRoundoff, false}, {1, 1, 4.001 * UnitRoundoff, true}, {4, 0x1p-400, 8.1 * UnitRoundoff * 0x1p-200, true},
+		{1, 1, 4 * UnitRoundoff, false}, {1, 1, 4.001 * UnitRoundoff, true},
+		{4, 0x1p-400, 8.1 * UnitRoundoff * 0x1p-200, true},
 		{4, 0x1p-400, 7.9 * UnitRoundoff * 0x1p-200, false}, {0, 1, 0, false}, {0, 0, 0, false},
 		{1, 0, 0x1p-1000, false},
 		{math.Inf(1), 1, 1, false}, {math.NaN(), 1, 1, false}, {1, 1, math.NaN(), false},

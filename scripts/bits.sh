@@ -1,13 +1,16 @@
 #!/usr/bin/env bash
-# scripts/bits.sh OLD NEW: do two programs compute the same bits? Compares the checksums of S, U and V for every kind
-# of matrix, the SVD and the hyperbolic SVD, 1 to 4 ranks, and all --vectors, --v and --precondition. OLD's are kept
-# in bin/bits.SUM, so that they are computed once. ORDER (96) is the order of the matrices. Exits 1 if some differ.
+# scripts/bits.sh OLD NEW: do two programs compute the same bits? Compares the checksums of S, U and V for
+# every kind of matrix, the SVD and the hyperbolic SVD, 1 to 4 ranks, and all --vectors, --v and
+# --precondition. OLD's are kept in bin/bits.SUM, so that they are computed once. ORDER (96) is the order of
+# the matrices. Exits 1 if some differ.
 set -uo pipefail
 export LC_ALL=C JMPI_BACKEND=cpu JMPI_QUIET=true
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 (($# == 2)) || { echo "usage: scripts/bits.sh OLD NEW" >&2; exit 2; }
 old=$(realpath "$1") new=$(realpath "$2") n=${ORDER:-96}
 kept=$(dirname "$old")/bits.$(cksum <"$old" | tr -c '0-9\n' .).$n
+kinds=(gauss uniform geometric arithmetic graded-cols graded-rows graded-both hilbert kahan lowrank
+	spectrum1 spectrum2 spectrum3 spectrum4)
 work=$(mktemp -d) && cd "$work" || exit 2
 trap 'rm -rf "$work"' EXIT
 
@@ -26,8 +29,7 @@ sums() {
 # all PROGRAM: the lines of all cases, of matrices that OLD has made.
 all() {
 	local kind file ranks vectors v p
-	for kind in gauss uniform geometric arithmetic graded-cols graded-rows graded-both hilbert kahan lowrank tall wide \
-		spectrum1 spectrum2 spectrum3 spectrum4; do
+	for kind in "${kinds[@]}" tall wide; do
 		file=$kind.npy
 		for ranks in 1 2 3 4; do sums "$1" $kind $ranks $file; done
 		for vectors in u v none; do sums "$1" $kind 2 $file --vectors $vectors; done
@@ -42,11 +44,11 @@ all() {
 	done
 }
 
-for kind in gauss uniform geometric arithmetic graded-cols graded-rows graded-both hilbert kahan lowrank spectrum1 \
-	spectrum2 spectrum3 spectrum4; do
+for kind in "${kinds[@]}"; do
 	"$old" gen $kind -o $kind.npy --shape "${n}x$n" --seed 1 || exit 2
 done
-"$old" gen gauss -o tall.npy --shape "$((20 * n))x$n" --seed 1 && "$old" gen gauss -o wide.npy --shape "${n}x$((2 * n))" --seed 1 || exit 2
+"$old" gen gauss -o tall.npy --shape "$((20 * n))x$n" --seed 1 || exit 2
+"$old" gen gauss -o wide.npy --shape "${n}x$((2 * n))" --seed 1 || exit 2
 [[ -e $kept ]] || { all "$old" >all.old && mv all.old "$kept"; } || exit 2
 all "$new" >all.new
 if diff "$kept" all.new; then

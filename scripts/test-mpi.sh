@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# End-to-end tests of bin/jmpi under mpirun, against docs/design.md §7 to §9. It is run by `make test-mpi`, which
-# builds the program and sets the environment in which Open MPI starts many ranks here.
+# End-to-end tests of bin/jmpi under mpirun, against docs/contract.md. It is run by `make test-mpi`,
+# which builds the program and sets the environment in which Open MPI starts many ranks here.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 [[ -n ${OMPI_MCA_rmaps_base_oversubscribe-} ]] || exec make test-mpi
@@ -33,18 +33,24 @@ verdict() {
 # equal DIR DIR FILE...: the same bits.
 equal() {
 	local file
-	for file in "${@:3}"; do cmp -s "$1/$file" "$2/$file" || { why="$file differs from that of $1"; return 1; }; done
+	for file in "${@:3}"; do
+		cmp -s "$1/$file" "$2/$file" || { why="$file differs from that of $1"; return 1; }
+	done
 }
 
-# refused CODE RANKS ARG...: within 10 s this exit code, one line of ours on stderr, and no new or changed file.
+# files: the files here, but for out and err, with their checksums.
+files() { find . -type f ! -name out ! -name err -exec cksum {} + | sort; }
+
+# refused CODE RANKS ARG...: within 10 s this exit code, one line of ours on stderr, and no new or
+# changed file.
 refused() {
 	local before code
-	before=$(find . -type f ! -name out ! -name err -exec cksum {} + | sort)
+	before=$(files)
 	run "$2" 10 "${@:3}"
 	code=$?
 	((code == $1)) || { why="exits $code instead of $1"; return 1; }
 	[[ $(grep -c '^jmpi: ' err) == 1 ]] || { why="$(grep -c '^jmpi: ' err) lines beginning 'jmpi: '"; return 1; }
-	[[ $before == "$(find . -type f ! -name out ! -name err -exec cksum {} + | sort)" ]] || { why="left files behind"; return 1; }
+	[[ $before == "$(files)" ]] || { why="left files behind"; return 1; }
 }
 
 # test_that NAME COMMAND...: counts the outcome; after a failure shows what jmpi printed last.
@@ -97,7 +103,8 @@ for input in square.npy tall.npy decaying.npy rows.npy; do
 done
 test_that "square.npy nested on 4 ranks" solve 4 square.npy a.svd --force --scheme nested
 for split in '2 2' '1 4'; do
-	test_that "square.npy nested has the same bits on ranks, devices a rank: $split" same square.npy $split --scheme nested
+	test_that "square.npy nested has the same bits on ranks, devices a rank: $split" \
+		same square.npy $split --scheme nested
 done
 
 # The same S whatever vectors are asked for, and no file that was not asked for.
@@ -130,7 +137,10 @@ rm -rf tallest.npy t.svd
 # The hyperbolic SVD: of a matrix with known eigenvalues, on any number of ranks, and what cannot be.
 test_that "gen spectrum3" run 1 60 gen spectrum3 -o h.npy --shape 256x256 --positive 100
 test_that "hyperbolic SVD on 1 rank" solve 1 h.npy a.svd --force --signature h.signature.npy
-hyperbolic() { solve "$1" h.npy h.svd --force --signature h.signature.npy && verdict 0 PASSED h.npy h.svd && grep -q '^lambda = .*PASSED' out; }
+hyperbolic() {
+	solve "$1" h.npy h.svd --force --signature h.signature.npy && verdict 0 PASSED h.npy h.svd || return 1
+	grep -q '^lambda = .*PASSED' out
+}
 for ranks in 1 2 3 4; do test_that "hyperbolic SVD on $ranks ranks" hyperbolic $ranks; done
 test_that "hyperbolic SVD has the same bits on 1 and 4 ranks" equal a.svd h.svd S.npy U.npy V.npy
 test_that "hyperbolic SVD of all signs +1" solve 2 square.npy h.svd --force --signature 256
@@ -139,16 +149,24 @@ test_that "it has the same bits" equal a.svd h.svd S.npy U.npy V.npy
 for ranks in 1 3; do
 	test_that "signature of a wide matrix on $ranks" refused 3 $ranks svd a31x257.npy -o x.svd --signature 3
 	test_that "signature beyond the columns on $ranks" refused 2 $ranks svd square.npy -o x.svd --signature 257
-	test_that "signature of another length on $ranks" refused 3 $ranks svd a64x64.npy -o x.svd --signature h.signature.npy
-	test_that "signature with qrcp on $ranks" refused 2 $ranks svd square.npy -o x.svd --signature 9 --precondition qrcp
+	test_that "signature of another length on $ranks" \
+		refused 3 $ranks svd a64x64.npy -o x.svd --signature h.signature.npy
+	test_that "signature with qrcp on $ranks" \
+		refused 2 $ranks svd square.npy -o x.svd --signature 9 --precondition qrcp
 	npy '<f8' '4, 2' "$(times 8 '\x00\x00\x00\x00\x00\x00\xf0\x3f')" >equal.npy
 	test_that "no hyperbolic SVD on $ranks" refused 4 $ranks svd equal.npy -o x.svd --signature 1 --quiet
 done
 
 # The short form, --force, and a check that can fail.
 short() { run 4 60 square.npy && equal a.svd square.svd S.npy; }
-swapped() { rm -f b.svd/V.npy && solve 2 square.npy b.svd --force --vectors u && [[ ! -e b.svd/V.npy ]] || { why="an old file is left"; return 1; }; }
-foreign() { mkdir -p f.svd && touch f.svd/thesis && refused 3 2 svd square.npy -o f.svd --force && [[ -e f.svd/thesis ]]; }
+swapped() {
+	rm -f b.svd/V.npy && solve 2 square.npy b.svd --force --vectors u || return 1
+	[[ ! -e b.svd/V.npy ]] || { why="an old file is left"; return 1; }
+}
+foreign() {
+	mkdir -p f.svd && touch f.svd/thesis || return 1
+	refused 3 2 svd square.npy -o f.svd --force && [[ -e f.svd/thesis ]]
+}
 # reads INPUT FLAG...: what the run reads lies in DIR, as a file of results.
 reads() {
 	refused 3 2 svd "$1" -o i.svd --force "${@:2}" || return 1
@@ -159,8 +177,12 @@ unknown() { # MESSAGE
 	grep -q "$1" err || { why="does not say '$1'"; return 1; }
 }
 # differ FLAG VALUE: rank 1 gets a flag that rank 0 has not.
-differ() { timeout -k 5 10 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o x.svd : -np 1 "$jmpi" svd square.npy -o x.svd "$@" >out 2>err </dev/null
-	(($? == 2)) && [[ $(grep -c '^jmpi: ' err) == 1 && ! -e x.svd ]] || { why="other options on one rank are not refused"; return 1; }; }
+differ() {
+	local solve=("$jmpi" svd square.npy -o x.svd)
+	timeout -k 5 10 "${MPIRUN:-mpirun}" -np 1 "${solve[@]}" : -np 1 "${solve[@]}" "$@" >out 2>err </dev/null
+	(($? == 2)) && [[ $(grep -c '^jmpi: ' err) == 1 && ! -e x.svd ]] ||
+		{ why="other options on one rank are not refused"; return 1; }
+}
 test_that "mpirun jmpi INPUT" short
 test_that "--force swaps the whole folder" swapped
 test_that "--force spares what is no result" foreign
@@ -174,12 +196,13 @@ test_that "--force spares a folder S.npy" unknown 'holds a folder S.npy'
 rmdir w.svd/S.npy && echo '{"version": 3}' >w.svd/info.json
 test_that "--force spares the info.json of another program" unknown 'w.svd/info.json was not written by jmpi'
 
-# One rank killed with SIGKILL at any time: DIR holds the old results or the new ones, and the next run clears up.
-# ranks_here: the processes of jmpi that run in this folder.
+# One rank killed with SIGKILL at any time: DIR holds the old results or the new ones, and the next run clears
+# up. ranks_here: the processes of jmpi that run in this folder.
 ranks_here() {
 	local process
 	for process in /proc/[0-9]*; do
-		[[ $(readlink "$process/cwd") == "$work" && $(readlink "$process/exe") == "$jmpi" ]] && echo "${process#/proc/}"
+		[[ $(readlink "$process/cwd") == "$work" && $(readlink "$process/exe") == "$jmpi" ]] || continue
+		echo "${process#/proc/}"
 	done
 }
 killed() { # INPUT SECONDS
@@ -228,7 +251,8 @@ ranks_of() { # INPUT: "RANK PID" of each rank that works on it
 }
 # A rank that never starts MPI ends the job too.
 missing() {
-	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o s.svd --silence 1 : -np 1 sleep 40 >out 2>err </dev/null
+	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o s.svd --silence 1 : \
+		-np 1 sleep 40 >out 2>err </dev/null
 	local code=$?
 	((code == 6)) || { why="exits $code instead of 6"; return 1; }
 	[[ $(grep -c '^jmpi: MPI has not started in 5s' err) == 1 ]] || { why="no line says so"; return 1; }
@@ -247,7 +271,8 @@ stopped() { # RANK SECONDS-AFTER-START
 	code=$?
 	((code == 6)) || { why="exits $code instead of 6"; return 1; }
 	((SECONDS - before <= 15)) || { why="takes $((SECONDS - before)) s to end"; return 1; }
-	[[ $(grep -c "^jmpi: .* rank $1 on host .* has been silent for 5 s" err) == 1 ]] || { why="no line names rank $1"; return 1; }
+	[[ $(grep -c "^jmpi: .* rank $1 on host .* has been silent for 5 s" err) == 1 ]] ||
+		{ why="no line names rank $1"; return 1; }
 	sleep 0.5
 	[[ -z $(ranks_of "$input") ]] || { why="left running: $(ranks_of "$input")"; return 1; }
 	[[ ! -e s.svd ]] || { why="there are results"; return 1; }
@@ -259,7 +284,9 @@ done
 rm -rf halted.npy .s.svd.* # what a killed run leaves
 
 # Bad input. The folder that is there already stays as it is; below a file nothing can be made, even by root.
-one='\x00\x00\x00\x00\x00\x00\xf0\x3f' nan='\x00\x00\x00\x00\x00\x00\xf8\x7f' inf='\x00\x00\x00\x00\x00\x00\xf0\x7f'
+one='\x00\x00\x00\x00\x00\x00\xf0\x3f'
+nan='\x00\x00\x00\x00\x00\x00\xf8\x7f'
+inf='\x00\x00\x00\x00\x00\x00\xf0\x7f'
 npy '<f8' '4, 20' "$(times 56 "$one")$nan$(times 23 "$one")" >nan.npy
 npy '<f8' '4, 20' "$(times 79 "$one")$inf" >inf.npy
 npy '<c16' '2, 2' "$(times 8 "$one")" >complex.npy
@@ -268,7 +295,10 @@ head -c 5000 square.npy >truncated.npy
 : >blank.npy
 echo "no matrix" >text.npy
 mkdir there && echo mine >there/file
-placed() { refused "$@" && { grep -q "row 3, column 17" err || { why="does not say where the NaN is"; return 1; }; }; }
+placed() {
+	refused "$@" || return 1
+	grep -q "row 3, column 17" err || { why="does not say where the NaN is"; return 1; }
+}
 for ranks in 1 4; do
 	test_that "missing input on $ranks" refused 3 "$ranks" svd missing.npy -o x.svd
 	test_that "input is a folder on $ranks" refused 3 "$ranks" svd there -o x.svd
@@ -291,13 +321,15 @@ give() {
 }
 # put FILE BYTE: another byte there.
 put() { printf '\x55' | dd of="$1" bs=1 seek="$2" conv=notrunc status=none; }
-# ends CODE TEXT COMMAND...: after an error there is one line of ours on stderr, with TEXT, and nothing is left.
+# ends CODE TEXT COMMAND...: after an error there is one line of ours on stderr, with TEXT, and
+# nothing is left.
 ends() {
 	timeout -k 5 60 "${@:3}" >out 2>err </dev/null
 	local code=$?
 	((code == $1)) || { why="exits $code instead of $1"; return 1; }
 	((code == 0)) && return
-	[[ $(grep -c '^jmpi: ' err) == 1 && $(grep '^jmpi: ' err) == *"$2"* ]] || { why="not one line with '$2'"; return 1; }
+	[[ $(grep -c '^jmpi: ' err) == 1 && $(grep '^jmpi: ' err) == *"$2"* ]] ||
+		{ why="not one line with '$2'"; return 1; }
 	[[ -z $(find . -name '*x.svd*') ]] || { why="left files behind"; return 1; }
 }
 # apart CODE TEXT INPUT FLAG...: svd of the copies into x.svd ends so.
@@ -360,14 +392,19 @@ test_that "input written to while it is read" changing "changed while it was rea
 test_that "input cut while it is read" changing "" shorter
 rm whole.mtx changing.mtx
 
-# Limits of the process, a launcher that MPI does not know, names of files that are no text, and values that stop a machine.
+# Limits of the process, a launcher that MPI does not know, names of files that are no text, and values that
+# stop a machine.
 limited() { (ulimit "$1" "$2" && refused 6 "$3" svd square.npy -o x.svd && grep -q "ulimit $1 $2" err); }
 for ranks in 1 2; do
 	test_that "ulimit -v on $ranks" limited -v 2000000 $ranks
 	test_that "ulimit -d on $ranks" limited -d 300000 $ranks
 done
-lonely() { (export "${@:2}" && refused 2 1 svd square.npy -o x.svd && grep -q "$1 started .* processes, but MPI sees this one alone" err); }
-test_that "a lonely rank of Flux" lonely 'flux run' FLUX_JOB_SIZE=4 FLUX_TASK_RANK=0 FLUX_JOB_NNODES=2 PMI_SIZE=4
+lonely() {
+	(export "${@:2}" && refused 2 1 svd square.npy -o x.svd) || return 1
+	grep -q "$1 started .* processes, but MPI sees this one alone" err
+}
+test_that "a lonely rank of Flux" \
+	lonely 'flux run' FLUX_JOB_SIZE=4 FLUX_TASK_RANK=0 FLUX_JOB_NNODES=2 PMI_SIZE=4
 test_that "a lonely rank of PALS" lonely mpiexec PALS_RANKID=0 PALS_LOCAL_RANKID=0 PALS_LOCAL_SIZE=2
 test_that "a lonely rank of JSM" lonely jsrun JSM_NAMESPACE_SIZE=6 JSM_NAMESPACE_RANK=0
 odd=$'new\nline\e[31m\a'
@@ -383,24 +420,32 @@ for ranks in 1 2; do
 done
 test_that "no results of an odd name" named 3 1 check square.npy "$odd"
 test_that "an odd flag" refused 2 1 svd square.npy "--$odd"
-odd_results() { solve 2 "$odd.npy" "$odd" && { LC_ALL=C grep -q $'\e\\|\a' err && why="prints escape codes" && return 1; [[ -e $odd/S.npy ]]; }; }
+odd_results() {
+	solve 2 "$odd.npy" "$odd" || return 1
+	! LC_ALL=C grep -q $'\e\\|\a' err || { why="prints escape codes"; return 1; }
+	[[ -e $odd/S.npy ]]
+}
 test_that "svd of an odd name" odd_results
 test_that "an empty output" refused 2 2 svd square.npy -o ''
 test_that "10000 threads" refused 2 2 svd square.npy -o x.svd --threads 10000
 nearly_equal() {
-	solve 2 near.npy n.svd --signature 1 && grep -Eq 'use --check: .*as large as [0-9.]+e-[0-9]+ norm_of_V=' err || { why="no such warning"; return 1; }
+	solve 2 near.npy n.svd --signature 1 || return 1
+	grep -Eq 'use --check: .*as large as [0-9.]+e-[0-9]+ norm_of_V=' err || { why="no such warning"; return 1; }
 }
 npy '<f8' '2, 2' "$one$one$(times 8 '\x00')\x48\xaf\xbc\x9a\xf2\xd7\x7a\x3e" >near.npy
 test_that "columns of different signs that nearly agree" nearly_equal
 
 # What a run takes is what was expected, and the rank of a matrix without elements is a number.
 # list NAME: the numbers of a list in info.json, their sum.
-list() { sed -n "/\"$1\"/,/]/p" e.svd/info.json | grep -o '[0-9][0-9]*' | awk '{ sum += $1 } END { print sum + 0 }'; }
+list() {
+	sed -n "/\"$1\"/,/]/p" e.svd/info.json | grep -o '[0-9][0-9]*' | awk '{ sum += $1 } END { print sum + 0 }'
+}
 expected() { # RANKS INPUT FLAG...
 	solve "$1" "$2" e.svd --force "${@:3}" || return 1
 	local peak estimate
 	peak=$(list peak_bytes) estimate=$(list estimated_bytes)
-	((peak > estimate / 2 && peak < estimate * 5 / 4)) || { why="took $peak bytes, expected $estimate"; return 1; }
+	((peak > estimate / 2 && peak < estimate * 5 / 4)) ||
+		{ why="took $peak bytes, expected $estimate"; return 1; }
 }
 test_that "gen 1000x1000" run 1 60 gen gauss -o large.npy --shape 1000x1000
 test_that "gen 200000x40" run 1 60 gen gauss -o tallest.npy --shape 200000x40
@@ -408,13 +453,19 @@ test_that "memory of 1000x1000" expected 1 large.npy
 test_that "memory of 1000x1000 without vectors" expected 2 large.npy --vectors none
 test_that "memory of 1000x1000, preconditioned" expected 1 large.npy --precondition qrcp-lq --v accumulate
 test_that "memory of 200000x40" expected 1 tallest.npy
-no_rank() { solve 2 empty.npy e.svd --force && sed -n '/"rank"/,/}/p' e.svd/info.json | grep -q '"value": 0'; }
+no_rank() {
+	solve 2 empty.npy e.svd --force || return 1
+	sed -n '/"rank"/,/}/p' e.svd/info.json | grep -q '"value": 0'
+}
 test_that "rank of an empty matrix" no_rank
 rm -rf large.npy tallest.npy e.svd
 
 # The self-test, and GPUs asked for where none is to be seen.
 export CUDA_VISIBLE_DEVICES=
-selftest() { run "$1" 60 selftest && [[ $(tail -n 1 out) == PASSED ]] || { why="selftest exits $?: $(tail -n 1 out)"; return 1; }; }
+selftest() {
+	run "$1" 60 selftest && [[ $(tail -n 1 out) == PASSED ]] ||
+		{ why="selftest exits $?: $(tail -n 1 out)"; return 1; }
+}
 for ranks in 1 2; do
 	test_that "selftest on $ranks" selftest "$ranks"
 	test_that "--backend cuda without a GPU on $ranks" refused 6 "$ranks" svd square.npy -o x.svd --backend cuda

@@ -44,8 +44,10 @@ func TestAssign(t *testing.T) {
 		{"srun --gpus-per-task=2", []sight{visible("a", 0, 1), visible("a", 2, 3)}, 0, [][]int{{0, 1}, {0, 1}}, ""},
 		{"the same single GPU", []sight{a1, a1}, 0, [][]int{{0}, {0}}, ""},
 		{"the same single GPU, asked for", []sight{a1, a1}, 1, [][]int{{0}, {0}}, ""},
-		{"more ranks than GPUs", []sight{a2, a2, a2, a2}, 0, nil, "a has 2 GPUs for 4 ranks: start at most 2 ranks there (mpirun --map-by ppr:2:node"},
-		{"more devices than GPUs", []sight{a4, a4, a4}, 2, nil, "a has 4 GPUs for 3 ranks of 2 devices (--devices-per-rank): start at most 2"},
+		{"more ranks than GPUs", []sight{a2, a2, a2, a2}, 0, nil,
+			"a has 2 GPUs for 4 ranks: start at most 2 ranks there (mpirun --map-by ppr:2:node"},
+		{"more devices than GPUs", []sight{a4, a4, a4}, 2, nil,
+			"a has 4 GPUs for 3 ranks of 2 devices (--devices-per-rank): start at most 2"},
 		{"more devices of one rank than GPUs", []sight{a2}, 3, nil, "--devices-per-rank can be 2 at most"},
 		{"two devices on a single GPU", []sight{a1}, 2, nil, "--devices-per-rank can be 1 at most"},
 		{"a rank without", []sight{a4, none}, 0, nil, "rank 1: no GPU on b: no driver"},
@@ -68,7 +70,8 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// On nodes where all ranks see all GPUs, every rank has a GPU, no GPU two ranks, and without --devices-per-rank none is idle.
+// On nodes where all ranks see all GPUs, every rank has a GPU, no GPU two ranks, and without
+// --devices-per-rank none is idle.
 func TestAssignSharesFairly(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var ranks []sight

@@ -41,15 +41,17 @@ func newBenchCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "time the decomposition of a test matrix, beside other libraries in the same run",
-		Long: `Time the decomposition of a test matrix, all singular vectors, and check every result as the command check does.
+		Long: `Time the decomposition of a test matrix, all singular vectors, and check every result as the command
+check does.
 
 Lines that begin with % tell the circumstances; the others are the rows
   what m n ranks devices seconds gflops sweeps residual orthU orthV ratio
-seconds is the median of --repeat runs (on GPUs after one to warm up), from the distributed matrix to the singular values (jmpi), or of
-the driver's call (the others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
---vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest, --vs scalapack
-pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's tolerance and with 1e-14) and gesvdp on rank 0's first
-GPU, timed by events on it. A library that is not there gives a row that says so.
+seconds is the median of --repeat runs (on GPUs after one to warm up), from the distributed matrix
+to the singular values (jmpi), or of the driver's call (the others); gflops counts 14·m·n² + 8·n³
+operations for each; ratio is the row's time over jmpi's. --vs lapack runs dgesdd, dgejsv and dgesvj
+on all cores of rank 0's node while the other ranks rest, --vs scalapack pdgesvd on the same ranks,
+--vs cusolver gesvd, gesvdj (with the library's tolerance and with 1e-14) and gesvdp on rank 0's
+first GPU, timed by events on it. A library that is not there gives a row that says so.
 
 ` + paperHelp,
 		Args: takes(),
@@ -81,9 +83,12 @@ GPU, timed by events on it. A library that is not there gives a row that says so
 	flags.StringVar(&f.shape, "shape", "1024x1024", "rows and columns; at least as many rows")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random numbers")
 	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
-	flags.StringSliceVar(&f.vs, "vs", nil, "rivals: lapack, scalapack, cusolver, accumulate (jmpi with --v accumulate), or single drivers: "+strings.Join(rivalDrivers(), " "))
+	flags.StringSliceVar(&f.vs, "vs", nil,
+		"rivals: lapack, scalapack, cusolver, accumulate (jmpi with --v accumulate), or single drivers: "+
+			""+strings.Join(rivalDrivers(), " "))
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
-	flags.StringVar(&f.folder, "folder", ".", "where the files of the run are made and deleted; the same on all nodes")
+	flags.StringVar(&f.folder, "folder", ".",
+		"where the files of the run are made and deleted; the same on all nodes")
 	f.paperFlags.register(flags)
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
@@ -113,7 +118,8 @@ func (f *benchFlags) validate() error {
 	return f.checkPaper()
 }
 
-// unwatch ends the watch of the ranks where a rival calls MPI itself, from its own thread: no beat may be sent meanwhile.
+// unwatch ends the watch of the ranks where a rival calls MPI itself, from its own thread: no beat
+// may be sent meanwhile.
 func (f *benchFlags) unwatch() {
 	if slices.Contains(f.vs, "scalapack") {
 		f.silence = 0
@@ -222,8 +228,8 @@ func (b *bench) discard() error {
 
 func (b *bench) input() string { return filepath.Join(b.folder, "a.npy") }
 
-// jmpi times our own solver, checks its last result, and prints the row, by the name what, and the phases. The first call sets the time that
-// all rows are compared with.
+// jmpi times our own solver, checks its last result, and prints the row, by the name what, and the phases.
+// The first call sets the time that all rows are compared with.
 func (b *bench) jmpi(what string, f methodFlags) error {
 	p := problem{file: b.file, vectors: "both"}
 	task := b.task(p, f)
@@ -278,7 +284,8 @@ func (s *session) slowest(seconds float64) (float64, error) {
 }
 
 // report writes the result for the check, and prints the row.
-func (b *bench) report(what string, p problem, solution *dist.Decomposition, f methodFlags, seconds float64) error {
+func (b *bench) report(what string, p problem, solution *dist.Decomposition, f methodFlags,
+	seconds float64) error {
 	dir := filepath.Join(b.folder, what)
 	folder, err := b.target(b.input(), p, svdFlags{output: dir})
 	if err != nil {
@@ -307,8 +314,9 @@ func (b *bench) row(what string, ranks, devices int, seconds float64, sweeps, di
 				value[r.Name] = r.Value
 			}
 			m, n := float64(b.m), float64(b.n)
-			fmt.Fprintf(b.out, "%-12s %d %d %d %d %.3f %.1f %s %.3g %.3g %.3g %.2f\n", what, b.m, b.n, ranks, devices, seconds,
-				(14*m*n*n+8*n*n*n)/seconds/1e9, sweeps, value["residual"], value["orthU"], value["orthV"], seconds/b.ours)
+			fmt.Fprintf(b.out, "%-12s %d %d %d %d %.3f %.1f %s %.3g %.3g %.3g %.2f\n", what, b.m, b.n, ranks, devices,
+				seconds, (14*m*n*n+8*n*n*n)/seconds/1e9, sweeps, value["residual"], value["orthU"], value["orthV"],
+				seconds/b.ours)
 		}
 	}
 	return b.agree(comm.BadResource, err)

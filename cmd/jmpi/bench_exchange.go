@@ -21,10 +21,11 @@ func newBenchExchangeCommand() *cobra.Command {
 
 Lines that begin with % tell the circumstances; the others are the rows
   path ways bytes seconds GB/s
-path is "direct" (MPI takes the memory of the GPUs), "staged" (through pinned host memory), "host" (MPI between CPU devices) or
-"peer" (copies between the devices of a rank); ways is 1 (every other rank or device sends to the next) or 2 (all send to
-the next at once, around the ring). seconds is the median over repetitions, from post to completion of the slowest message; GB/s
-is that of one rank (or device) in one direction. The bytes that arrive are compared once for each row.`,
+path is "direct" (MPI takes the memory of the GPUs), "staged" (through pinned host memory), "host"
+(MPI between CPU devices) or "peer" (copies between the devices of a rank); ways is 1 (every other
+rank or device sends to the next) or 2 (all send to the next at once, around the ring). seconds is
+the median over repetitions, from post to completion of the slowest message; GB/s is that of one
+rank (or device) in one direction. The bytes that arrive are compared once for each row.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -46,7 +47,8 @@ is that of one rank (or device) in one direction. The bytes that arrive are comp
 		},
 	}
 	f.register(cmd.Flags())
-	cmd.Flags().StringSliceVar(&sizes, "sizes", []string{"64K", "1M", "16M", "64M", "256M"}, "bytes of a message, multiples of 8; K, M, G are powers of 1024")
+	cmd.Flags().StringSliceVar(&sizes, "sizes", []string{"64K", "1M", "16M", "64M", "256M"},
+		"bytes of a message, multiples of 8; K, M, G are powers of 1024")
 	return cmd
 }
 
@@ -84,7 +86,8 @@ func (s *session) benchExchange(sizes []int64) error {
 	if s.comm.Rank() != 0 {
 		return nil
 	}
-	fmt.Printf("%% %s\n%% command: jmpi %s\n%% %s\n", version(), printable(strings.Join(os.Args[1:], " ")), s.comm.Library())
+	fmt.Printf("%% %s\n%% command: jmpi %s\n%% %s\n", version(), printable(strings.Join(os.Args[1:], " ")),
+		s.comm.Library())
 	for i, d := range s.placed {
 		fmt.Printf("%% device %d: rank %d on %s, %s %s\n", i, d.Rank, d.Host, d.Name, d.UUID)
 	}

@@ -20,13 +20,15 @@ import (
 	"jmpi/strategy"
 )
 
-const paperHelp = `--paper makes the tables and figures of Novaković (SISC 2015), section 6, at the orders --sizes: the factors of matrices with each
-spectrum are decomposed (hyperbolic SVD for 1 and 3), without preconditioning and with accumulated V, by each of --strategies, full
-block, and by rev-rowcyc, block-oriented too. The rows are
+const paperHelp = `--paper makes the tables and figures of Novaković (SISC 2015), section 6, at the
+orders --sizes: the factors of matrices with each spectrum are decomposed (hyperbolic SVD for 1 and
+3), without preconditioning and with accumulated V, by each of --strategies, full block, and by
+rev-rowcyc, block-oriented too. The rows are
   spectrum n what variant seconds sweeps rotations ratio error
-with the rotations of all sweeps, the time over that of rev-rowcyc, full block, and the largest relative error of the eigenvalues
-(6.1); Tables 6.1 to 6.3 follow. Drivers of LAPACK (--vs; dgesvj unless told otherwise) run on spectrum 2, as in Table 6.1. With -o the
-rows are written to rows.csv, and Figures 6.1 and 6.2 are drawn, in a folder that must not exist or be empty.`
+with the rotations of all sweeps, the time over that of rev-rowcyc, full block, and the largest
+relative error of the eigenvalues (6.1); Tables 6.1 to 6.3 follow. Drivers of LAPACK (--vs; dgesvj
+unless told otherwise) run on spectrum 2, as in Table 6.1. With -o the rows are written to rows.csv,
+and Figures 6.1 and 6.2 are drawn, in a folder that must not exist or be empty.`
 
 // paperFlags are the flags of bench --paper.
 type paperFlags struct {
@@ -39,7 +41,8 @@ type paperFlags struct {
 func (f *paperFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.paper, "paper", false, "the tables and figures of the paper instead of one matrix")
 	flags.IntSliceVar(&f.sizes, "sizes", []int{128, 256, 512, 1024}, "with --paper: orders of the matrices")
-	flags.StringSliceVar(&f.strategies, "strategies", []string{paper.Base, "rev-colcyc", "rowcyc", "colcyc", "brentluk", "mmstep", "roundrobin"},
+	flags.StringSliceVar(&f.strategies, "strategies",
+		[]string{paper.Base, "rev-colcyc", "rowcyc", "colcyc", "brentluk", "mmstep", "roundrobin"},
 		"with --paper: pivot strategies; "+paper.Base+" is run in any case")
 	flags.StringVarP(&f.output, "output", "o", "", "with --paper: folder for the rows and figures")
 }
@@ -48,7 +51,8 @@ func (f *paperFlags) register(flags *pflag.FlagSet) {
 func (f *paperFlags) conflict(given []string) error {
 	without, hint := []string{"sizes", "strategies", "output"}, "is for bench --paper only"
 	if f.paper {
-		without, hint = []string{"kind", "shape", "cond", "folder", "strategy", "variant", "precondition", "v"}, "means nothing with --paper, which has its own"
+		without, hint = []string{"kind", "shape", "cond", "folder", "strategy", "variant", "precondition", "v"},
+			"means nothing with --paper, which has its own"
 	}
 	for _, name := range without {
 		if slices.Contains(given, name) {
@@ -145,7 +149,8 @@ func (b *paperBench) matrix(spectrum, n int) error {
 	return b.agree(comm.BadResource, paper.WriteText(b.out, rows))
 }
 
-// variants are the rows of one matrix, to be filled in: every strategy full block, and reverse R in both variants.
+// variants are the rows of one matrix, to be filled in: every strategy full block, and reverse R in
+// both variants.
 func (b *paperBench) variants(a factor) []paper.Row {
 	rows := []paper.Row{
 		{Spectrum: a.spectrum, N: a.n, What: paper.Base, Variant: paper.Full},
@@ -159,7 +164,8 @@ func (b *paperBench) variants(a factor) []paper.Row {
 	return rows
 }
 
-// solveAll decomposes a in all variants in turn, as often as is asked, so that what else the machine does meets all of them.
+// solveAll decomposes a in all variants in turn, as often as is asked, so that what else the
+// machine does meets all of them.
 func (b *paperBench) solveAll(a factor) ([]paper.Row, error) {
 	rows := b.variants(a)
 	seconds := make([][]float64, len(rows))
@@ -180,7 +186,8 @@ func (b *paperBench) solveAll(a factor) ([]paper.Row, error) {
 	return rows, nil
 }
 
-// solve decomposes a as the row says, fills in its counts and error, and returns the time of the slowest rank.
+// solve decomposes a as the row says, fills in its counts and error, and returns the time of the
+// slowest rank.
 func (b *paperBench) solve(a factor, row *paper.Row) (float64, error) {
 	method := b.f.methodFlags
 	method.strategy = row.What
@@ -249,7 +256,8 @@ func (b *paperBench) generate(spectrum, n int) (factor, error) {
 	var err error
 	if b.comm.Rank() == 0 {
 		var a *gen.Matrix
-		a, err = gen.New(fmt.Sprintf("spectrum%d", spectrum), gen.Options{Rows: int64(n), Cols: int64(n), Seed: b.f.seed})
+		a, err = gen.New(fmt.Sprintf("spectrum%d", spectrum),
+			gen.Options{Rows: int64(n), Cols: int64(n), Seed: b.f.seed})
 		if err == nil {
 			copy(x, a.Lambda)
 			err = a.Columns(0, int64(n), x[n:], n)

@@ -47,8 +47,10 @@ func paperOf(t *testing.T, ranks int, f benchFlags) string {
 }
 
 func TestPaperTablesAndFigures(t *testing.T) {
-	f := benchFlags{methodFlags: methodFlags{block: 4, maxSweeps: 30}, seed: 1, repeat: 1, vs: []string{"dgesvj"}}
-	f.paperFlags = paperFlags{paper: true, sizes: []int{24, 40}, strategies: []string{"brentluk", "rev-rowcyc"}, output: filepath.Join(t.TempDir(), "paper")}
+	f := benchFlags{methodFlags: methodFlags{block: 4, maxSweeps: 30}, seed: 1, repeat: 1,
+		vs: []string{"dgesvj"}}
+	f.paperFlags = paperFlags{paper: true, sizes: []int{24, 40}, strategies: []string{"brentluk", "rev-rowcyc"},
+		output: filepath.Join(t.TempDir(), "paper")}
 	text := paperOf(t, 2, f)
 	perSize := 3 * paper.Spectra // reverse R in two variants, and Brent–Luk
 	if _, err := rivals.OpenLAPACK(); err == nil {
@@ -76,7 +78,8 @@ func TestPaperTablesAndFigures(t *testing.T) {
 		if r[2] == "rev-rowcyc" && r[3] == "full" && ratio != 1 {
 			t.Errorf("ratio of reverse R to itself: %v", r)
 		}
-		if r[3] != "-" && (number(t, r[5]) < 3 || number(t, r[6]) < n*(n-1)/2) { // every pair is rotated in the first sweep
+		// every pair is rotated in the first sweep
+		if r[3] != "-" && (number(t, r[5]) < 3 || number(t, r[6]) < n*(n-1)/2) {
 			t.Errorf("too few sweeps or rotations: %v", r)
 		}
 		if !strings.Contains(text, strings.Join(r[:2], "    ")+" "+r[2]) {
@@ -138,7 +141,8 @@ func number(t *testing.T, text string) float64 {
 // What is wrong with the flags is found before anything runs.
 func TestPaperFlags(t *testing.T) {
 	for _, args := range []string{
-		"--sizes 64", "--strategies rowcyc", "-o x", "--paper --kind gauss", "--paper --variant full", "--paper --sizes 0", "--paper --sizes=",
+		"--sizes 64", "--strategies rowcyc", "-o x", "--paper --kind gauss", "--paper --variant full",
+		"--paper --sizes 0", "--paper --sizes=",
 		"--paper --strategies best", "--paper --vs scalapack", "--paper --repeat 0",
 	} {
 		if code := run(slices.Concat([]string{"bench"}, strings.Fields(args))); code != exitUsage {

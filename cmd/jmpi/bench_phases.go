@@ -9,8 +9,9 @@ import (
 	"jmpi/node"
 )
 
-// phases prints, on rank 0, what share of the last run each phase took over all devices, and at what fraction of the speed
-// of dgemm, measured here and now on all ranks at once, with the threads of each rank or on its GPUs.
+// phases prints, on rank 0, what share of the last run each phase took over all devices, and at what
+// fraction of the speed of dgemm, measured here and now on all ranks at once, with the threads of
+// each rank or on its GPUs.
 func (b *bench) phases(solution *dist.Decomposition) error {
 	type figures struct {
 		Phases node.Phases
@@ -42,15 +43,19 @@ func (b *bench) phases(solution *dist.Decomposition) error {
 		sum.Add(f.Phases)
 		dgemm += f.Dgemm
 	}
-	before, after := solution.Host["precondition"]*float64(len(solution.Devices)), solution.Host["vectors"]*float64(len(solution.Devices))
+	before, after := solution.Host["precondition"]*float64(len(solution.Devices)),
+		solution.Host["vectors"]*float64(len(solution.Devices))
 	total := before + sum.Shorten + sum.Inner + sum.Postmultiply + sum.Exchange + after
-	fmt.Fprintf(b.out, "%% dgemm %d: %.1f GFLOP/s on all ranks\n%% phase share GFLOP/s fraction-of-dgemm\n", order, dgemm)
+	fmt.Fprintf(b.out, "%% dgemm %d: %.1f GFLOP/s on all ranks\n%% phase share GFLOP/s fraction-of-dgemm\n",
+		order, dgemm)
 	for _, p := range []struct {
 		name           string
 		seconds, flops float64
 	}{
-		{"precondition", before, 0}, {"shorten", sum.Shorten, sum.ShortenFlops}, {"inner", sum.Inner, sum.InnerFlops},
-		{"postmultiply", sum.Postmultiply, sum.PostmultiplyFlops}, {"exchange", sum.Exchange, 0}, {"vectors", after, 0},
+		{"precondition", before, 0}, {"shorten", sum.Shorten, sum.ShortenFlops},
+		{"inner", sum.Inner, sum.InnerFlops},
+		{"postmultiply", sum.Postmultiply, sum.PostmultiplyFlops}, {"exchange", sum.Exchange, 0},
+		{"vectors", after, 0},
 	} {
 		speed := 0.0
 		if p.seconds > 0 {

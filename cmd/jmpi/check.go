@@ -29,9 +29,11 @@ func newCheckCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "check INPUT DIR",
 		Short: "judge the decomposition of INPUT in the folder DIR",
-		Long: `Judge S.npy, U.npy and V.npy in DIR as a singular value decomposition of the matrix in INPUT, by the files alone.
+		Long: `Judge S.npy, U.npy and V.npy in DIR as a singular value decomposition of the matrix in INPUT, by the
+files alone.
 
-Each line is "name = value  PASSED", FAILED or skipped (a factor is missing), with ε = 2⁻⁵² and k = min(m,n):
+Each line is "name = value  PASSED", FAILED or skipped (a factor is missing), with ε = 2⁻⁵² and k =
+min(m,n):
   residual   ‖A−U·S·Vᵀ‖_F / (‖A‖_F·max(m,n)·ε)                    passes below 10
   orthU      ‖UᵀU−I‖_F / (k·ε), and orthV the same of V           passes below 10
   order      number of values in S that are negative or out of order
@@ -39,17 +41,19 @@ Each line is "name = value  PASSED", FAILED or skipped (a factor is missing), wi
   sigma      largest relative error of S, if INPUT's name with .sigma.npy for its extension is a file
   reference  with --reference, the largest relative error of S against the true singular values, computed with
              as many digits as it takes; where they are 0, S may have k·ε times the largest
-  dgesdd     with --vs dgesdd, the same of the singular values that LAPACK's dgesdd finds, which is not judged;
+  dgesdd     with --vs dgesdd, the same of the singular values that LAPACK's dgesdd finds, which is not
+             judged;
              without --reference it is compared with the file of sigma
 Where U or V is missing, residual is skipped, and these must be below 10, in units of max(m,n)·ε:
   norm       |‖A‖_F²−ΣS²|/‖A‖_F², and without U and V norm4: |‖AᵀA‖_F²−ΣS⁴|/‖A‖_F⁴
   rayleighU  max |‖Aᵀu‖−σ|/‖A‖_F, and rayleighV the same of V and Aᵀ, as the following
   eigenU     ‖AAᵀU−U·S²‖_F/‖A‖_F²
   rangeU     ‖A−U·UᵀA‖_F/‖A‖_F, if U has more rows than columns
-For a hyperbolic decomposition (info.json has its signature) residual is ‖A−U·S·Vᵀ‖_F / (‖U·S‖_F·‖V‖_F·max(m,n)·ε), orthV is
-‖VᵀJV−J‖_F / (‖V‖_F²·ε), and for sigma there is lambda, the largest relative error of the eigenvalues S²·J.
-Without U or V the rows judge A·J·Aᵀ instead of A·Aᵀ, and ‖S‖_F·‖V‖_F takes the place of one ‖A‖_F.
-The last line is PASSED or FAILED; the exit code is 0 or 5, and 3 if INPUT or DIR cannot be used. Under mpirun only rank 0 works.`,
+For a hyperbolic decomposition (info.json has its signature) residual is ‖A−U·S·Vᵀ‖_F /
+(‖U·S‖_F·‖V‖_F·max(m,n)·ε), orthV is ‖VᵀJV−J‖_F / (‖V‖_F²·ε), and for sigma there is lambda, the
+largest relative error of the eigenvalues S²·J. Without U or V the rows judge A·J·Aᵀ instead of
+A·Aᵀ, and ‖S‖_F·‖V‖_F takes the place of one ‖A‖_F. The last line is PASSED or FAILED; the exit code
+is 0 or 5, and 3 if INPUT or DIR cannot be used. Under mpirun only rank 0 works.`,
 		Args: takes("INPUT", "DIR"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -65,10 +69,12 @@ The last line is PASSED or FAILED; the exit code is 0 or 5, and 3 if INPUT or DI
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&f.sigmaTol, "sigma-tol", 1e-10, "relative error below which the rows sigma, reference and lambda pass")
+	flags.Float64Var(&f.sigmaTol, "sigma-tol", 1e-10,
+		"relative error below which the rows sigma, reference and lambda pass")
 	flags.BoolVar(&f.reference, "reference", false,
 		fmt.Sprintf("compute the true singular values; min(m,n) up to %d", reference.MaxOrder))
-	flags.StringSliceVar(&f.vs, "vs", nil, "compare drivers of LAPACK with the same true singular values: "+strings.Join(lapackDrivers, " "))
+	flags.StringSliceVar(&f.vs, "vs", nil,
+		"compare drivers of LAPACK with the same true singular values: "+strings.Join(lapackDrivers, " "))
 	return cmd
 }
 
@@ -128,7 +134,8 @@ func (f *checkFlags) check(input, dir string) error {
 	return nil
 }
 
-// truth returns the true singular values if the flags need them: by the reference solver, or from the file beside the input.
+// truth returns the true singular values if the flags need them: by the reference solver, or from
+// the file beside the input.
 func (f *checkFlags) truth(file *matio.File, beside string) ([]float64, error) {
 	if f.reference {
 		if err := reference.Fits(file.Rows, file.Cols); err != nil {

@@ -78,13 +78,16 @@ func TestCheckCommand(t *testing.T) {
 	expect("wrong σ", exitCheckFailed, "sigma = 1e-06  FAILED\nFAILED\n")
 	expect("wrong σ, large tolerance", exitDone, "sigma = 1e-06  PASSED\nPASSED\n", "--sigma-tol", "1e-5")
 	expect("impossible tolerance", exitUsage, "", "--sigma-tol", "-1")
-	expect("reference beside a wrong file", exitCheckFailed, "sigma = 1e-06  FAILED\nreference = 0  PASSED\nFAILED\n", "--reference")
-	expect("a rival and a wrong file", exitDone, "dgesdd = 1e-06  compared\nPASSED\n", "--vs", "dgesdd", "--sigma-tol", "1e-5")
+	expect("reference beside a wrong file", exitCheckFailed,
+		"sigma = 1e-06  FAILED\nreference = 0  PASSED\nFAILED\n", "--reference")
+	expect("a rival and a wrong file", exitDone, "dgesdd = 1e-06  compared\nPASSED\n", "--vs", "dgesdd",
+		"--sigma-tol", "1e-5")
 	expect("unknown rival", exitUsage, "", "--vs", "dgeev")
 	if err := os.Remove(filepath.Join(dir, "a.sigma.npy")); err != nil {
 		t.Fatal(err)
 	}
-	expect("reference and a rival", exitDone, "sign = 0  PASSED\nreference = 0  PASSED\ndgesdd = 0  compared\nPASSED\n", "--reference", "--vs", "dgesdd")
+	expect("reference and a rival", exitDone,
+		"sign = 0  PASSED\nreference = 0  PASSED\ndgesdd = 0  compared\nPASSED\n", "--reference", "--vs", "dgesdd")
 	expect("a rival and no true σ", exitUsage, "", "--vs", "dgesdd")
 	vector(filepath.Join(results, "S.npy"), 4, 1.000001e-3)
 	expect("wrong S", exitCheckFailed, "reference = 1e-06  FAILED\nFAILED\n", "--reference")
@@ -100,7 +103,8 @@ func TestCheckCommand(t *testing.T) {
 	}
 }
 
-// Where the reference finds that a singular value is 0, the computed one may be a rounding error, k·ε·σ₁ = 1.1e-15.
+// Where the reference finds that a singular value is 0, the computed one may be a rounding error,
+// k·ε·σ₁ = 1.1e-15.
 func TestCheckAgainstZeroReference(t *testing.T) {
 	dir := t.TempDir()
 	input, results := filepath.Join(dir, "a.npy"), filepath.Join(dir, "a.svd")
@@ -111,7 +115,8 @@ func TestCheckAgainstZeroReference(t *testing.T) {
 	if err := errors.Join(err, w.Close(), os.Mkdir(results, 0o777)); err != nil {
 		t.Fatal(err)
 	}
-	for small, want := range map[float64]int{0: exitDone, 1e-15: exitDone, 2e-15: exitCheckFailed, math.NaN(): exitCheckFailed} {
+	for small, want := range map[float64]int{0: exitDone, 1e-15: exitDone, 2e-15: exitCheckFailed,
+		math.NaN(): exitCheckFailed} {
 		if err := matio.WriteVector(filepath.Join(results, "S.npy"), []float64{math.Sqrt(6), small}); err != nil {
 			t.Fatal(err)
 		}

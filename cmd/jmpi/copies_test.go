@@ -16,7 +16,8 @@ import (
 	"jmpi/internal/matio"
 )
 
-// The right copy is that of most files, not of most ranks, or else that of rank 0. The ranks with another are named.
+// The right copy is that of most files, not of most ranks, or else that of rank 0. The ranks with
+// another are named.
 func TestCompareCopies(t *testing.T) {
 	file := func(host, header string, size, inode int64, sum uint64) fileCopy {
 		stamp := matio.Stamp{Inode: uint64(inode), Size: size}
@@ -36,16 +37,19 @@ func TestCompareCopies(t *testing.T) {
 		{"one rank", []fileCopy{same("a", 1)}, ""},
 		{"one file", []fileCopy{same("a", 1), same("a", 1)}, ""},
 		{"equal copies", []fileCopy{same("a", 1), same("b", 1), same("b", 1)}, ""},
-		{"two", []fileCopy{same("a", 1), same("b", 2)}, "rank 1 (b) has another x than rank 0 (a): the contents differ"},
+		{"two", []fileCopy{same("a", 1), same("b", 2)},
+			"rank 1 (b) has another x than rank 0 (a): the contents differ"},
 		{"rank 0", []fileCopy{same("a", 2), same("b", 1), same("c", 1)},
 			"rank 0 (a) has another x than rank 1 (b): the contents differ"},
 		{"ranks of one host", []fileCopy{same("a", 1), same("b", 2), same("b", 2), same("b", 2)},
 			"rank 1 (b), rank 2 (b), rank 3 (b) have another x than rank 0 (a): the contents differ"},
 		{"all different", []fileCopy{same("a", 1), same("b", 2), same("c", 3)},
 			"rank 1 (b), rank 2 (c) have another x than rank 0 (a): the contents differ"},
-		{"many ranks", many, "rank 3 (d), rank 4 (d), rank 5 (d), rank 6 (d), rank 7 (d), rank 8 (d), rank 9 (d), " +
+		{"many ranks", many, "rank 3 (d), rank 4 (d), rank 5 (d), rank 6 (d), rank 7 " +
+			"(d), rank 8 (d), rank 9 (d), " +
 			"rank 10 (d), 2 more have another x than rank 0 (a): the contents differ"},
-		{"header and size", []fileCopy{same("a", 0), file("b", "6×4 float64", 320, 7, 0), file("c", "4×6 float64", 384, 7, 0)},
+		{"header and size", []fileCopy{same("a", 0), file("b", "6×4 float64", 320, 7, 0),
+			file("c", "4×6 float64", 384, 7, 0)},
 			"rank 1 (b) has another x than rank 0 (a): the header says 6×4 float64, not 4×6 float64; " +
 				"rank 2 (c) has another x than rank 0 (a): the size is 384 bytes, not 320"},
 		{"two files on one host", []fileCopy{same("a", 1), same("a", 1), file("a", "4×6 float64", 320, 8, 2)},
@@ -102,12 +106,13 @@ func matrixFiles(rows, cols int) map[string][]byte {
 	return map[string][]byte{
 		fmt.Sprintf("a.%dx%d.colmajor.f64", rows, cols): raw,
 		"a.npy": append(fmt.Appendf(nil, "\x93NUMPY\x01\x00\x76\x00%-117s\n", header), raw...),
-		"a.mtx": append(fmt.Appendf(nil, "%%%%MatrixMarket matrix array real general\n%d %d\n", rows, cols), text...),
+		"a.mtx": append(fmt.Appendf(nil, "%%%%MatrixMarket matrix array real general\n%d %d\n", rows, cols),
+			text...),
 	}
 }
 
-// A stale copy is found in every format. A change of one number in a small file is, and in a large one where all
-// bytes are compared. With samples it is found if a tenth of the pages differ.
+// A stale copy is found in every format. A change of one number in a small file is, and in a large one where
+// all bytes are compared. With samples it is found if a tenth of the pages differ.
 func TestStaleCopies(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	// change returns a copy in which one digit of one number differs in every so many bytes.
@@ -150,7 +155,8 @@ func TestStaleCopies(t *testing.T) {
 				}
 				stale := path("stale", change(image, test.every))
 				err := inspected(t, test.all, a, a, b, stale)
-				if err == nil || !strings.Contains(err.Error(), "the contents differ") || !strings.HasPrefix(err.Error(), "rank 3 (") {
+				if err == nil || !strings.Contains(err.Error(), "the contents differ") ||
+					!strings.HasPrefix(err.Error(), "rank 3 (") {
 					t.Errorf("a stale copy on rank 3 of 4: %v", err)
 				}
 			})
@@ -170,7 +176,8 @@ func TestCopyInOtherOrder(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := inspected(t, false, paths...); err == nil || !strings.Contains(err.Error(), "the contents differ") {
+	if err := inspected(t, false, paths...); err == nil ||
+		!strings.Contains(err.Error(), "the contents differ") {
 		t.Errorf("%v", err)
 	}
 }

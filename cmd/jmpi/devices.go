@@ -12,7 +12,8 @@ import (
 
 // opener opens devices.
 type opener struct {
-	see func() ([]string, error)                   // the UUIDs of the GPUs that the driver shows; an error says why there are none
+	// the UUIDs of the GPUs that the driver shows; an error says why there are none
+	see func() ([]string, error)
 	gpu func(index int) (kernels.Backend, error)   // opens one of them
 	cpu func(threads int) (kernels.Backend, error) // opens a CPU device
 }
@@ -30,8 +31,8 @@ func newOpener() opener {
 	return opener{see: visibleGPUs, gpu: cuda.Open, cpu: cpu.Open}
 }
 
-// open opens this rank's devices. backend auto takes GPUs if every rank can open its own, else CPU devices on all ranks. It
-// is collective; an error is a *comm.Failure known to all ranks, or one of communication.
+// open opens this rank's devices. backend auto takes GPUs if every rank can open its own, else CPU devices on
+// all ranks. It is collective; an error is a *comm.Failure known to all ranks, or one of communication.
 func (o opener) open(world comm.Comm, backend backend, perRank, threads int) (opened, error) {
 	var d opened
 	if backend != onCPUs {

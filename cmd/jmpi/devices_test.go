@@ -59,8 +59,10 @@ func (n *fakeNode) opener(rank int) opener {
 	}
 }
 
-// openAll opens the devices of all ranks of a node with 4 threads each; the result is the kinds of each rank's devices.
-func (n *fakeNode) openAll(t *testing.T, backend backend, perRank int) (kinds [][]string, all []opened, errs []error) {
+// openAll opens the devices of all ranks of a node with 4 threads each; the result is the kinds of
+// each rank's devices.
+func (n *fakeNode) openAll(t *testing.T, backend backend,
+	perRank int) (kinds [][]string, all []opened, errs []error) {
 	t.Helper()
 	comms := comm.NewLocal(len(n.gpus))
 	all, errs, kinds = make([]opened, len(comms)), make([]error, len(comms)), make([][]string, len(comms))
@@ -90,12 +92,16 @@ func TestBackendIsAgreedUpon(t *testing.T) {
 	}{
 		{"auto, no GPU", []int{0, 0}, nil, autoBackend, 0, "[[cpu-4] [cpu-4]]", "rank 0: no GPU on", true},
 		{"auto, GPUs", []int{2, 2}, nil, autoBackend, 0, "[[GPU-0] [GPU-1]]", "", false},
-		{"auto, one rank without", []int{2, 0}, nil, autoBackend, 0, "[[cpu-4] [cpu-4]]", "rank 1: no GPU on", false},
-		{"auto, more ranks than GPUs", []int{2, 2, 2}, nil, autoBackend, 0, "[[cpu-4] [cpu-4] [cpu-4]]", "2 GPUs for 3 ranks", false},
-		{"auto, one too old", []int{2, 2}, []string{"GPU-1"}, autoBackend, 0, "[[cpu-4] [cpu-4]]", "rank 1: GPU 1 on", false},
+		{"auto, one rank without", []int{2, 0}, nil, autoBackend, 0, "[[cpu-4] [cpu-4]]", "rank 1: no GPU on",
+			false},
+		{"auto, more ranks than GPUs", []int{2, 2, 2}, nil, autoBackend, 0, "[[cpu-4] [cpu-4] [cpu-4]]",
+			"2 GPUs for 3 ranks", false},
+		{"auto, one too old", []int{2, 2}, []string{"GPU-1"}, autoBackend, 0, "[[cpu-4] [cpu-4]]",
+			"rank 1: GPU 1 on", false},
 		{"auto, one too old, one rank", []int{3}, []string{"GPU-2"}, autoBackend, 2, "[[GPU-0 GPU-1]]", "", false},
 		{"cpu", []int{2, 2}, nil, onCPUs, 2, "[[cpu-2 cpu-2] [cpu-2 cpu-2]]", "", false},
-		{"auto, CPU devices as asked for", []int{0}, nil, autoBackend, 3, "[[cpu-1 cpu-1 cpu-2]]", "no driver", true},
+		{"auto, CPU devices as asked for", []int{0}, nil, autoBackend, 3, "[[cpu-1 cpu-1 cpu-2]]", "no driver",
+			true},
 		{"cuda", []int{4, 4}, nil, onGPUs, 0, "[[GPU-0 GPU-1] [GPU-2 GPU-3]]", "", false},
 		{"cuda, none", []int{0, 0}, nil, onGPUs, 0, "", "rank 0: no GPU on", true},
 		{"cuda, one rank without", []int{1, 0}, nil, onGPUs, 0, "", "rank 1: no GPU on", false},

@@ -35,10 +35,10 @@ const (
 // ending is the end of this process, and of all ranks, before its time: by a signal, or by an error that this
 // rank alone has met. It waits neither for other ranks nor for a computation, so it works in every phase.
 //
-// One line is printed in all. A signal usually reaches all ranks: rank 0 acts at once, another rank only if it
-// is still there after rankZeroActs. When one rank has ended, a launcher may send SIGTERM to the others.
-// Therefore the rank that moves the unfinished folder away prints the line. A rank that finds it moved is silent.
-// Where there is no folder, see speaks.
+// One line is printed in all. A signal usually reaches all ranks: rank 0 acts at once, another rank only if
+// it is still there after rankZeroActs. When one rank has ended, a launcher may send SIGTERM to the others.
+// Therefore the rank that moves the unfinished folder away prints the line. A rank that finds it moved is
+// silent. Where there is no folder, see speaks.
 type ending struct {
 	rank    atomic.Int64 // as the launcher says, before MPI has started
 	mu      sync.Mutex   // the end holds it for ever: from then on nothing else is printed, published or exits
@@ -51,8 +51,8 @@ type ending struct {
 // process is the end of this process.
 var process ending
 
-// watch lets signals end the process from now on. SIGINT and SIGHUP stay ignored if the process was started so,
-// as nohup does, and a shell in the background.
+// watch lets signals end the process from now on. SIGINT and SIGHUP stay ignored if the process was started
+// so, as nohup does, and a shell in the background.
 func (e *ending) watch() {
 	e.rank.Store(int64(cores.FindLauncher().Rank))
 	signals := make(chan os.Signal, 1)
@@ -82,8 +82,9 @@ func (e *ending) stop(s os.Signal) {
 // fail ends all ranks because of an error that this rank alone has met.
 func (e *ending) fail(err error) { e.end(false, func() error { return err }) }
 
-// end prints the line, deletes the unfinished files and ends all ranks. It does not return. modest says that rank 0
-// is better suited to print the line: it has got the signal too, or gets SIGTERM when this rank has ended.
+// end prints the line, deletes the unfinished files and ends all ranks. It does not return. modest
+// says that rank 0 is better suited to print the line: it has got the signal too, or gets SIGTERM
+// when this rank has ended.
 func (e *ending) end(modest bool, line func() error) {
 	time.AfterFunc(endLimit, func() { os.Exit(exitFailure) })
 	e.mu.Lock()
@@ -116,8 +117,8 @@ func (e *ending) name() string {
 	return fmt.Sprintf("rank %d: ", e.comm.Rank())
 }
 
-// moveFolders gives the folders names that no other rank knows, and returns the names of those that it has found.
-// It is not known whether another rank has moved them if there are none, or the file system hangs.
+// moveFolders gives the folders names that no other rank knows, and returns the names of those that it has
+// found. It is not known whether another rank has moved them if there are none, or the file system hangs.
 func (e *ending) moveFolders() (moved []string, known bool) {
 	if len(e.folders) == 0 {
 		return nil, false
@@ -169,8 +170,9 @@ func (e *ending) speaks(modest bool) bool {
 	return first || !known && !modest
 }
 
-// claim tells whether this is the first rank of its host to claim the line. It makes a file in the folder that a
-// launcher with PMIx, as Open MPI's and Slurm's, makes for the job and deletes with it. Elsewhere nothing is known.
+// claim tells whether this is the first rank of its host to claim the line. It makes a file in the
+// folder that a launcher with PMIx, as Open MPI's and Slurm's, makes for the job and deletes with it.
+// Elsewhere nothing is known.
 func claim() (first, known bool) {
 	dir := os.Getenv("PMIX_SERVER_TMPDIR")
 	if dir == "" {
@@ -211,8 +213,8 @@ func (e *ending) make(f func() (string, error)) (path string, err error) {
 	return path, err
 }
 
-// publish gives the files in a folder their final names, by f, which leaves nothing to delete. fate, or the error
-// of f, says then what has become of the results.
+// publish gives the files in a folder their final names, by f, which leaves nothing to delete. fate, or the
+// error of f, says then what has become of the results.
 func (e *ending) publish(path, fate string, f func() error) error {
 	return e.whole(func() error {
 		err := f()

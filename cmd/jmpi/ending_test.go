@@ -107,9 +107,11 @@ func stoppings(all bool) (list []stopping) {
 	return slices.DeleteFunc(list, func(s stopping) bool { return !slices.Contains(some, s.String()) })
 }
 
-// Every signal ends every phase within 5 s, with one line and the documented exit code. Nothing is half-written.
+// Every signal ends every phase within 5 s, with one line and the documented exit code. Nothing is
+// half-written.
 func TestSignals(t *testing.T) {
-	// A shell may have started the test so that these are ignored. What is caught here is not ignored in the program.
+	// A shell may have started the test so that these are ignored. What is caught here is not ignored
+	// in the program.
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught, syscall.SIGINT, syscall.SIGHUP)
 	defer signal.Reset(syscall.SIGINT, syscall.SIGHUP)
@@ -293,8 +295,8 @@ func (p *program) await(t *testing.T, at phase) {
 	time.Sleep(at.after)
 }
 
-// mainRuns tells whether all ranks are in main: they have had 60 ms of processor time, and what comes before takes 20.
-// A signal before it is Go's.
+// mainRuns tells whether all ranks are in main: they have had 60 ms of processor time, and what comes before
+// takes 20. A signal before it is Go's.
 func (p *program) mainRuns(t *testing.T) bool {
 	pids := p.processes(t)
 	for _, pid := range pids {

@@ -17,8 +17,9 @@ func newEnvCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "env",
 		Short: "print versions, MPI library, ranks, cores, memory and GPUs",
-		Long: `Print what a run would find: versions, the MPI library and what it says of GPUs, the launcher, the cores and the threads
-that a rank would use, memory, GPUs. MPI is not started. Under mpirun, rank 0 prints all of it and the others a line each.`,
+		Long: `Print what a run would find: versions, the MPI library and what it says of GPUs, the launcher, the
+cores and the threads that a rank would use, memory, GPUs. MPI is not started. Under mpirun, rank 0
+prints all of it and the others a line each.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			launcher := cores.FindLauncher()
@@ -82,8 +83,10 @@ func launcherText(l cores.Launcher, library string) string {
 	if l.AtLeast {
 		least = "at least "
 	}
-	text := fmt.Sprintf("%s: rank %d of %s%d, rank %d of %d on this host", l.Name, l.Rank, least, l.Size, l.LocalRank, l.LocalSize)
-	if open := strings.HasPrefix(library, "Open MPI"); l.Name == "Open MPI" && !open || l.Name == "Hydra" && open {
+	text := fmt.Sprintf("%s: rank %d of %s%d, rank %d of %d on this host", l.Name, l.Rank, least, l.Size,
+		l.LocalRank, l.LocalSize)
+	if open := strings.HasPrefix(library, "Open MPI"); l.Name == "Open MPI" && !open || l.Name == "Hydra" &&
+		open {
 		text += "\nWARNING: jmpi is linked with another MPI library; start it by that library's mpirun"
 	}
 	return text

@@ -81,8 +81,10 @@ func TestLauncherTextWarnsOfAnotherLibrary(t *testing.T) {
 		{"Hydra", "MPICH Version: 4.0", false},
 		{"Slurm", "Open MPI v4.1.4", false},
 	} {
-		text := launcherText(cores.Launcher{Name: test.launcher, Rank: 1, Size: 4, LocalRank: 1, LocalSize: 2}, test.library)
-		if !strings.HasPrefix(text, test.launcher+": rank 1 of 4, rank 1 of 2 on this host") || strings.Contains(text, "WARNING") != test.warns {
+		text := launcherText(cores.Launcher{Name: test.launcher, Rank: 1, Size: 4, LocalRank: 1, LocalSize: 2},
+			test.library)
+		if !strings.HasPrefix(text, test.launcher+": rank 1 of 4, rank 1 of 2 on this host") ||
+			strings.Contains(text, "WARNING") != test.warns {
 			t.Errorf("%s, %s: %q", test.launcher, test.library, text)
 		}
 	}
@@ -101,7 +103,8 @@ func TestThreadsText(t *testing.T) {
 }
 
 func TestNumbers(t *testing.T) {
-	for want, list := range map[string][]int{"": nil, "3": {3}, "0-2,5,7-8": {0, 1, 2, 5, 7, 8}, "0,4,1,5": {0, 4, 1, 5}} {
+	for want, list := range map[string][]int{"": nil, "3": {3}, "0-2,5,7-8": {0, 1, 2, 5, 7, 8},
+		"0,4,1,5": {0, 4, 1, 5}} {
 		if got := numbers(list); got != want {
 			t.Errorf("%v: %q, want %q", list, got, want)
 		}
@@ -109,7 +112,8 @@ func TestNumbers(t *testing.T) {
 }
 
 func TestMemoryText(t *testing.T) {
-	bytes := parseMemory(strings.NewReader("MemTotal:       16777216 kB\nMemAvailable:    1572864 kB\nHugePages_Total:       0\n"))
+	bytes := parseMemory(strings.NewReader("MemTotal:       16777216 kB\nMemAvailable:    1572864 " +
+		"kB\nHugePages_Total:       0\n"))
 	if got := memoryText(bytes); got != "16.0 GiB, 1.5 GiB available" {
 		t.Errorf("%q", got)
 	}

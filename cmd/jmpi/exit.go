@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// The exit codes of jmpi (docs/design.md §8).
+// The exit codes of jmpi (docs/contract.md).
 const (
 	exitDone         = 0
 	exitUsage        = 2

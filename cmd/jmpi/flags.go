@@ -43,11 +43,15 @@ func (b backend) Type() string           { return backends.Type() }
 func (b backend) Choices() []string      { return backends }
 
 func (f *sessionFlags) register(flags *pflag.FlagSet) {
-	flags.Var(&f.backend, "backend", "devices to compute on: cpu, cuda, or auto: GPUs if every rank has one, else CPUs")
-	flags.IntVar(&f.devicesPerRank, "devices-per-rank", 0, "devices of each rank; 0: its share of the node's GPUs, or one CPU device")
-	flags.Var(&f.gpuDirect, "gpu-direct", "MPI messages from GPU memory: auto (if a test at the start proves it), on, or off (through host memory)")
+	flags.Var(&f.backend, "backend",
+		"devices to compute on: cpu, cuda, or auto: GPUs if every rank has one, else CPUs")
+	flags.IntVar(&f.devicesPerRank, "devices-per-rank", 0,
+		"devices of each rank; 0: its share of the node's GPUs, or one CPU device")
+	flags.Var(&f.gpuDirect, "gpu-direct",
+		"MPI messages from GPU memory: auto (if a test at the start proves it), on, or off (through host memory)")
 	flags.IntVar(&f.threads, "threads", 0, "CPU threads of each rank in all; 0: its share of the node's cores")
-	flags.IntVar(&f.silence, "silence", 60, "seconds after which a rank that gives no sign of life ends the job; 0: never, for debuggers")
+	flags.IntVar(&f.silence, "silence", 60,
+		"seconds after which a rank that gives no sign of life ends the job; 0: never, for debuggers")
 	flags.BoolVar(&f.quiet, "quiet", false, "log nothing but warnings")
 	flags.StringVar(&f.log, "log", "console", "form of the log on stderr: console or json")
 }
@@ -84,14 +88,20 @@ type methodFlags struct {
 }
 
 func (f *methodFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc", "pivot strategy of all levels: "+strings.Join(strategy.Names(), " "))
-	flags.Var(&f.scheme, "scheme", "what a device does in a macro step: flat or nested (see docs/design.md)")
-	flags.Var(&f.variant, "variant", "inner sweeps: block (one), full (to convergence), or auto: the faster one on these devices")
+	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc",
+		"pivot strategy of all levels: "+strings.Join(strategy.Names(), " "))
+	flags.Var(&f.scheme, "scheme", "what a device does in a macro step: flat or nested")
+	flags.Var(&f.variant, "variant",
+		"inner sweeps: block (one), full (to convergence), or auto: the faster one on these devices")
 	flags.IntVar(&f.block, "block", 0, "preferred width of the narrow block-columns; 0: the back end's")
-	flags.IntVar(&f.innerBlock, "inner-block", 0, "preferred width of the block-columns inside a pivot factor; 0: as few levels as possible")
+	flags.IntVar(&f.innerBlock, "inner-block", 0,
+		"preferred width of the block-columns inside a pivot factor; 0: as few levels as possible")
 	flags.IntVar(&f.maxSweeps, "max-sweeps", 30, "limit of sweeps of the topmost level")
-	flags.Var(&f.precondition, "precondition", "before the Jacobi method: none, qr, qrcp (rows sorted, columns pivoted), qrcp-lq, or auto: what the matrix needs")
-	flags.Var(&f.v, "v", "right singular vectors: accumulate the rotations, solve (from the left ones, at the end), or auto")
+	flags.Var(&f.precondition, "precondition",
+		"before the Jacobi method: none, qr, qrcp (rows sorted, columns pivoted), qrcp-lq, or "+
+			"auto: what the matrix needs")
+	flags.Var(&f.v, "v", "right singular vectors: accumulate the rotations, solve (from the "+
+		"left ones, at the end), or auto")
 }
 
 func (f *methodFlags) check() error {
@@ -109,7 +119,8 @@ func (f *methodFlags) check() error {
 	return nil
 }
 
-// resolve replaces a variant auto by the faster one on devices of this kind, for the SVD or the hyperbolic one.
+// resolve replaces a variant auto by the faster one on devices of this kind, for the SVD or the
+// hyperbolic one.
 func (f *methodFlags) resolve(limits kernels.Limits, hyperbolic bool) {
 	f.variant = f.variant.Resolve(limits, hyperbolic)
 }

@@ -32,7 +32,8 @@ func newGenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen KIND -o FILE.npy --shape MxN",
 		Short: "write a test matrix, with its singular values where they are known",
-		Long: `Write a test matrix of float64 to FILE.npy. The same kind, flags and seed always give the same bits. KIND is one of
+		Long: `Write a test matrix of float64 to FILE.npy. The same kind, flags and seed always give the same bits.
+KIND is one of
 
   gauss, uniform            independent entries, N(0,1) or uniform in [-1,1)
   geometric, arithmetic     U·Σ·Vᵀ, singular values from 1 to 1/cond (default cond 1e4) in that progression
@@ -43,10 +44,11 @@ func newGenCommand() *cobra.Command {
   spectrum1 … spectrum4     square factors G of symmetric matrices A = G·J·Gᵀ with the eigenvalues Λ of
                             Novaković (SISC 2015), section 6; A is indefinite for 1 and 3
 
-Beside FILE.npy stand FILE.sigma.npy with the singular values, non-increasing, if they are known to a relative
-error of 5e-11 in spite of the rounding of the matrix to double, which perturbs each by up to
-1.1e-16·‖A‖_F, or with --reference those of the matrix in the file, whatever the kind; and for the spectra FILE.lambda.npy (Λ, non-increasing) and FILE.signature.npy
-(the diagonal of J). Under mpirun only rank 0 writes.`,
+Beside FILE.npy stand FILE.sigma.npy with the singular values, non-increasing, if they are known to
+a relative error of 5e-11 in spite of the rounding of the matrix to double, which perturbs each by
+up to 1.1e-16·‖A‖_F, or with --reference those of the matrix in the file, whatever the kind; and for
+the spectra FILE.lambda.npy (Λ, non-increasing) and FILE.signature.npy (the diagonal of J). Under
+mpirun only rank 0 writes.`,
 		Args: takes("KIND"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -72,9 +74,11 @@ error of 5e-11 in spite of the rounding of the matrix to double, which perturbs 
 	flags.StringVarP(&f.output, "output", "o", "", "file to write, NAME.npy; replaced if it exists")
 	flags.StringVar(&f.shape, "shape", "", "rows and columns, as 1000x500")
 	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the random numbers")
-	flags.Float64Var(&f.options.Cond, "cond", 0, "ratio of the largest to the smallest singular value, or of the grading")
+	flags.Float64Var(&f.options.Cond, "cond", 0,
+		"ratio of the largest to the smallest singular value, or of the grading")
 	flags.Int64Var(&f.options.Rank, "rank", 0, "rank of lowrank")
-	flags.Int64Var(&f.positive, "positive", 0, "number of positive eigenvalues of spectrum1 and spectrum3 (default: by chance)")
+	flags.Int64Var(&f.positive, "positive", 0,
+		"number of positive eigenvalues of spectrum1 and spectrum3 (default: by chance)")
 	flags.BoolVar(&f.options.Sorted, "sorted", false, "gradings in decreasing order")
 	flags.BoolVar(&f.reference, "reference", false,
 		fmt.Sprintf("compute the true singular values for FILE.sigma.npy, of every kind; min(m,n) up to %d",

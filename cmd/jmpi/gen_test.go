@@ -42,7 +42,8 @@ func TestGenWritesTheMatrixAndWhatIsKnown(t *testing.T) {
 	out := filepath.Join(dir, "a.b.npy")
 	for _, c := range cases { // in one folder: what is stale must go
 		kind := strings.Fields(c.kind)
-		if code := run(append([]string{"gen", "-o", out, "--shape", c.shape, "--seed", "3"}, kind...)); code != exitDone {
+		if code := run(append([]string{"gen", "-o", out, "--shape", c.shape, "--seed", "3"},
+			kind...)); code != exitDone {
 			t.Fatalf("%s: exit code %d", c.kind, code)
 		}
 		want := []string{}
@@ -133,7 +134,8 @@ func TestGenFlags(t *testing.T) {
 	}
 	t.Setenv("JMPI_POSITIVE", "20")
 	write("c.npy", "spectrum1", "--shape", "20x20")
-	if signature, err = matio.ReadVector(filepath.Join(dir, "c.signature.npy")); err != nil || slices.Min(signature) != 1 {
+	if signature, err = matio.ReadVector(filepath.Join(dir, "c.signature.npy")); err != nil ||
+		slices.Min(signature) != 1 {
 		t.Errorf("JMPI_POSITIVE=20: signature %v, error %v", signature, err)
 	}
 }
@@ -180,7 +182,8 @@ func TestGenWritesOnRankZeroOnly(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("OMPI_COMM_WORLD_RANK", "1")
 	t.Setenv("OMPI_COMM_WORLD_SIZE", "2")
-	if code := run([]string{"gen", "gauss", "--shape", "3x3", "-o", filepath.Join(dir, "a.npy")}); code != exitDone {
+	if code := run([]string{"gen", "gauss", "--shape", "3x3", "-o",
+		filepath.Join(dir, "a.npy")}); code != exitDone {
 		t.Errorf("exit code %d", code)
 	}
 	if got := filesIn(t, dir); len(got) != 0 {
@@ -193,7 +196,8 @@ func TestGenSpace(t *testing.T) {
 	dir := t.TempDir()
 	p := startProgram(t, dir, 1, "gen gauss -o a.npy --shape 1000000x100000000")
 	code := p.wait(t)
-	want := regexp.MustCompile(`^jmpi: a\.npy needs 800000\.0 GB, and \d+\.\d GB are free in \.; make room, or choose another place\n$`)
+	want := regexp.MustCompile(`^jmpi: a\.npy needs 800000\.0 GB, and \d+\.\d GB are free in \.; ` +
+		`make room, or choose another place\n$`)
 	if text := p.stderr.String(); code != exitInput || !want.MatchString(text) {
 		t.Errorf("exit code %d, %s", code, text)
 	}

@@ -67,7 +67,8 @@ func (d *driver) check(call string, code int32) error {
 	return fmt.Errorf("%s: %s (error %d)", call, unix.BytePtrToString(text), code)
 }
 
-// list returns the GPUs that the driver shows to this process, in its order. There is at least one, or an error.
+// list returns the GPUs that the driver shows to this process, in its order. There is at least one,
+// or an error.
 func (d *driver) list() ([]gpu, error) {
 	var n int32
 	if err := d.check("cuDeviceGetCount", d.count(&n)); err != nil {
@@ -113,11 +114,13 @@ func (d *driver) describe(ordinal int32, g *gpu) error {
 	return nil
 }
 
-// link says how one GPU reaches the memory of another: "nvlink" (peer access with atomic operations, which PCI Express does
-// not have), "pcie" (peer access without them), "host" (no peer access: copies go through the host) or "?".
+// link says how one GPU reaches the memory of another: "nvlink" (peer access with atomic operations,
+// which PCI Express does not have), "pcie" (peer access without them), "host" (no peer access: copies go
+// through the host) or "?".
 func (d *driver) link(from, to int32) string {
 	var a, b, access, atomics int32
-	if d.device(&a, from) != 0 || d.device(&b, to) != 0 || d.peer(&access, peerAccess, a, b) != 0 || d.peer(&atomics, peerAtomics, a, b) != 0 {
+	if d.device(&a, from) != 0 || d.device(&b, to) != 0 || d.peer(&access, peerAccess, a, b) != 0 ||
+		d.peer(&atomics, peerAtomics, a, b) != 0 {
 		return "?"
 	}
 	switch {
@@ -170,7 +173,8 @@ func gpuText() string {
 	}
 	text += hidden(os.Getenv)
 	for i, g := range list {
-		text += fmt.Sprintf("\n%d: %s, %s, %.1f GiB, compute capability %d.%d", i, g.name, g.uuid, float64(g.memory)/(1<<30), g.major, g.minor)
+		text += fmt.Sprintf("\n%d: %s, %s, %.1f GiB, compute capability %d.%d", i, g.name, g.uuid,
+			float64(g.memory)/(1<<30), g.major, g.minor)
 	}
 	return text + linkText(len(list), d.link)
 }

@@ -27,7 +27,8 @@ from 2  pcie   pcie   -     `
 
 func TestHiddenGPUs(t *testing.T) {
 	env := map[string]string{"CUDA_VISIBLE_DEVICES": "2,3"}
-	if got := hidden(func(name string) string { return env[name] }); !strings.Contains(got, "CUDA_VISIBLE_DEVICES=2,3") {
+	if got := hidden(func(name string) string { return env[name] }); !strings.Contains(got,
+		"CUDA_VISIBLE_DEVICES=2,3") {
 		t.Errorf("%q", got)
 	}
 	if got := hidden(func(string) string { return "" }); got != "" {

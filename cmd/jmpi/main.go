@@ -31,8 +31,8 @@ func main() {
 // rankZeroFirst is how long the other ranks leave rank 0 to print what all have met.
 const rankZeroFirst = 2 * time.Second
 
-// run executes the command line and returns the exit code; an error becomes one line on stderr. A panic ends all
-// ranks.
+// run executes the command line and returns the exit code; an error becomes one line on stderr. A
+// panic ends all ranks.
 func run(args []string) int {
 	defer func() {
 		if p := recover(); p != nil {
@@ -55,8 +55,9 @@ func run(args []string) int {
 	return exitCode(err)
 }
 
-// announce prints an error that has ended this process. What goes wrong before MPI is started goes wrong on every rank, and the launcher
-// ends all when one has ended: so rank 0 comes first. A rank that is still there then, and may be the only one with that error, prints it.
+// announce prints an error that has ended this process. What goes wrong before MPI is started goes wrong on
+// every rank, and the launcher ends all when one has ended: so rank 0 comes first. A rank that is still there
+// then, and may be the only one with that error, prints it.
 func announce(err error) {
 	code := exitCode(err)
 	var own *ownError
@@ -72,7 +73,8 @@ func announce(err error) {
 	}
 }
 
-// withCommand puts "svd" before a first argument that is a file and not a command: jmpi INPUT is short for jmpi svd INPUT.
+// withCommand puts "svd" before a first argument that is a file and not a command: jmpi INPUT is
+// short for jmpi svd INPUT.
 func withCommand(root *cobra.Command, args []string) ([]string, error) {
 	if len(args) == 0 || strings.HasPrefix(args[0], "-") || slices.Contains(lateCommands, args[0]) {
 		return args, nil
@@ -114,7 +116,8 @@ func newRootCommand() *cobra.Command {
 			return exit(exitUsage, errElsewhere)
 		},
 	}
-	root.AddCommand(newSVDCommand(), newBenchCommand(), newGenCommand(), newCheckCommand(), newStrategyCommand(), newPlanCommand(), newEnvCommand(), newSelftestCommand(), newVersionCommand())
+	root.AddCommand(newSVDCommand(), newBenchCommand(), newGenCommand(), newCheckCommand(), newStrategyCommand(),
+		newPlanCommand(), newEnvCommand(), newSelftestCommand(), newVersionCommand())
 	root.Flags().BoolVar(&printVersion, "version", false, "print the version of jmpi")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelpCommand())
@@ -143,8 +146,8 @@ func newHelpCommand() *cobra.Command {
 	}
 }
 
-// fromEnvironment gives every flag that was not set on the command line the value of its
-// environment variable JMPI_NAME, if there is one ("--max-sweeps": JMPI_MAX_SWEEPS). A text that was given must not be empty.
+// fromEnvironment gives every flag that was not set on the command line the value of its environment variable
+// JMPI_NAME, if there is one ("--max-sweeps": JMPI_MAX_SWEEPS). A text that was given must not be empty.
 func fromEnvironment(flags *pflag.FlagSet) error {
 	var err error
 	set := map[string]string{}

@@ -105,7 +105,8 @@ func TestMistakes(t *testing.T) {
 			}
 			if *updateMistakes && !lineMatches(got.line, row.line) {
 				old := fmt.Sprintf("| %s | %s | %s |", cell(row.command), row.code, cell(row.line))
-				page = strings.Replace(page, old, fmt.Sprintf("| %s | %s | %s |", cell(row.command), got.code, cell(got.line)), 1)
+				page = strings.Replace(page, old, fmt.Sprintf("| %s | %s | %s |", cell(row.command), got.code,
+					cell(got.line)), 1)
 			} else if got.code != row.code || !lineMatches(got.line, row.line) {
 				t.Errorf("exit code %s, prints\n%s\nwant %s and\n%s", got.code, got.line, row.code, row.line)
 			}
@@ -123,7 +124,8 @@ func TestMistakes(t *testing.T) {
 
 // lineMatches compares a line with one of the table.
 func lineMatches(line, want string) bool {
-	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".+") + "$").MatchString(line)
+	return regexp.MustCompile("^" + strings.ReplaceAll(regexp.QuoteMeta(want), "…", ".+") +
+		"$").MatchString(line)
 }
 
 // run makes the mistake in a copy of the inputs, and returns what comes of it. The line is the only one
@@ -145,7 +147,8 @@ func (m mistake) run(dir, inputs, program string) (mistake, error) {
 			command.Env = append(command.Env, variable)
 		}
 	}
-	command.Env = append(append(command.Env, mpirunSettings...), programVariable+"=1", "PATH="+program+":"+os.Getenv("PATH"))
+	command.Env = append(append(command.Env, mpirunSettings...), programVariable+"=1",
+		"PATH="+program+":"+os.Getenv("PATH"))
 	err = command.Run()
 	if ended := (*exec.ExitError)(nil); err != nil && !errors.As(err, &ended) {
 		return m, err

@@ -46,22 +46,25 @@ func newPlanCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "memory and exchange plan of a run; needs no MPI",
-		Long: `Plan which device works on which pair of macro block-columns, and what is exchanged in between: per sweep the
-phases (exchanges), how many of them are slow, and the block-columns that cross a group. With --shape also the bytes that a device
-sends, and the memory of a device and of a host (the innermost group with most devices, one rank a device): by the same estimate a run
-that does not fit is refused. Where rows or columns differ much in size, or the singular values decay, the matrix is preconditioned,
-which may take more.
+		Long: `Plan which device works on which pair of macro block-columns, and what is exchanged in between: per
+sweep the phases (exchanges), how many of them are slow, and the block-columns that cross a group.
+With --shape also the bytes that a device sends, and the memory of a device and of a host (the
+innermost group with most devices, one rank a device): by the same estimate a run that does not fit
+is refused. Where rows or columns differ much in size, or the singular values decay, the matrix is
+preconditioned, which may take more.
 
 The network is one of
   --devices G              one node
   --devices G --group S    nodes of S devices
   --hostfile FILE          as mpirun takes it, one device a slot
-  --network FILE           levels and costs, lines "level NAME COST", fastest first, then lines "group PATH DEVICES":
+  --network FILE           levels and costs, lines "level NAME COST", fastest first, then lines "group PATH
+                           DEVICES":
                              level nvlink 1
                              level infiniband 8
                              group node1 4
                              group node2 4
-A move is slow if it leaves the innermost group. With --devices, the first G devices of a file are used.`,
+A move is slow if it leaves the innermost group. With --devices, the first G devices of a file are
+used.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -75,23 +78,32 @@ A move is slow if it leaves the innermost group. With --devices, the first G dev
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.shape, "shape", "", "rows and columns of the matrix, as 4096x4096: gives memory and bytes")
+	flags.StringVar(&f.shape, "shape", "",
+		"rows and columns of the matrix, as 4096x4096: gives memory and bytes")
 	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
-	flags.Var(&f.v, "v", "right singular vectors: accumulate, solve (nothing of them on the devices), or auto: the most that it may need")
-	flags.Var(&f.precond, "precondition", "before the Jacobi method: none, qr, qrcp, qrcp-lq, or auto: what the matrix needs; for memory")
+	flags.Var(&f.v, "v", "right singular vectors: accumulate, solve (nothing of them on the devices), or "+
+		"auto: the most that it may need")
+	flags.Var(&f.precond, "precondition",
+		"before the Jacobi method: none, qr, qrcp, qrcp-lq, or auto: what the matrix needs; for memory")
 	flags.Var(&f.backend, "backend", "devices: cpu, whose memory is that of the host, or cuda")
 	flags.IntVar(&f.devices, "devices", 0, "number of devices, 0: all that the hostfile or network file has")
 	flags.IntVar(&f.group, "group", 0, "devices in a node, 0: all in one")
 	flags.StringVar(&f.hostfile, "hostfile", "", "hosts and slots, as for mpirun")
 	flags.StringVar(&f.network, "network", "", "file with levels, costs and groups")
-	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc", "pivot strategy: "+strings.Join(strategy.Names(), " "))
+	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc",
+		"pivot strategy: "+strings.Join(strategy.Names(), " "))
 	flags.Var(&f.scheme, "scheme", "what a device does in a macro step: flat or nested; for memory and time")
-	flags.IntVar(&f.block, "block", 0, "preferred width of the narrow block-columns, 0: the CPU back end's; for memory")
+	flags.IntVar(&f.block, "block", 0,
+		"preferred width of the narrow block-columns, 0: the CPU back end's; for memory")
 	flags.IntVar(&f.sweeps, "sweeps", 12, "sweeps to plan together")
 	flags.BoolVar(&f.periodic, "periodic", false, "the map from pairs to groups repeats every sweep")
-	flags.StringVar(&f.objective, "objective", "phases", "what to minimise: slow phases, slow block-columns (columns), or the cost of the slowest link of each phase (link)")
-	flags.Float64Var(&f.gflops, "gflops", 0, "GFLOP/s of a device: gives the time of a sweep's arithmetic, without --shape nothing")
-	flags.BoolVar(&f.steps, "steps", false, "print every step: pairs@device, and moves column:from>to, slow ones with !")
+	flags.StringVar(&f.objective, "objective", "phases",
+		"what to minimise: slow phases, slow block-columns (columns), or the cost of the "+
+			"slowest link of each phase (link)")
+	flags.Float64Var(&f.gflops, "gflops", 0,
+		"GFLOP/s of a device: gives the time of a sweep's arithmetic, without --shape nothing")
+	flags.BoolVar(&f.steps, "steps", false,
+		"print every step: pairs@device, and moves column:from>to, slow ones with !")
 	flags.BoolVar(&f.json, "json", false, "print JSON, with every step")
 	return cmd
 }
@@ -118,7 +130,8 @@ func (f planFlags) plan() (*planned, error) {
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
-	plan, err := topology.New(table, network, topology.Options{Sweeps: f.sweeps, Periodic: f.periodic, Objective: objective})
+	plan, err := topology.New(table, network,
+		topology.Options{Sweeps: f.sweeps, Periodic: f.periodic, Objective: objective})
 	if err != nil {
 		return nil, usagef("%w", err)
 	}
@@ -219,15 +232,19 @@ func (p *planned) write(w io.Writer) error {
 		repeats = ", map repeats every sweep"
 	}
 	fmt.Fprintf(b, "%s of order %d, devices %d, groups %d, sweeps %d, objective %s%s\n",
-		p.flags.strategy, p.plan.Columns, p.plan.Devices, p.network.Groups(), p.traffic.Sweeps, p.flags.objective, repeats)
-	fmt.Fprintf(b, "phases a sweep         %.2f, of these slow %.2f\n", float64(p.traffic.Phases)/sweeps, float64(p.traffic.SlowPhases)/sweeps)
-	fmt.Fprintf(b, "block-columns a sweep  %.2f, of these slow %.2f\n", float64(p.traffic.Columns)/sweeps, float64(p.traffic.SlowColumns)/sweeps)
+		p.flags.strategy, p.plan.Columns, p.plan.Devices, p.network.Groups(), p.traffic.Sweeps, p.flags.objective,
+		repeats)
+	fmt.Fprintf(b, "phases a sweep         %.2f, of these slow %.2f\n", float64(p.traffic.Phases)/sweeps,
+		float64(p.traffic.SlowPhases)/sweeps)
+	fmt.Fprintf(b, "block-columns a sweep  %.2f, of these slow %.2f\n", float64(p.traffic.Columns)/sweeps,
+		float64(p.traffic.SlowColumns)/sweeps)
 	if g := p.figures; g != nil {
 		fmt.Fprintf(b, "sent a device, sweep   %s\n", byteText(g.bytes))
 		fmt.Fprintf(b, "memory of a device     %s\n", byteText(g.device))
 		fmt.Fprintf(b, "memory of a host       %s\n", byteText(g.host))
 		if g.gradedDevice > g.device || g.gradedHost > g.host {
-			fmt.Fprintf(b, "  if it is graded      %s, of a device %s\n", byteText(g.gradedHost), byteText(g.gradedDevice))
+			fmt.Fprintf(b, "  if it is graded      %s, of a device %s\n", byteText(g.gradedHost),
+				byteText(g.gradedDevice))
 		}
 		if g.seconds > 0 {
 			fmt.Fprintf(b, "arithmetic of a sweep  %.3g s at %g GFLOP/s a device\n", g.seconds, p.flags.gflops)

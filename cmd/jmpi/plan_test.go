@@ -72,7 +72,8 @@ func TestPlanSlowPhases(t *testing.T) {
 			t.Errorf("plan %s: %d steps, want %d", c.args, len(p.Steps), steps)
 		}
 	}
-	if p := executePlanJSON(t, "--devices", "6", "--group", "2", "--objective", "columns"); p.SlowColumnsPerSweep != 39 {
+	if p := executePlanJSON(t, "--devices", "6", "--group", "2", "--objective",
+		"columns"); p.SlowColumnsPerSweep != 39 {
 		t.Errorf("%v slow block-columns, want 39", p.SlowColumnsPerSweep)
 	}
 }
@@ -91,7 +92,8 @@ func TestPlanJSONReplays(t *testing.T) {
 					t.Fatalf("pair %v", pair)
 				}
 				if i > 0 && at[column] != pair[2] {
-					t.Fatalf("sweep %d, step %d: column %d is on device %d, not %d", s.Sweep, s.Step, column, at[column], pair[2])
+					t.Fatalf("sweep %d, step %d: column %d is on device %d, not %d", s.Sweep, s.Step, column, at[column],
+						pair[2])
 				}
 				at[column] = pair[2]
 			}
@@ -136,10 +138,12 @@ func TestPlanFigures(t *testing.T) {
 	}
 	tall := executePlanJSON(t, append(args, "--shape", "5000x300", "--vectors", "both")...)
 	wide := executePlanJSON(t, append(args, "--shape", "300x5000", "--vectors", "both")...)
-	if *tall.MemoryPerDevice != *wide.MemoryPerDevice || *tall.MemoryPerHost != *wide.MemoryPerHost || *tall.BytesPerDevice != *wide.BytesPerDevice {
+	if *tall.MemoryPerDevice != *wide.MemoryPerDevice || *tall.MemoryPerHost != *wide.MemoryPerHost ||
+		*tall.BytesPerDevice != *wide.BytesPerDevice {
 		t.Errorf("5000×300 takes %d, 300×5000 %d bytes", *tall.MemoryPerDevice, *wide.MemoryPerDevice)
 	}
-	if p := executePlanJSON(t, args...); p.BytesPerDevice != nil || p.MemoryPerDevice != nil || p.SecondsPerSweep != nil {
+	if p := executePlanJSON(t, args...); p.BytesPerDevice != nil || p.MemoryPerDevice != nil ||
+		p.SecondsPerSweep != nil {
 		t.Errorf("figures without a shape: %+v", p)
 	}
 	// 10·n³ flops on 4 devices of 100 GFLOP/s.
@@ -161,7 +165,8 @@ func checkPart(t *testing.T, what string, bytes, counted int64) {
 }
 
 func TestPlanText(t *testing.T) {
-	out, code, err := executePlan("--devices", "2", "--group", "1", "--sweeps", "2", "--shape", "64x64", "--vectors", "none", "--block", "16", "--gflops", "1", "--steps")
+	out, code, err := executePlan("--devices", "2", "--group", "1", "--sweeps", "2", "--shape", "64x64",
+		"--vectors", "none", "--block", "16", "--gflops", "1", "--steps")
 	want := `rev-rowcyc of order 4, devices 2, groups 2, sweeps 2, objective phases
 phases a sweep         3.00, of these slow 3.00
 block-columns a sweep  6.00, of these slow 6.00
@@ -183,7 +188,8 @@ func TestPlanNetworks(t *testing.T) {
 	if p := executePlanJSON(t, "--hostfile", hosts); p.SlowPhasesPerSweep != 3.5 {
 		t.Errorf("hostfile: %v slow phases", p.SlowPhasesPerSweep)
 	}
-	if p := executePlanJSON(t, "--hostfile", hosts, "--devices", "2"); p.SlowPhasesPerSweep != 0 || p.PhasesPerSweep != 3 {
+	if p := executePlanJSON(t, "--hostfile", hosts, "--devices", "2"); p.SlowPhasesPerSweep != 0 ||
+		p.PhasesPerSweep != 3 {
 		t.Errorf("two devices of the hostfile: %+v", p)
 	}
 	levels := planFile(t, "level node 1\nlevel net 9\ngroup a 2\ngroup b 2\n")
@@ -234,7 +240,8 @@ func TestPlanRefuses(t *testing.T) {
 	} {
 		out, code, err := executePlan(strings.Fields(c.args)...)
 		if code != c.code || err == nil || !strings.Contains(err.Error(), c.say) || out != "" {
-			t.Errorf("plan %s: exit code %d, error %v, prints %q; want %d and %q", c.args, code, err, out, c.code, c.say)
+			t.Errorf("plan %s: exit code %d, error %v, prints %q; want %d and %q", c.args, code, err, out, c.code,
+				c.say)
 		}
 	}
 }

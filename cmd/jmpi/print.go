@@ -60,8 +60,8 @@ func oneLine(err error) string {
 	return strings.Join(texts, "; ")
 }
 
-// printable returns text as one line that does nothing to a terminal: what cannot be printed, in the name of a file say, is written
-// as Go writes it in strings, as \n or \x1b.
+// printable returns text as one line that does nothing to a terminal: what cannot be printed, in the name of
+// a file say, is written as Go writes it in strings, as \n or \x1b.
 func printable(text string) string {
 	var b strings.Builder
 	for k := 0; k < len(text); {

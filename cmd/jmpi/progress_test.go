@@ -23,12 +23,15 @@ func TestLogOfARun(t *testing.T) {
 			t.Fatalf("exit code %d: %s", code, p.stderr.String())
 		}
 		const number = `\d[\d.e+-]*`
-		want := ` INF start jmpi=.* mpi=.* ranks=\d devices_per_rank=1 threads_per_rank=\d+ cores_per_rank=\d+ blas=.* go=.*\n` +
+		want := ` INF start jmpi=.* mpi=.* ranks=\d devices_per_rank=1 threads_per_rank=\d+ ` +
+			`cores_per_rank=\d+ blas=.* go=.*\n` +
 			`([^\n]* INF (no GPU|messages|\d+ )[^\n]*\n|[^\n]* WRN [^\n]*\n)*` +
 			`[^\n]* INF read seconds=` + number + `\n[^\n]* INF prepared seconds=` + number + `\n` +
-			`([^\n]* INF sweep sweep=\d+ rotations=\d+ proper=\d+ seconds=` + number + ` gflops=` + number + ` bytes_fast=\d+ bytes_slow=\d+\n)+` +
+			`([^\n]* INF sweep sweep=\d+ rotations=\d+ proper=\d+ seconds=` + number + ` gflops=` + number +
+			` bytes_fast=\d+ bytes_slow=\d+\n)+` +
 			`[^\n]* INF vectors seconds=` + number + `\n[^\n]* INF written seconds=` + number + `\n` +
-			`[^\n]* INF done seconds=` + number + ` sweeps=\d+ converged=true sigma_max=` + number + ` sigma_min=` + number + ` results=a.svd\n` +
+			`[^\n]* INF done seconds=` + number + ` sweeps=\d+ converged=true sigma_max=` + number + ` sigma_min=` +
+			number + ` results=a.svd\n` +
 			`[^\n]* INF checked seconds=` + number + `\n$`
 		text := p.stderr.String()
 		if !regexp.MustCompile(want).MatchString(text) {
@@ -36,7 +39,8 @@ func TestLogOfARun(t *testing.T) {
 		}
 		for _, x := range regexp.MustCompile(`(seconds|gflops|sigma_m..)=(\S+)`).FindAllStringSubmatch(text, -1) {
 			mantissa, _, _ := strings.Cut(x[2], "e")
-			if digits := strings.TrimLeft(strings.ReplaceAll(mantissa, ".", ""), "0"); len(strings.TrimRight(digits, "0")) > 3 {
+			if digits := strings.TrimLeft(strings.ReplaceAll(mantissa, ".", ""),
+				"0"); len(strings.TrimRight(digits, "0")) > 3 {
 				t.Errorf("more than three digits: %s", x[0])
 			}
 		}
@@ -46,7 +50,8 @@ func TestLogOfARun(t *testing.T) {
 // recorded is a progress without a terminal, with what it logs.
 func recorded(every time.Duration) (*progress, *lockedBuffer) {
 	var log lockedBuffer
-	p := newProgress(zerolog.New(inOrder{zerolog.ConsoleWriter{Out: &log, NoColor: true, PartsExclude: []string{"time"}}}).Level(zerolog.WarnLevel))
+	p := newProgress(zerolog.New(inOrder{zerolog.ConsoleWriter{Out: &log, NoColor: true,
+		PartsExclude: []string{"time"}}}).Level(zerolog.WarnLevel))
 	p.log, p.every = p.log.Level(zerolog.InfoLevel), every
 	return p, &log
 }
@@ -81,7 +86,8 @@ func TestReminders(t *testing.T) {
 	p.step(jacobi.Progress{Sweep: 1, Step: 3, Steps: 8})
 	remind(300*time.Second, "INF running phase=sweeps sweep=1 step=3 steps=8"+seconds)
 	p.sweep(jacobi.SweepInfo{Sweep: 1, Rotations: 9, Proper: 4, Seconds: 1.23456, Flops: 7654321000})
-	if !strings.Contains(log.String(), "INF sweep sweep=1 rotations=9 proper=4 seconds=1.23 gflops=6.2 bytes_fast=0 bytes_slow=0\n") {
+	if !strings.Contains(log.String(),
+		"INF sweep sweep=1 rotations=9 proper=4 seconds=1.23 gflops=6.2 bytes_fast=0 bytes_slow=0\n") {
 		t.Errorf("%s", log.String())
 	}
 	remind(400*time.Second, "INF running phase=sweeps sweep=2 step=0 steps=0"+seconds)
@@ -103,7 +109,8 @@ func TestReminders(t *testing.T) {
 func TestRemindersComeByThemselves(t *testing.T) {
 	p, log := recorded(time.Millisecond)
 	p.start(time.Millisecond)
-	for limit := time.Now().Add(10 * time.Second); strings.Count(log.String(), "running") < 3; time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(10 * time.Second); strings.Count(log.String(),
+		"running") < 3; time.Sleep(time.Millisecond) {
 		if time.Now().After(limit) {
 			t.Fatalf("logs %q", log.String())
 		}
@@ -157,7 +164,8 @@ func TestKeys(t *testing.T) {
 	}
 	var out bytes.Buffer
 	log := zerolog.New(inOrder{zerolog.ConsoleWriter{Out: &out, NoColor: true, PartsExclude: []string{"time"}}})
-	log.Info().Int("z", 1).Float64("a", digits(1234.5678)).Float64("m", digits(1.23456e-7)).Str("b", "two words").Msg("line")
+	log.Info().Int("z", 1).Float64("a", digits(1234.5678)).Float64("m", digits(1.23456e-7)).Str("b",
+		"two words").Msg("line")
 	if want := "INF line z=1 a=1230 m=1.23e-7 b=\"two words\"\n"; out.String() != want {
 		t.Errorf("%q, want %q", out.String(), want)
 	}

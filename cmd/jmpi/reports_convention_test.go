@@ -33,13 +33,14 @@ func TestReportsConventions(t *testing.T) {
 			known("the first of two", byRows(1, -5, 5), []float64{5 * math.Sqrt2}, byRows(1, r, -r), byRows(1, -1)),
 		})
 	}
-	if code, text := output(t, "svd", "--help"); code != exitDone || !strings.Contains(text, "V, not its transpose") {
+	if code, text := output(t, "svd", "--help"); code != exitDone ||
+		!strings.Contains(text, "V, not its transpose") {
 		t.Errorf("the help does not say what V.npy holds: exit code %d, %s", code, text)
 	}
 }
 
-// The same bits from run to run, on 1, 2 and 4 ranks, for any number of threads, and for 12 devices on 1, 2, 3 and 4 ranks; on 3 ranks with
-// a device each, whose ordering is another one, the same values.
+// The same bits from run to run, on 1, 2 and 4 ranks, for any number of threads, and for 12 devices on 1, 2,
+// 3 and 4 ranks; on 3 ranks with a device each, whose ordering is another one, the same values.
 func TestReportsSameBits(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "a.npy")
@@ -47,7 +48,8 @@ func TestReportsSameBits(t *testing.T) {
 	run := 0
 	solve := func(ranks int, flags ...string) outcome {
 		run++
-		o := runOn(t, ranks, []svdRun{{path, filepath.Join(dir, fmt.Sprint(run)), "both"}}, append(flags, "--block", "8")...)[0]
+		o := runOn(t, ranks, []svdRun{{path, filepath.Join(dir, fmt.Sprint(run)), "both"}},
+			append(flags, "--block", "8")...)[0]
 		o.right(t)
 		return o
 	}
@@ -59,7 +61,8 @@ func TestReportsSameBits(t *testing.T) {
 	solve(3).sigma(t, want.s, 1e-13)
 	want = solve(1, "--devices-per-rank", "12")
 	for _, ranks := range []int{2, 3, 4} {
-		solve(ranks, "--devices-per-rank", fmt.Sprint(12/ranks)).sameAs(t, want, fmt.Sprintf("12 devices on %d ranks", ranks))
+		solve(ranks, "--devices-per-rank", fmt.Sprint(12/ranks)).sameAs(t, want,
+			fmt.Sprintf("12 devices on %d ranks", ranks))
 	}
 	info, err := os.ReadFile(filepath.Join(want.Dir, "info.json"))
 	if err != nil || !bytes.Contains(info, []byte("V.npy holds V, not its transpose")) {

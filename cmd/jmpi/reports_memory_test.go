@@ -42,7 +42,8 @@ func TestReportsMemory(t *testing.T) {
 		if _, err := fmt.Sscanf(text, "matrix needs %g GiB", &needs); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := fmt.Sscanf(text[max(0, strings.Index(text, "which has ")):], "which has %g GiB", &has); err != nil {
+		if _, err := fmt.Sscanf(text[max(0, strings.Index(text, "which has ")):], "which has %g GiB",
+			&has); err != nil {
 			t.Fatal(err)
 		}
 		if gib := float64(8*rows*cols) / (1 << 30); !(needs > 0.99*gib && 0 < has && has < gib) {

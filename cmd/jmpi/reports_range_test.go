@@ -16,7 +16,8 @@ import (
 	"jmpi/node"
 )
 
-// Scale: 2^k·A has 2^k·S, exactly, and the same U and V, from 1e291 to 1e-300; 3·A, which cures no wrong value, 3·S.
+// Scale: 2^k·A has 2^k·S, exactly, and the same U and V, from 1e291 to 1e-300; 3·A, which cures no
+// wrong value, 3·S.
 func TestReportsScale(t *testing.T) {
 	exponents := []int{0, 967, 1, -57, -120, -996} // no entry becomes subnormal
 	var examples []example
@@ -40,8 +41,9 @@ func TestReportsScale(t *testing.T) {
 	}
 }
 
-// B·D with D = 1 … 2^-986 in random order: every σ is right to the accuracy that B, which is well-conditioned, allows. Where each dₖ is
-// 2^-34 times the one before, σₖ is dₖ·|rₖₖ| of B = QR, up to a relative 2^-60.
+// B·D with D = 1 … 2^-986 in random order: every σ is right to the accuracy that B, which is
+// well-conditioned, allows. Where each dₖ is 2^-34 times the one before, σₖ is dₖ·|rₖₖ| of B = QR,
+// up to a relative 2^-60.
 func TestReportsGraded(t *testing.T) {
 	const n = 30
 	b := gauss(t, n, n)
@@ -67,16 +69,20 @@ func TestReportsGraded(t *testing.T) {
 	}
 }
 
-// The ends of the range: subnormal numbers are as good as others, also beside 1, and a σ beyond the range is refused with what to do.
+// The ends of the range: subnormal numbers are as good as others, also beside 1, and a σ beyond the range
+// is refused with what to do.
 func TestReportsEndsOfTheRange(t *testing.T) {
 	const tiny = 0x1p-1074
 	for _, ranks := range []int{1, 4} {
 		runExamples(t, ranks, []example{
 			{"subnormal", byRows(2, tiny, 2*tiny, 2*tiny, 4*tiny), []float64{5 * tiny, 0}, 0, nil},
-			{"subnormal diagonal", byRows(3, 0, tiny, 0, 7*tiny, 0, 0, 0, 0, 3*tiny), []float64{7 * tiny, 3 * tiny, tiny}, 0, nil},
-			{"subnormal beside 1", byRows(3, 0, 5*tiny, 0, 1, 0, 0, 0, 0, 0x1p-1022), []float64{1, 0x1p-1022, 5 * tiny}, 0, nil},
+			{"subnormal diagonal", byRows(3, 0, tiny, 0, 7*tiny, 0, 0, 0, 0, 3*tiny),
+				[]float64{7 * tiny, 3 * tiny, tiny}, 0, nil},
+			{"subnormal beside 1", byRows(3, 0, 5*tiny, 0, 1, 0, 0, 0, 0, 0x1p-1022),
+				[]float64{1, 0x1p-1022, 5 * tiny}, 0, nil},
 			{"subnormal column", byRows(2, 3, 4*tiny, 4, -3*tiny), []float64{5, 5 * tiny}, 0, nil},
-			{"largest", byRows(2, math.MaxFloat64, 0, 0, -math.MaxFloat64), []float64{math.MaxFloat64, math.MaxFloat64}, 0, nil},
+			{"largest", byRows(2, math.MaxFloat64, 0, 0, -math.MaxFloat64),
+				[]float64{math.MaxFloat64, math.MaxFloat64}, 0, nil},
 		})
 	}
 	dir := t.TempDir()
@@ -95,7 +101,8 @@ func TestReportsVectors(t *testing.T) {
 		var runs []svdRun
 		for _, shape := range [][2]int64{{40, 30}, {30, 40}, {36, 36}} {
 			path := filepath.Join(dir, fmt.Sprintf("%dx%d.npy", shape[0], shape[1]))
-			generated(t, "graded-both", gen.Options{Rows: shape[0], Cols: shape[1], Seed: 2, Cond: 1e12}).write(t, path)
+			generated(t, "graded-both", gen.Options{Rows: shape[0], Cols: shape[1], Seed: 2, Cond: 1e12}).write(t,
+				path)
 			for _, which := range vectors {
 				runs = append(runs, svdRun{path, fmt.Sprintf("%s.%d.%s", path, ranks, which), which})
 			}
@@ -106,7 +113,8 @@ func TestReportsVectors(t *testing.T) {
 			}
 			for i, o := range outcomes {
 				o.right(t)
-				o.sameAs(t, outcomes[0], fmt.Sprintf("%s on %d ranks, --vectors %s", filepath.Base(o.Input), ranks, vectors[i]))
+				o.sameAs(t, outcomes[0], fmt.Sprintf("%s on %d ranks, --vectors %s", filepath.Base(o.Input), ranks,
+					vectors[i]))
 				if wantU, wantV := i < 2, i%2 == 0; o.u.n > 0 != wantU || o.v.n > 0 != wantV {
 					t.Errorf("--vectors %s: U %d×%d, V %d×%d", vectors[i], o.u.m, o.u.n, o.v.m, o.v.n)
 				}
@@ -119,7 +127,8 @@ func TestReportsVectors(t *testing.T) {
 func TestReportsSizes(t *testing.T) {
 	limits := kernels.Limits{PointwiseOrder: 128, Width: 64, Align: 8}
 	for _, n := range []int{50_000, 200_000} {
-		if p := (kernels.Panel{M: n, N: n, Ld: n}); p.Bytes() != int64(n)*int64(n)*8 || p.Columns(n-1, n).Data != kernels.Address((n-1)*n*8) {
+		if p := (kernels.Panel{M: n, N: n, Ld: n}); p.Bytes() != int64(n)*int64(n)*8 ||
+			p.Columns(n-1, n).Data != kernels.Address((n-1)*n*8) {
 			t.Errorf("a panel of order %d: %d bytes, last column at %d", n, p.Bytes(), p.Columns(n-1, n).Data)
 		}
 		for _, devices := range []int{1, 2, 8, 64} {
@@ -130,19 +139,23 @@ func TestReportsSizes(t *testing.T) {
 			}
 			held := map[bool]float64{true: 2, false: 3}[devices == 1]
 			panels := held * 8 * 2 * float64(n) * float64(n) / float64(2*devices)
-			demand := node.Demand(node.Config{M: n, Layout: l, Vectors: true, Strategy: "rev-rowcyc", Sweeps: 1, Exchanges: devices > 1}, limits)
+			demand := node.Demand(node.Config{M: n, Layout: l, Vectors: true, Strategy: "rev-rowcyc", Sweeps: 1,
+				Exchanges: devices > 1}, limits)
 			if x := float64(demand) / panels; x < 1 || x > 1.05 {
 				t.Errorf("%d×%d on %d devices: %d bytes each, %g times its block-columns", n, n, devices, demand, x)
 			}
-			p := executePlanJSON(t, "--shape", fmt.Sprintf("%dx%d", n, n), "--devices", fmt.Sprint(devices), "--sweeps", "1")
+			p := executePlanJSON(t, "--shape", fmt.Sprintf("%dx%d", n, n), "--devices", fmt.Sprint(devices),
+				"--sweeps", "1")
 			if x := float64(*p.MemoryPerDevice) / panels; x < 1 || x > 1.05 {
-				t.Errorf("plan of %d×%d on %d devices: memory %d, %g times its block-columns", n, n, devices, *p.MemoryPerDevice, x)
+				t.Errorf("plan of %d×%d on %d devices: memory %d, %g times its block-columns", n, n, devices,
+					*p.MemoryPerDevice, x)
 			}
 			phases := float64(2*devices - 1)
 			if devices == 1 {
 				phases = 0
 			}
-			if sent := phases * 8 * 2 * float64(n) * float64(n) / float64(2*devices); math.Abs(float64(*p.BytesPerDevice)-sent) > 0.01*sent {
+			if sent := phases * 8 * 2 * float64(n) * float64(n) /
+				float64(2*devices); math.Abs(float64(*p.BytesPerDevice)-sent) > 0.01*sent {
 				t.Errorf("plan of %d×%d on %d devices: %d bytes sent, want %g", n, n, devices, *p.BytesPerDevice, sent)
 			}
 		}

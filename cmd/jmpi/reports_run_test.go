@@ -24,8 +24,8 @@ import (
 	"jmpi/internal/residual"
 )
 
-// The runs of the tests TestReports…. A start of mpirun takes a second, so one start makes all runs of a test: its ranks
-// are processes of this test binary, which go through the runs in one session.
+// The runs of the tests TestReports…. A start of mpirun takes a second, so one start makes all runs of a
+// test: its ranks are processes of this test binary, which go through the runs in one session.
 
 // runsVariable holds, in the ranks, the path of their runs.
 const runsVariable = "JMPI_TEST_RUNS"
@@ -97,7 +97,8 @@ func executeRuns(path string) error {
 	return s.end(nil)
 }
 
-// limitMemory makes allocations of more bytes fail, so that a program that does not refuse a matrix ends, and not the machine.
+// limitMemory makes allocations of more bytes fail, so that a program that does not refuse a matrix
+// ends, and not the machine.
 func limitMemory(bytes uint64) error {
 	text, err := os.ReadFile("/proc/self/statm")
 	if err != nil {
@@ -173,7 +174,8 @@ var mpirunSettings = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROO
 // alone stands for one rank without mpirun, which starts and dies faster.
 const alone = 0
 
-// start starts mpirun, and returns what the ranks print and how it ended. What takes longer than a minute is ended.
+// start starts mpirun, and returns what the ranks print and how it ended. What takes longer than a
+// minute is ended.
 func (a svdRuns) start(t *testing.T, ranks int) ([]byte, error) {
 	t.Helper()
 	mpirun, err := exec.LookPath("mpirun")
@@ -280,7 +282,8 @@ func (o outcome) check(t *testing.T, input string) residual.Report {
 	return r
 }
 
-// sigma asserts the singular values to a relative error; in the place of 0 there may be eps times the largest.
+// sigma asserts the singular values to a relative error; in the place of 0 there may be eps times
+// the largest.
 func (o outcome) sigma(t *testing.T, want []float64, tol float64) {
 	t.Helper()
 	s := slices.Clone(o.s)
@@ -330,7 +333,8 @@ func (o outcome) refused(t *testing.T, code int, says ...string) {
 			t.Errorf("prints %q without %q", o.stderr, text)
 		}
 	}
-	if left, err := filepath.Glob(filepath.Join(filepath.Dir(o.Dir), "*"+filepath.Base(o.Dir)+"*")); err != nil || len(left) != 2 {
+	if left, err := filepath.Glob(filepath.Join(filepath.Dir(o.Dir),
+		"*"+filepath.Base(o.Dir)+"*")); err != nil || len(left) != 2 {
 		t.Errorf("leaves %v", left) // DIR.code and DIR.err
 	}
 }

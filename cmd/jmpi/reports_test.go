@@ -53,15 +53,22 @@ func runExamples(t *testing.T, ranks int, examples []example) []outcome {
 	return outcomes
 }
 
-// Not finite: refused while reading, with file, row and column, whatever the format, the place and the vectors asked for.
+// Not finite: refused while reading, with file, row and column, whatever the format, the place and
+// the vectors asked for.
 func TestReportsNotFinite(t *testing.T) {
 	formats := []struct {
 		extension string
 		encode    func(a matrix) []byte
 	}{
-		{"npy", func(a matrix) []byte { return npyFile("<f8", false, a.m, a.n, a.encode(8, binary.LittleEndian, true)) }},
-		{"npy", func(a matrix) []byte { return npyFile(">f4", true, a.m, a.n, a.encode(4, binary.BigEndian, false)) }},
-		{"npy", func(a matrix) []byte { return npyFile("<f2", true, a.m, a.n, a.encode(2, binary.LittleEndian, false)) }},
+		{"npy", func(a matrix) []byte {
+			return npyFile("<f8", false, a.m, a.n, a.encode(8, binary.LittleEndian, true))
+		}},
+		{"npy", func(a matrix) []byte {
+			return npyFile(">f4", true, a.m, a.n, a.encode(4, binary.BigEndian, false))
+		}},
+		{"npy", func(a matrix) []byte {
+			return npyFile("<f2", true, a.m, a.n, a.encode(2, binary.LittleEndian, false))
+		}},
 		{"mtx", func(a matrix) []byte {
 			text := fmt.Appendf(nil, "%%%%MatrixMarket matrix array real general\n%d %d\n", a.m, a.n)
 			for _, x := range a.x {
@@ -108,7 +115,8 @@ func TestReportsNotFinite(t *testing.T) {
 	}
 }
 
-// Zero, duplicate, repeated, deficient: S is 0 where it must be, exactly 1 for the identity, and U is completed.
+// Zero, duplicate, repeated, deficient: S is 0 where it must be, exactly 1 for the identity, and U
+// is completed.
 func TestReportsDegenerate(t *testing.T) {
 	for _, ranks := range []int{1, 4} {
 		runExamples(t, ranks, degenerate(t))
@@ -125,10 +133,11 @@ func degenerate(t *testing.T) []example {
 	zeros := func(k int, x ...float64) []float64 { return append(x, make([]float64, k-len(x))...) }
 	one := func(m, n int) example {
 		a := build(m, n, func(i, j int) float64 { return pick(i == 4 && j == 7, -7) })
-		return example{fmt.Sprintf("one entry of %d×%d", m, n), a, zeros(min(m, n), 7), 0, func(t *testing.T, o outcome) {
-			near(t, "u", o.u.x[:m], build(m, 1, func(i, _ int) float64 { return pick(i == 4, 1) }).x, 0)
-			near(t, "v", o.v.x[:n], build(n, 1, func(j, _ int) float64 { return pick(j == 7, -1) }).x, 0)
-		}}
+		return example{fmt.Sprintf("one entry of %d×%d", m, n), a, zeros(min(m, n), 7), 0,
+			func(t *testing.T, o outcome) {
+				near(t, "u", o.u.x[:m], build(m, 1, func(i, _ int) float64 { return pick(i == 4, 1) }).x, 0)
+				near(t, "v", o.v.x[:n], build(n, 1, func(j, _ int) float64 { return pick(j == 7, -1) }).x, 0)
+			}}
 	}
 	return []example{
 		{"2×2 of zeros", byRows(2, 0, 0, 0, 0), zeros(2), 0, nil},
@@ -136,19 +145,29 @@ func degenerate(t *testing.T) []example {
 		{"4×7 of zeros", build(4, 7, func(i, j int) float64 { return 0 }), zeros(4), 0, nil},
 		one(9, 12), one(12, 9), one(5, 8), one(8, 8),
 		{"[[1,2],[2,4]]", byRows(2, 1, 2, 2, 4), zeros(2, 5), eps, nil},
-		{"[[-896,-896],[-19,-19]]", byRows(2, -896, -896, -19, -19), zeros(2, math.Sqrt2*math.Hypot(896, 19)), eps, nil},
-		{"4×4, equal columns", build(4, 4, func(i, j int) float64 { return float64(i + 1) }), zeros(4, 2*math.Sqrt(30)), 2 * eps, nil},
+		{"[[-896,-896],[-19,-19]]", byRows(2, -896, -896, -19, -19), zeros(2, math.Sqrt2*math.Hypot(896, 19)), eps,
+			nil},
+		{"4×4, equal columns", build(4, 4, func(i, j int) float64 { return float64(i + 1) }),
+			zeros(4, 2*math.Sqrt(30)), 2 * eps, nil},
 		{"4×4, two pairs of equal columns", byRows(4, 3, 0, 3, 0, 0, 1, 0, 1, 4, 0, 4, 0, 0, 0, 0, 0),
 			zeros(4, 5*math.Sqrt2, math.Sqrt2), 2 * eps, nil},
-		{"9×3, equal rows", build(9, 3, func(i, j int) float64 { return []float64{2, 3, 6}[j] }), zeros(3, 21), 2 * eps, nil},
-		{"3×9, equal columns", build(3, 9, func(i, j int) float64 { return []float64{2, 3, 6}[i] }), zeros(3, 21), 2 * eps, nil},
-		{"7×5 of rank 1", build(7, 5, func(i, j int) float64 { return float64((i + 1) * (2*j - 3)) }), zeros(5, math.Sqrt(140*45)), 4 * eps, nil},
-		{"identity of order 33", build(33, 33, func(i, j int) float64 { return pick(i == j, 1) }), slices.Repeat([]float64{1}, 33), 0, nil},
-		{"identity of 40×17", build(40, 17, func(i, j int) float64 { return pick(i == j, 1) }), slices.Repeat([]float64{1}, 17), 0, nil},
-		{"permutation times 2 and 3", build(24, 24, func(i, j int) float64 { return pick(i == (j+5)%24, float64(2+j%2)) }),
+		{"9×3, equal rows", build(9, 3, func(i, j int) float64 { return []float64{2, 3, 6}[j] }), zeros(3, 21),
+			2 * eps, nil},
+		{"3×9, equal columns", build(3, 9, func(i, j int) float64 { return []float64{2, 3, 6}[i] }), zeros(3, 21),
+			2 * eps, nil},
+		{"7×5 of rank 1", build(7, 5, func(i, j int) float64 { return float64((i + 1) * (2*j - 3)) }),
+			zeros(5, math.Sqrt(140*45)), 4 * eps, nil},
+		{"identity of order 33", build(33, 33, func(i, j int) float64 { return pick(i == j, 1) }),
+			slices.Repeat([]float64{1}, 33), 0, nil},
+		{"identity of 40×17", build(40, 17, func(i, j int) float64 { return pick(i == j, 1) }),
+			slices.Repeat([]float64{1}, 17), 0, nil},
+		{"permutation times 2 and 3", build(24, 24,
+			func(i, j int) float64 { return pick(i == (j+5)%24, float64(2+j%2)) }),
 			slices.Concat(slices.Repeat([]float64{3}, 12), slices.Repeat([]float64{2}, 12)), 0, nil},
-		{"Hadamard", build(16, 16, func(i, j int) float64 { return float64(1 - 2*(bits.OnesCount(uint(i&j))%2)) }), slices.Repeat([]float64{4}, 16), 0, nil},
-		{"reflector", build(16, 16, func(i, j int) float64 { return pick(i == j, 1) - 0.125 }), slices.Repeat([]float64{1}, 16), 2 * eps, nil},
+		{"Hadamard", build(16, 16, func(i, j int) float64 { return float64(1 - 2*(bits.OnesCount(uint(i&j))%2)) }),
+			slices.Repeat([]float64{4}, 16), 0, nil},
+		{"reflector", build(16, 16, func(i, j int) float64 { return pick(i == j, 1) - 0.125 }),
+			slices.Repeat([]float64{1}, 16), 2 * eps, nil},
 		{"40×30 of rank 6", generated(t, "lowrank", gen.Options{Rows: 40, Cols: 30, Seed: 1, Rank: 6}), nil, 0,
 			func(t *testing.T, o outcome) {
 				if o.s[5] < 1e-3*o.s[0] || o.s[6] > 40*eps*o.s[0] {
@@ -163,11 +182,12 @@ func TestReportsShapes(t *testing.T) {
 	var examples []example
 	for _, shape := range [][2]int{{0, 5}, {5, 0}, {0, 0}} {
 		m, n := shape[0], shape[1]
-		examples = append(examples, example{fmt.Sprintf("%d×%d", m, n), build(m, n, nil), []float64{}, 0, func(t *testing.T, o outcome) {
-			if o.u.m != m || o.v.m != n || o.u.n != 0 || o.v.n != 0 {
-				t.Errorf("U %d×%d, V %d×%d", o.u.m, o.u.n, o.v.m, o.v.n)
-			}
-		}})
+		examples = append(examples, example{fmt.Sprintf("%d×%d", m, n), build(m, n, nil), []float64{}, 0,
+			func(t *testing.T, o outcome) {
+				if o.u.m != m || o.v.m != n || o.u.n != 0 || o.v.n != 0 {
+					t.Errorf("U %d×%d, V %d×%d", o.u.m, o.u.n, o.v.m, o.v.n)
+				}
+			}})
 	}
 	examples = append(examples,
 		example{"1×1", byRows(1, -3), []float64{3}, 0, nil},
@@ -188,14 +208,16 @@ func TestReportsShapes(t *testing.T) {
 func TestReportsResidual(t *testing.T) {
 	identity := build(20, 20, func(i, j int) float64 { return float64(1 - min(1, (i-j)*(i-j))) })
 	o := runExamples(t, 2, []example{{"identity", identity, slices.Repeat([]float64{1}, 20), 0, nil}})[0]
-	if r := o.check(t, o.Input); r.Rows[0].Name != "residual" || r.Rows[0].Value != 0 || r.Rows[0].Verdict != residual.Passed {
+	if r := o.check(t, o.Input); r.Rows[0].Name != "residual" || r.Rows[0].Value != 0 ||
+		r.Rows[0].Verdict != residual.Passed {
 		t.Errorf("identity: %v", r.Rows)
 	}
 	other := filepath.Join(t.TempDir(), "a.npy")
 	identity.x[3] = 1.9e-3
 	identity.write(t, other)
 	code, text := output(t, "check", other, o.Dir)
-	if code != exitCheckFailed || !strings.Contains(text, "orthU = 0  PASSED\northV = 0  PASSED\n") || strings.Count(text, "FAILED") != 2 {
+	if code != exitCheckFailed || !strings.Contains(text, "orthU = 0  PASSED\northV = 0  PASSED\n") ||
+		strings.Count(text, "FAILED") != 2 {
 		t.Errorf("another matrix: exit code %d, %s", code, text)
 	}
 }
@@ -206,7 +228,8 @@ func TestReportsTall(t *testing.T) {
 	a := gauss(t, 100_000, n)
 	for _, o := range runExamples(t, 4, []example{{"100000×50", a, nil, 0, nil}}) {
 		// The singular values of a Gaussian matrix lie about √m, by little more than √n.
-		if low, high := math.Sqrt(100_000)-1.5*math.Sqrt(n), math.Sqrt(100_000)+1.5*math.Sqrt(n); o.s[n-1] < low || o.s[0] > high {
+		if low, high := math.Sqrt(100_000)-1.5*math.Sqrt(n), math.Sqrt(100_000)+1.5*math.Sqrt(n); o.s[n-1] < low ||
+			o.s[0] > high {
 			t.Errorf("S from %g to %g, want within %g and %g", o.s[0], o.s[n-1], low, high)
 		}
 	}

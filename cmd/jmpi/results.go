@@ -121,7 +121,8 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 	return s.agree(comm.BadResource, err)
 }
 
-// finish writes info.json, the last of the files, and gives the folder its name. A signal does not interrupt it.
+// finish writes info.json, the last of the files, and gives the folder its name. A signal does not
+// interrupt it.
 func finish(info report.Info, folder *results.Folder) error {
 	fate := fmt.Sprintf("the results in %s are complete", folder.Dir)
 	return process.publish(folder.Path(""), fate, func() error {
@@ -132,7 +133,8 @@ func finish(info report.Info, folder *results.Folder) error {
 	})
 }
 
-// keepValues keeps what is complete where the vectors could not be written: S.npy, and info.json if there is room.
+// keepValues keeps what is complete where the vectors could not be written: S.npy, and info.json if
+// there is room.
 func keepValues(failure error, info report.Info, folder *results.Folder) error {
 	err := errors.Join(os.RemoveAll(folder.Path("U.npy")), os.RemoveAll(folder.Path("V.npy")),
 		info.Write(folder.Path("info.json")))
@@ -143,7 +145,8 @@ func keepValues(failure error, info report.Info, folder *results.Folder) error {
 	return fmt.Errorf("%w; %s keeps S.npy and info.json", failure, kept)
 }
 
-// writeEmpty writes, on rank 0, the decomposition of a matrix without rows or without columns: the files are there.
+// writeEmpty writes, on rank 0, the decomposition of a matrix without rows or without columns: the
+// files are there.
 func (s *session) writeEmpty(p problem, folder *results.Folder, f svdFlags) error {
 	if s.comm.Rank() != 0 {
 		return nil

@@ -7,14 +7,16 @@ import (
 )
 
 const (
-	// maxThreads bounds the threads of a rank: more than any machine has cores, and less than what would take minutes to start.
+	// maxThreads bounds the threads of a rank: more than any machine has cores, and less than what
+	// would take minutes to start.
 	maxThreads = 1024
 	// otherThreads is how many threads Go, MPI and OpenBLAS start besides those that compute.
 	otherThreads = 24
 )
 
-// checkRoom refuses to start where the limits of this process leave too little for its threads or for the libraries: there the Go
-// runtime would end it with a long trace, or a library would wait for ever. given says that the user has asked for the threads.
+// checkRoom refuses to start where the limits of this process leave too little for its threads or for the
+// libraries: there the Go runtime would end it with a long trace, or a library would wait for ever. given
+// says that the user has asked for the threads.
 func checkRoom(threads int, given bool) error {
 	left, by := limits.Threads()
 	if err := checkThreads(threads, given, left, by); err != nil {
@@ -29,7 +31,8 @@ func checkThreads(threads int, given bool, left int64, by string) error {
 	if by == "" || int64(threads)+otherThreads <= left {
 		return nil
 	}
-	err := fmt.Errorf("%d threads and %d of the libraries are to be started, but %s leaves %d", threads, otherThreads, by, left)
+	err := fmt.Errorf("%d threads and %d of the libraries are to be started, but %s leaves %d", threads,
+		otherThreads, by, left)
 	if given {
 		return own(exitUsage, fmt.Errorf("--threads %d: %w", threads, err))
 	}
@@ -41,8 +44,8 @@ func checkSpace(space limits.Space, ok bool) error {
 	if !ok || space.Left > 0 {
 		return nil
 	}
-	return own(exitFailure, fmt.Errorf("%v leaves %.3g GiB too little for MPI and the threads, without any matrix: raise that limit, or take fewer --threads",
-		space, float64(-space.Left)/(1<<30)))
+	return own(exitFailure, fmt.Errorf("%v leaves %.3g GiB too little for MPI and the threads, without any "+
+		"matrix: raise that limit, or take fewer --threads", space, float64(-space.Left)/(1<<30)))
 }
 
 // room returns what the limits of this process leave for its data, as dist.Task.Room has it.

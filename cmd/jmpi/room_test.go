@@ -38,7 +38,8 @@ func TestCheckSpace(t *testing.T) {
 		{limits.Space{Name: "-v", Limit: 4 << 30, Left: -1 << 30}, true, exitFailure},
 	} {
 		err := checkSpace(test.space, test.ok)
-		if code := exitCode(err); code != test.code || err != nil && !strings.HasPrefix(err.Error(), "ulimit -v 4194304 leaves 1 GiB too little") {
+		if code := exitCode(err); code != test.code || err != nil &&
+			!strings.HasPrefix(err.Error(), "ulimit -v 4194304 leaves 1 GiB too little") {
 			t.Errorf("%+v: exit code %d, %v", test, code, err)
 		}
 	}
@@ -51,9 +52,11 @@ func TestFlagsRefuse(t *testing.T) {
 		say       string
 	}{
 		{[]string{"svd", "a.npy", "--threads", "10000"}, nil, "--threads 10000: must be at most 1024"},
-		{[]string{"svd", "a.npy"}, []string{"JMPI_THREADS", "99999999"}, "--threads 99999999: must be at most 1024"},
+		{[]string{"svd", "a.npy"}, []string{"JMPI_THREADS", "99999999"},
+			"--threads 99999999: must be at most 1024"},
 		{[]string{"bench", "--threads", "1025"}, nil, "--threads 1025: must be at most 1024"},
-		{[]string{"svd", "a.npy", "--devices-per-rank", "99999999"}, nil, "--devices-per-rank 99999999: must be at most 8192"},
+		{[]string{"svd", "a.npy", "--devices-per-rank", "99999999"}, nil,
+			"--devices-per-rank 99999999: must be at most 8192"},
 		{[]string{"svd", "a.npy", "-o", ""}, nil, "--output is empty"},
 		{[]string{"svd", "a.npy"}, []string{"JMPI_OUTPUT", ""}, "--output is empty"},
 		{[]string{"svd", "a.npy", "--signature="}, nil, "--signature is empty"},

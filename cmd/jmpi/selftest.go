@@ -21,11 +21,14 @@ func newSelftestCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "selftest",
 		Short: "compare each primitive of the devices with the CPU back end",
-		Long: `Compare each primitive of every rank's devices with the CPU back end on small random problems, then copies between the
-devices of a rank, then messages along every path that there is (see bench exchange). A line each, "PRIMITIVE DEVICE PASSED (error as a fraction of its bound)" or FAILED; the bounds are those of
-the worst case of rounding errors. Where there is no GPU, the CPU back end is compared with itself on one thread.
+		Long: `Compare each primitive of every rank's devices with the CPU back end on small random problems, then
+copies between the devices of a rank, then messages along every path that there is (see bench
+exchange). A line each, "PRIMITIVE DEVICE PASSED (error as a fraction of its bound)" or FAILED; the
+bounds are those of the worst case of rounding errors. Where there is no GPU, the CPU back end is
+compared with itself on one thread.
 
-The last line is PASSED or FAILED; the exit code is 0 or 5. It takes seconds; under mpirun every rank tests its own devices.`,
+The last line is PASSED or FAILED; the exit code is 0 or 5. It takes seconds; under mpirun every
+rank tests its own devices.`,
 		Args: takes(),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -89,7 +92,8 @@ func (s *session) selftest(out io.Writer) error {
 		if s.fellBack != nil {
 			fmt.Fprintf(out, "%% testing the CPU back end alone: %v\n", s.fellBack)
 		}
-		fmt.Fprintf(out, "%s%s%s\n", bytes.Join(all, nil), paths, map[bool]string{true: "PASSED", false: "FAILED"}[failed == nil])
+		fmt.Fprintf(out, "%s%s%s\n", bytes.Join(all, nil), paths,
+			map[bool]string{true: "PASSED", false: "FAILED"}[failed == nil])
 	}
 	if failed != nil {
 		return s.verdict(exitCheckFailed, failed)
@@ -97,8 +101,8 @@ func (s *session) selftest(out io.Writer) error {
 	return nil
 }
 
-// exchangeOnce sends messages along every path and compares what arrives. It returns a line for each path; an error that all ranks
-// know has its line too.
+// exchangeOnce sends messages along every path and compares what arrives. It returns a line for each path; an
+// error that all ranks know has its line too.
 func (s *session) exchangeOnce() (lines string, err error) {
 	transport, err := exchange.ChooseTransport(s.comm, s.devices, s.direct)
 	if err != nil {
@@ -141,8 +145,8 @@ func (s *session) judge() (*verdicts, error) {
 	return v, reference.Close()
 }
 
-// deviceName names a device of this rank: "cuda:0" by its number among the GPUs that the rank sees, "rank 2 cuda:0" if there are
-// other ranks.
+// deviceName names a device of this rank: "cuda:0" by its number among the GPUs that the rank sees, "rank 2
+// cuda:0" if there are other ranks.
 func (s *session) deviceName(i int) string {
 	name := fmt.Sprintf("%s:%d", s.devices[i].Describe().Kind, i)
 	if s.gpus != nil {

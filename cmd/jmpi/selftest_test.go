@@ -37,11 +37,16 @@ func TestSelftestVerdicts(t *testing.T) {
 		code int
 		has  []string
 	}{
-		{"right", opened{devices: []kernels.Backend{be, be}}, exitDone, []string{"gram          cpu:0 PASSED", "copy          cpu:1 from cpu:0 PASSED"}},
-		{"wrong", opened{devices: []kernels.Backend{lazy{be}}}, exitCheckFailed, []string{"identity      cpu:0 FAILED", "norms         cpu:0 PASSED"}},
-		{"no GPU", opened{devices: []kernels.Backend{be}, fellBack: why, noGPU: true}, exitDone, []string{"% testing the CPU back end alone: no driver"}},
-		{"GPUs that cannot be used", opened{devices: []kernels.Backend{be}, fellBack: why}, exitCheckFailed, []string{"% testing the CPU"}},
-		{"GPUs", opened{devices: []kernels.Backend{be}, gpus: []int{3}}, exitDone, []string{"qr            cuda:3 PASSED"}},
+		{"right", opened{devices: []kernels.Backend{be, be}}, exitDone,
+			[]string{"gram          cpu:0 PASSED", "copy          cpu:1 from cpu:0 PASSED"}},
+		{"wrong", opened{devices: []kernels.Backend{lazy{be}}}, exitCheckFailed,
+			[]string{"identity      cpu:0 FAILED", "norms         cpu:0 PASSED"}},
+		{"no GPU", opened{devices: []kernels.Backend{be}, fellBack: why, noGPU: true}, exitDone,
+			[]string{"% testing the CPU back end alone: no driver"}},
+		{"GPUs that cannot be used", opened{devices: []kernels.Backend{be}, fellBack: why}, exitCheckFailed,
+			[]string{"% testing the CPU"}},
+		{"GPUs", opened{devices: []kernels.Backend{be}, gpus: []int{3}}, exitDone,
+			[]string{"qr            cuda:3 PASSED"}},
 	} {
 		code, text := selftestOf(t, test.o)
 		last := map[int]string{exitDone: "\nPASSED\n", exitCheckFailed: "\nFAILED\n"}[test.code]

@@ -32,7 +32,8 @@ type session struct {
 // errElsewhere stands for an error that another rank prints.
 var errElsewhere = errors.New("")
 
-// newSession widens the affinity where that is due, starts MPI and opens this rank's devices. It is collective.
+// newSession widens the affinity where that is due, starts MPI and opens this rank's devices. It is
+// collective.
 func newSession(f sessionFlags) (*session, error) {
 	if err := cores.CheckStart(os.Getenv); err != nil {
 		return nil, usagef("%w", err)
@@ -103,7 +104,8 @@ func (s *session) libraries() (kind, name string) {
 // header logs what the run is made of.
 func (s *session) header() {
 	s.log.Info().Str("jmpi", version()).Str("mpi", s.comm.Library()).Int("ranks", s.comm.Size()).
-		Int("devices_per_rank", len(s.devices)).Int("threads_per_rank", s.threads()).Int("cores_per_rank", s.choice.Cores).
+		Int("devices_per_rank", len(s.devices)).Int("threads_per_rank", s.threads()).Int("cores_per_rank",
+		s.choice.Cores).
 		Str(s.libraries()).Str("go", runtime.Version()).Msg("start")
 	s.deviceLines()
 	if s.choice.Note != "" {
@@ -126,7 +128,8 @@ func (s *session) deviceLines() {
 		return
 	}
 	for i, d := range s.placed {
-		s.log.Info().Int("device", i).Int("rank", d.Rank).Str("host", d.Host).Str("gpu", d.Name).Str("uuid", d.UUID).Msg("device")
+		s.log.Info().Int("device", i).Int("rank", d.Rank).Str("host", d.Host).Str("gpu", d.Name).Str("uuid",
+			d.UUID).Msg("device")
 	}
 	for _, who := range s.shared {
 		s.log.Warn().Str("gpu", who).Msg("several ranks share a GPU")
@@ -151,8 +154,8 @@ func (s *session) failed(err error) error {
 	if err == error(known) {
 		err = s.plain(*known)
 	}
-	return s.verdict(map[comm.Kind]int{comm.BadUse: exitUsage, comm.BadInput: exitInput, comm.BadResource: exitFailure,
-		comm.NoDecomposition: exitNotConverged}[known.Kind], err)
+	return s.verdict(map[comm.Kind]int{comm.BadUse: exitUsage, comm.BadInput: exitInput,
+		comm.BadResource: exitFailure, comm.NoDecomposition: exitNotConverged}[known.Kind], err)
 }
 
 // plain words a failure for users: without the parts of the program that it went through, and without the
@@ -188,7 +191,8 @@ func gather[T any](world comm.Comm, mine T) ([]T, error) {
 	return all, nil
 }
 
-// same makes sure that all ranks were given the same options: otherwise they would wait for each other for ever.
+// same makes sure that all ranks were given the same options: otherwise they would wait for each
+// other for ever.
 func (s *session) same(what, value string) error {
 	all, err := s.comm.Allgather([]byte(value))
 	if err != nil {
@@ -201,8 +205,8 @@ func (s *session) same(what, value string) error {
 	return s.agree(comm.BadUse, err)
 }
 
-// verdict marks an error that all ranks know with its exit code. Rank 0 prints it at once: when one rank has exited with
-// an error, mpirun may kill the others before they have printed theirs.
+// verdict marks an error that all ranks know with its exit code. Rank 0 prints it at once: when one rank has
+// exited with an error, mpirun may kill the others before they have printed theirs.
 func (s *session) verdict(code int, err error) error {
 	if s.comm.Rank() == 0 {
 		process.print(code, "", err)

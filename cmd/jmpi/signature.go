@@ -12,7 +12,8 @@ import (
 	"jmpi/internal/report"
 )
 
-// readSignature returns the signs of the columns that --signature asks for, nil for the SVD. It is collective.
+// readSignature returns the signs of the columns that --signature asks for, nil for the SVD. It is
+// collective.
 func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error) {
 	if f.signature == "" {
 		return nil, nil
@@ -31,7 +32,8 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 	} else if signs, err = s.signsFrom(f.signature, n); err != nil {
 		return nil, err
 	}
-	if err == nil && mixed(signs) && (f.precondition == dist.QRCP || f.precondition == dist.QRCPLQ || f.v == dist.FromLeft) {
+	if err == nil && mixed(signs) && (f.precondition == dist.QRCP || f.precondition == dist.QRCPLQ ||
+		f.v == dist.FromLeft) {
 		kind, err = comm.BadUse, errors.New("--signature: leave out --precondition qrcp and qrcp-lq, "+
 			"and --v solve, which the hyperbolic SVD has not")
 	}

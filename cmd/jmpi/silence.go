@@ -8,8 +8,8 @@ import (
 	"jmpi/dist/comm"
 )
 
-// watch lets the ranks watch each other. One that has been silent for so long, because it is stopped or its host
-// hangs, ends the job.
+// watch lets the ranks watch each other. One that has been silent for so long, because it is stopped or its
+// host hangs, ends the job.
 func (s *session) watch(seconds int) error {
 	watcher, ok := s.comm.(comm.Watcher)
 	if !ok {
@@ -26,19 +26,20 @@ func lost(err error) {
 	process.fail(fmt.Errorf("%w: all ranks end (--silence sets the time, 0 waits for ever)", err))
 }
 
-// limitFactor is how many times the silence MPI may take to start, or to end. The ranks of a large job do not do so together, and
-// then they do not watch each other.
+// limitFactor is how many times the silence MPI may take to start, or to end. The ranks of a large job do not
+// do so together, and then they do not watch each other.
 const limitFactor = 5
 
-// limit ends all ranks if what this one is about to do takes longer than limitFactor times so many seconds; 0 sets no limit. The function that
-// it returns lifts the limit.
+// limit ends all ranks if what this one is about to do takes longer than limitFactor times so many seconds; 0
+// sets no limit. The function that it returns lifts the limit.
 func limit(seconds int, what string) (lift func()) {
 	if seconds == 0 {
 		return func() {}
 	}
 	most := limitFactor * time.Duration(seconds) * time.Second
 	timer := time.AfterFunc(most, func() {
-		process.fail(fmt.Errorf("%s in %v: a rank stands still (--silence sets a fifth of the time, 0 waits for ever)", what, most))
+		process.fail(fmt.Errorf("%s in %v: a rank stands still (--silence sets a fifth of the time, 0 "+
+			"waits for ever)", what, most))
 	})
 	return func() { timer.Stop() }
 }

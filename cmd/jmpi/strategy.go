@@ -15,8 +15,9 @@ func newStrategyCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "strategy NAME N",
 		Short: "print the parallel steps of a pivot strategy of order N",
-		Long: `Print a sweep of the pivot strategy NAME for N block-columns: a parallel step a line, as pairs p-q of block-columns, 1-based,
-in the strategy's own order. For odd N one block-column rests in each step.
+		Long: `Print a sweep of the pivot strategy NAME for N block-columns: a parallel step a line, as pairs p-q
+of block-columns, 1-based, in the strategy's own order. For odd N one block-column rests in each
+step.
 
   rowcyc, colcyc     closest to the row-cyclic and the column-cyclic strategy; from the diagonal outwards
   …-expanded         of order 2·odd, then each index doubled until N is reached
@@ -26,7 +27,7 @@ in the strategy's own order. For odd N one block-column rests in each step.
   mmstep             modified modulus: N steps, for even N some pairs twice
   roundrobin         the round-robin tournament
 
-NAME is one of ` + names,
+NAME is one of` + names,
 		Args: takes("NAME", "N"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[1])

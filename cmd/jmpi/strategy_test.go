@@ -54,7 +54,8 @@ func TestStrategyUsage(t *testing.T) {
 }
 
 func TestStrategyIsACommand(t *testing.T) {
-	if code, out := output(t, "strategy", "rev-rowcyc", "6"); code != exitDone || !strings.HasPrefix(out, "4-5 2-3 1-6\n") {
+	if code, out := output(t, "strategy", "rev-rowcyc", "6"); code != exitDone ||
+		!strings.HasPrefix(out, "4-5 2-3 1-6\n") {
 		t.Errorf("jmpi strategy: exit code %d, prints %q", code, out)
 	}
 }

@@ -38,11 +38,13 @@ func newSVDCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "svd INPUT [-o DIR]",
 		Short: "decompose a matrix: A = U·diag(S)·Vᵀ",
-		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw: NAME.MxN.rowmajor.f64, NAME.MxN.colmajor.f64): A = U·diag(S)·Vᵀ with S non-increasing.
+		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw: NAME.MxN.rowmajor.f64, NAME.MxN.colmajor.f64): A
+= U·diag(S)·Vᵀ with S non-increasing.
 
-DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n)) and info.json, all together at the end.
-With --signature it is the hyperbolic SVD of a matrix with m ≥ n: A = U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature).
-Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
+DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n)) and info.json, all
+together at the end. With --signature it is the hyperbolic SVD of a matrix with m ≥ n: A =
+U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature). Without -o, DIR is INPUT without
+its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
 		Args: takes("INPUT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -61,8 +63,11 @@ Without -o, DIR is INPUT without its extension, plus ".svd". Start it on many ra
 	flags.StringVarP(&f.output, "output", "o", "", "folder for the results; must not exist or be empty")
 	flags.BoolVar(&f.force, "force", false, "replace the output folder, at the end")
 	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
-	flags.StringVar(&f.signature, "signature", "", "hyperbolic SVD: P, the number of leading columns with sign +1, the others having -1, or a .npy file of n numbers +1 or -1")
-	flags.BoolVar(&f.verify, "verify-input", false, "where hosts have copies of the input, compare all of their bytes, not samples")
+	flags.StringVar(&f.signature, "signature", "",
+		"hyperbolic SVD: P, the number of leading columns with sign +1, the others having -1, or a "+
+			".npy file of n numbers +1 or -1")
+	flags.BoolVar(&f.verify, "verify-input", false,
+		"where hosts have copies of the input, compare all of their bytes, not samples")
 	flags.BoolVar(&f.check, "check", false, "check the results at the end, as the command check does")
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
@@ -134,7 +139,8 @@ func (s *session) svd(input string, f svdFlags) error {
 	}
 	switch {
 	case code == exitNotConverged:
-		return s.verdict(code, fmt.Errorf("not converged in %d sweeps; the results in %s are marked so: raise --max-sweeps", f.maxSweeps, f.output))
+		return s.verdict(code, fmt.Errorf("not converged in %d sweeps; the results in %s are marked so: raise "+
+			"--max-sweeps", f.maxSweeps, f.output))
 	case !passed:
 		return s.verdict(exitCheckFailed, fmt.Errorf("the check of %s failed", f.output))
 	}
@@ -143,12 +149,14 @@ func (s *session) svd(input string, f svdFlags) error {
 
 // sameOptions compares the options that shape the run over all ranks.
 func (s *session) sameOptions(f svdFlags) error {
-	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v %s vectors %s signature %q force %t check %t verify-input %t", f.strategy, f.scheme, f.variant,
-		f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.vectors, f.signature, f.force, f.check, f.verify)
+	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v %s vectors %s "+
+		"signature %q force %t check %t verify-input %t", f.strategy, f.scheme, f.variant, f.block, f.innerBlock,
+		f.maxSweeps, f.precondition, f.v, f.vectors, f.signature, f.force, f.check, f.verify)
 	return s.same("the options are", options)
 }
 
-// largeV is the mean square of the norms of the columns of V (1 for the SVD) beyond which the user of a hyperbolic SVD is warned.
+// largeV is the mean square of the norms of the columns of V (1 for the SVD) beyond which the user of a
+// hyperbolic SVD is warned.
 const largeV = 100
 
 // decompose solves and writes the results into the folder, and publishes it. It returns the exit code.
@@ -173,7 +181,8 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 		Float64("sigma_min", digits(slices.Min(sigma))).Str("results", f.output).Msg("done")
 	if square := solution.VNorm * solution.VNorm; square > largeV*float64(p.k()) {
 		s.log.Warn().Float64("norm_of_V", digits(solution.VNorm)).
-			Msgf("use --check: columns of different signs are nearly equal, and relative errors may be as large as %.1g", 0x1p-52*square)
+			Msgf("use --check: columns of different signs are nearly equal, and relative errors may be as "+
+				"large as %.1g", 0x1p-52*square)
 	}
 	if !solution.Converged {
 		return exitNotConverged, nil

@@ -31,7 +31,8 @@ func takes(names ...string) cobra.PositionalArgs {
 			return usagef("there is no %s %s; did you mean %s %s?", cmd.Name(), extra, cmd.Name(), sub)
 		}
 		if slices.Contains([]string{"true", "false", "yes", "no", "on", "off"}, extra) {
-			const text = "%s is one argument too many; a flag that is on or off takes no value, as --check, or --check=false"
+			const text = "%s is one argument too many; a flag that is on or off takes no value, " +
+				"as --check, or --check=false"
 			return usagef(text, extra)
 		}
 		return usagef("%s is one argument too many; type %s", extra, form)
@@ -80,7 +81,8 @@ func flagError(cmd *cobra.Command, err error) error {
 		f := missing.GetFlag()
 		return usagef("--%s needs a value; type --%s %s", f.Name, f.Name, sample(f))
 	case errors.As(err, &invalid):
-		return usagef("%s", invalidValue("--"+invalid.GetFlag().Name+" ", invalid.GetFlag(), invalid.GetValue(), err))
+		return usagef("%s", invalidValue("--"+invalid.GetFlag().Name+" ", invalid.GetFlag(), invalid.GetValue(),
+			err))
 	}
 	return usagef("%w; %s --help lists the flags", err, cmd.CommandPath())
 }

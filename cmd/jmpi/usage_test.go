@@ -14,8 +14,10 @@ import (
 func TestNearest(t *testing.T) {
 	flags := flagNames(newSVDCommand())
 	for word, want := range map[string]string{
-		"thread": "threads", "Threads": "threads", "threds": "threads", "htreads": "threads", "vec": "vectors", "vector": "vectors",
-		"max-sweep": "max-sweeps", "maxsweeps": "max-sweeps", "sig": "signature", "forces": "force", "fore": "force",
+		"thread": "threads", "Threads": "threads", "threds": "threads", "htreads": "threads", "vec": "vectors",
+		"vector":    "vectors",
+		"max-sweep": "max-sweeps", "maxsweeps": "max-sweeps", "sig": "signature", "forces": "force",
+		"fore":      "force",
 		"tolerance": "", "xyz": "", "": "", "t": "", "np": "",
 	} {
 		if got := nearest(word, flags); got != want {
@@ -29,7 +31,8 @@ func TestDistance(t *testing.T) {
 		a, b string
 		want int
 	}{
-		{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "acb", 1}, {"abc", "axc", 1}, {"kitten", "sitting", 3},
+		{"", "", 0}, {"abc", "abc", 0}, {"", "abc", 3}, {"abc", "", 3}, {"abc", "acb", 1}, {"abc", "axc", 1},
+		{"kitten", "sitting", 3},
 		{"svdd", "svd", 1}, {"ca", "abc", 3}, {"abcd", "badc", 2},
 	} {
 		if got := distance(c.a, c.b); got != c.want {
@@ -59,7 +62,8 @@ func TestUnknownVariables(t *testing.T) {
 		"JMPI_SWEEPS_MAX=3 has no effect: jmpi knows no such variable",
 		`JMPI_VECTOR=\nboth has no effect: jmpi knows no such variable; did you mean JMPI_VECTORS?`,
 	}
-	if lines := unknownVariables(root, []string{"JMPI_VECTOR=\nboth", "JMPI_ROOT=/opt", "JMPI_SWEEPS_MAX=3"}); !slices.Equal(lines, want) {
+	if lines := unknownVariables(root, []string{"JMPI_VECTOR=\nboth", "JMPI_ROOT=/opt",
+		"JMPI_SWEEPS_MAX=3"}); !slices.Equal(lines, want) {
 		t.Errorf("%q, want %q", lines, want)
 	}
 }
@@ -108,7 +112,8 @@ func TestRawOrders(t *testing.T) {
 func TestInfoOfTheCommand(t *testing.T) {
 	dir, begin := t.TempDir(), time.Now()
 	a := gauss(t, 9, 7)
-	if err := os.WriteFile(filepath.Join(dir, "a.9x7.rowmajor.f64"), a.encode(8, binary.LittleEndian, true), 0o666); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "a.9x7.rowmajor.f64"), a.encode(8, binary.LittleEndian, true),
+		0o666); err != nil {
 		t.Fatal(err)
 	}
 	p := startProgram(t, dir, 1, "svd ./a.9x7.rowmajor.f64 -o it's --vectors none", "JMPI_MAX_SWEEPS=20")
@@ -132,16 +137,19 @@ func TestInfoOfTheCommand(t *testing.T) {
 	if err := json.Unmarshal(text, &info); err != nil {
 		t.Fatal(err)
 	}
-	if want := `JMPI_BACKEND=cpu JMPI_MAX_SWEEPS=20 jmpi svd ./a.9x7.rowmajor.f64 -o 'it'\''s' --vectors none`; info.Command != want {
+	want := `JMPI_BACKEND=cpu JMPI_MAX_SWEEPS=20 jmpi svd ./a.9x7.rowmajor.f64 -o 'it'\''s' --vectors none`
+	if info.Command != want {
 		t.Errorf("command %q, want %q", info.Command, want)
 	}
 	in := info.Input
-	if !strings.HasSuffix(in.Path, filepath.Base(dir)+"/a.9x7.rowmajor.f64") || !filepath.IsAbs(in.Path) || in.Dtype != "float64" ||
+	if !strings.HasSuffix(in.Path, filepath.Base(dir)+"/a.9x7.rowmajor.f64") || !filepath.IsAbs(in.Path) ||
+		in.Dtype != "float64" ||
 		in.Order != "rowmajor" || !slices.Equal(in.Shape, []int{9, 7}) || !slices.Equal(info.Shape, in.Shape) {
 		t.Errorf("input %+v, shape %v", in, info.Shape)
 	}
 	took := time.Since(begin)
-	if since := info.Start.Sub(begin); since < -time.Second || since > took || !(info.WallSeconds > 0) || info.WallSeconds > took.Seconds() {
+	if since := info.Start.Sub(begin); since < -time.Second || since > took || !(info.WallSeconds > 0) ||
+		info.WallSeconds > took.Seconds() {
 		t.Errorf("start %v after it was started, %g s of %v", since, info.WallSeconds, took)
 	}
 }

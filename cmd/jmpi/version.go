@@ -20,13 +20,15 @@ func newVersionCommand() *cobra.Command {
 			if !onRankZero() {
 				return nil
 			}
-			_, err := fmt.Fprintf(cmd.OutOrStdout(), "jmpi      %s\ngo        %s\nplatform  %s\n", version(), runtime.Version(), platform())
+			_, err := fmt.Fprintf(cmd.OutOrStdout(), "jmpi      %s\ngo        %s\nplatform  %s\n", version(),
+				runtime.Version(), platform())
 			return exit(exitFailure, err)
 		},
 	}
 }
 
-// version returns Version and, if the binary was built in a repository, the commit: "0.1.0 (0123456789ab, modified)".
+// version returns Version and, if the binary was built in a repository, the commit: "0.1.0
+// (0123456789ab, modified)".
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

@@ -29,8 +29,9 @@ func (f *Failure) Error() string {
 	return fmt.Sprintf("rank %d: %s", f.Rank, f.Text)
 }
 
-// Agree makes the failure of any rank the failure of all: every rank calls it with its own error (nil for none)
-// and its kind, and every rank gets the same answer: nil, or the *Failure of the lowest rank among the most basic kind.
+// Agree makes the failure of any rank the failure of all: every rank calls it with its own error (nil
+// for none) and its kind, and every rank gets the same answer: nil, or the *Failure of the lowest rank
+// among the most basic kind.
 func Agree(c Comm, kind Kind, err error) error {
 	var mine []byte
 	if err != nil {

@@ -7,15 +7,16 @@ import (
 // Comm is what the solver needs of a message passing library. There are two: ranks that are
 // goroutines of one process (NewLocal) and MPI (StartMPI).
 //
-// Isend and Irecv may be called from any goroutine. Between two ranks messages of one tag arrive in the order in which they were sent;
-// tags from 0 to 32767 suit every MPI. The collective calls (Allreduce…, Allgather) must be made in the same order on every rank, one at
-// a time. Errors are a *CommError; they are fatal for the communicator, except ErrTooLong.
+// Isend and Irecv may be called from any goroutine. Between two ranks messages of one tag arrive in the order
+// in which they were sent; tags from 0 to 32767 suit every MPI. The collective calls (Allreduce…, Allgather)
+// must be made in the same order on every rank, one at a time. Errors are a *CommError; they are fatal for
+// the communicator, except ErrTooLong.
 type Comm interface {
 	Rank() int
 	Size() int
 
-	// Isend starts to send bytes from a, which must stay unchanged until the request is done; 0 bytes are allowed.
-	// The address is host memory outside the Go heap, or device memory where the library takes it.
+	// Isend starts to send bytes from a, which must stay unchanged until the request is done; 0 bytes are
+	// allowed. The address is host memory outside the Go heap, or device memory where the library takes it.
 	Isend(a kernels.Address, bytes int64, to, tag int) *Request
 	// Irecv starts to receive exactly bytes into a.
 	Irecv(a kernels.Address, bytes int64, from, tag int) *Request
@@ -26,18 +27,20 @@ type Comm interface {
 	// Allgather returns the b of every rank, which may differ in length.
 	Allgather(b []byte) ([][]byte, error)
 
-	// Do runs f on the thread that calls the library, and returns its error: for what belongs to a thread, as a device's context
-	// does. f must not call the Comm.
+	// Do runs f on the thread that calls the library, and returns its error: for what belongs to a thread, as a
+	// device's context does. f must not call the Comm.
 	Do(f func() error) error
-	// Spin lets the calls under way be watched without pause: the least delay, at the price of a core. Without it the core is free most
-	// of the time; but device memory moves without a trace in the library's own time, by which the pauses are chosen.
+	// Spin lets the calls under way be watched without pause: the least delay, at the price of a core. Without
+	// it the core is free most of the time; but device memory moves without a trace in the library's own time,
+	// by which the pauses are chosen.
 	Spin(on bool)
-	// ClaimsDevices says whether the library was built, by its own account, to take device memory in messages. It may be
-	// wrong both ways.
+	// ClaimsDevices says whether the library was built, by its own account, to take device memory in messages.
+	// It may be wrong both ways.
 	ClaimsDevices() bool
-	// Probe sends bytes at address send to rank to, receives as many from rank from at address receive, and survives a library
-	// that cannot: a segmentation fault in it, or a message that does not come within seconds, is an error. After one both
-	// memories may still be in use, but the communicator goes on. No other message meets those of a probe.
+	// Probe sends bytes at address send to rank to, receives as many from rank from at address receive, and
+	// survives a library that cannot: a segmentation fault in it, or a message that does not come within
+	// seconds, is an error. After one both memories may still be in use, but the communicator goes on. No other
+	// message meets those of a probe.
 	Probe(send kernels.Address, to int, receive kernels.Address, from int, bytes int64) error
 
 	// Node names the machine that this rank runs on.

@@ -29,7 +29,8 @@ func set(variable *int64, value int64) (restore func()) {
 	return func() { *variable = before }
 }
 
-// EndBeats ends the beats of a watched communicator, and returns what waits for the end of those of the others.
+// EndBeats ends the beats of a watched communicator, and returns what waits for the end of those of
+// the others.
 func EndBeats(c Comm) (stop func() error) {
 	mpi := c.(*mpiComm)
 	w := mpi.watch

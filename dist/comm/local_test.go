@@ -77,7 +77,8 @@ func TestLocalWrongLengthIsAnErrorOnBothSides(t *testing.T) {
 	}
 }
 
-// A send must not be done before its receive exists: MPI may buffer or not, and what needs the buffer is wrong.
+// A send must not be done before its receive exists: MPI may buffer or not, and what needs the
+// buffer is wrong.
 func TestLocalSendWaitsForItsReceive(t *testing.T) {
 	comms := comm.NewLocal(2)
 	b := block(t, 2)

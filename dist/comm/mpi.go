@@ -26,7 +26,8 @@ var pieceBytes int64 = 1 << 30
 // are under way. An MPI that can not start ends the process itself, with a text of its own.
 func StartMPI() (Comm, error) {
 	if mpi.IsOn() {
-		return nil, collectiveError(opStart, 0, errors.New("MPI runs already, or has ended; it starts once in a process"))
+		return nil, collectiveError(opStart, 0,
+			errors.New("MPI runs already, or has ended; it starts once in a process"))
 	}
 	stall.Prevent() // MPI's thread waits in C
 	c := &mpiComm{ended: make(chan struct{})}
@@ -85,8 +86,10 @@ func (c *mpiComm) Irecv(a kernels.Address, bytes int64, from, tag int) *Request 
 	})
 }
 
-// message queues a message that is posted piece by piece. MPI keeps the pieces in order, and both sides cut alike.
-func (c *mpiComm) message(op string, bytes int64, peer, tag int, post func(offset, length, id int64) error) *Request {
+// message queues a message that is posted piece by piece. MPI keeps the pieces in order, and both
+// sides cut alike.
+func (c *mpiComm) message(op string, bytes int64, peer, tag int,
+	post func(offset, length, id int64) error) *Request {
 	o := newOperation(CommError{Op: op, Rank: c.rank, Peer: peer, Tag: tag})
 	if err := checkMessage(bytes, peer, tag, c.size); err != nil {
 		o.finish(err)

@@ -89,7 +89,9 @@ func (c *mpiComm) gatherBytes(b []byte, lengths []int64) ([]byte, error) {
 	defer freeCSlice(both)
 	in, out := both[:len(b)], both[len(b):]
 	copy(in, b)
-	err = c.collective(opAllgather, func(id int64) error { return rawIallgatherv(in, out, cLengths, cOffsets, id) })
+	err = c.collective(opAllgather, func(id int64) error {
+		return rawIallgatherv(in, out, cLengths, cOffsets, id)
+	})
 	if err != nil {
 		return nil, err
 	}

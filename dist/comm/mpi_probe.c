@@ -13,7 +13,8 @@ int probe_flag(const char *name) {
   int provided, index, count = 0, flag = -1;
   if (MPI_T_init_thread(MPI_THREAD_SINGLE, &provided) != MPI_SUCCESS) return -1;
   MPI_T_cvar_handle handle;
-  if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS && MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
+  if (MPI_T_cvar_get_index(name, &index) == MPI_SUCCESS &&
+      MPI_T_cvar_handle_alloc(index, NULL, &handle, &count) == MPI_SUCCESS) {
     char value[64] = {0}; // a flag is a number of at most 8 bytes
     if (count == 1 && MPI_T_cvar_read(handle, value) == MPI_SUCCESS) {
       flag = 0;
@@ -49,8 +50,8 @@ static int exchange(uintptr_t send, int to, uintptr_t receive, int from, int byt
   return code;
 }
 
-// The guard: while a probe runs, faults of its thread end in on_fault. The handlers that were there before, of Go's run-time
-// system, get those of all other threads.
+// The guard: while a probe runs, faults of its thread end in on_fault. The handlers that were there before,
+// of Go's run-time system, get those of all other threads.
 static sigjmp_buf escape;
 static pthread_t prober;
 static struct sigaction segv_before, bus_before;

@@ -32,13 +32,15 @@ func rawFlag(name string) int {
 	return int(C.probe_flag(text))
 }
 
-// rawClaim is what the library tells of its build. Only Open MPI has such variables, the first one since version 4.
+// rawClaim is what the library tells of its build. Only Open MPI has such variables, the first one
+// since version 4.
 func rawClaim() bool {
 	return rawFlag("opal_built_with_cuda_support") == 1 || rawFlag("mpi_built_with_cuda_support") == 1
 }
 
 func rawProbe(send kernels.Address, to int, receive kernels.Address, from int, bytes int64) error {
-	code := C.probe_exchange(C.uintptr_t(send), C.int(to), C.uintptr_t(receive), C.int(from), C.int(bytes), C.int64_t(probeLimit))
+	code := C.probe_exchange(C.uintptr_t(send), C.int(to), C.uintptr_t(receive), C.int(from), C.int(bytes),
+		C.int64_t(probeLimit))
 	switch code {
 	case C.PROBE_FAULT:
 		return errFault

@@ -102,14 +102,16 @@ int raw_irecv(uintptr_t a, int bytes, int from, int tag, int64_t id) {
 }
 
 int raw_iallreduce(const int64_t *in, int64_t *out, int count, int maximum, int64_t id) {
-  POST(MPI_Iallreduce(in, out, count, MPI_INT64_T, maximum ? MPI_MAX : MPI_SUM, comm, &requests[used]), id, 0);
+  MPI_Op op = maximum ? MPI_MAX : MPI_SUM;
+  POST(MPI_Iallreduce(in, out, count, MPI_INT64_T, op, comm, &requests[used]), id, 0);
 }
 
 int raw_iallgather(const int64_t *in, int64_t *out, int64_t id) {
   POST(MPI_Iallgather(in, 1, MPI_INT64_T, out, 1, MPI_INT64_T, comm, &requests[used]), id, 0);
 }
 
-int raw_iallgatherv(const void *in, int bytes, void *out, const int *lengths, const int *offsets, int64_t id) {
+int raw_iallgatherv(const void *in, int bytes, void *out, const int *lengths, const int *offsets,
+                    int64_t id) {
   POST(MPI_Iallgatherv(in, bytes, MPI_BYTE, out, lengths, offsets, MPI_BYTE, comm, &requests[used]), id, 0);
 }
 
@@ -216,7 +218,8 @@ void raw_error_text(int code, char *text, int size) {
 void raw_library(char *text, int size) {
   char full[MPI_MAX_LIBRARY_VERSION_STRING + 1];
   int length = 0;
-  if (MPI_Get_library_version(full, &length) != MPI_SUCCESS) snprintf(full, sizeof full, "MPI of unknown version");
+  if (MPI_Get_library_version(full, &length) != MPI_SUCCESS)
+    snprintf(full, sizeof full, "MPI of unknown version");
   snprintf(text, size, "%s", full);
 }
 

@@ -1,7 +1,8 @@
 package comm
 
 /*
-#cgo linux CFLAGS: -I/usr/lib/x86_64-linux-gnu/openmpi/include/openmpi -I/usr/lib/x86_64-linux-gnu/openmpi/include -pthread
+#cgo linux CFLAGS: -I/usr/lib/x86_64-linux-gnu/openmpi/include/openmpi
+#cgo linux CFLAGS: -I/usr/lib/x86_64-linux-gnu/openmpi/include -pthread
 #cgo linux LDFLAGS: -pthread -L/usr/lib/x86_64-linux-gnu/openmpi/lib -lmpi
 #include <stdlib.h>
 #include "mpi_raw.h"

@@ -25,9 +25,9 @@ int raw_iallgather(const int64_t *in, int64_t *out, int64_t id);
 int raw_iallgatherv(const void *in, int bytes, void *out, const int *lengths, const int *offsets, int64_t id);
 int raw_ibarrier(int64_t id);
 
-// raw_wait waits until requests are done or the bell rings, for the bell alone if there are no requests;
-// *n entries of *done are valid until the next call. busy_ns is how long the messages under way may be polled hard as long as bytes move;
-// with spin they are polled without pause in any case.
+// raw_wait waits until requests are done or the bell rings, for the bell alone if there are no requests; *n
+// entries of *done are valid until the next call. busy_ns is how long the messages under way may be polled
+// hard as long as bytes move; with spin they are polled without pause in any case.
 int raw_wait(int64_t busy_ns, int spin, raw_completion **done, int *n);
 
 // raw_ring ends the raw_wait under way, or else the next one. Any thread may call it.

@@ -17,7 +17,7 @@ import (
 // The tests named TestMPIRank… are what a rank does. Those named TestMPI… start them under mpirun; one
 // alone is run by
 //
-//	go test -c ./dist && JMPI_TEST_UNDER_MPIRUN=1 mpirun -np 2 ./dist.test -test.run TestMPIRankComm
+//	go test -c ./dist/comm && JMPI_TEST_UNDER_MPIRUN=1 mpirun -np 2 ./comm.test -test.run TestMPIRankComm
 
 // rank returns this process's rank, or skips the test outside of mpirun.
 func rank(t testing.TB) comm.Comm {
@@ -170,7 +170,8 @@ func TestMPIRankRecovers(t *testing.T) {
 
 func TestMPIWaitingLeavesTheCore(t *testing.T) { passes(t, 2, "TestMPIRankWaits") }
 
-// TestMPIRankWaits lets rank 0 wait for a late message, and in a collective call, and looks at its processor time.
+// TestMPIRankWaits lets rank 0 wait for a late message, and in a collective call, and looks at its
+// processor time.
 func TestMPIRankWaits(t *testing.T) {
 	c := rank(t)
 	defer comm.SetSpinCores(1 << 20)()
@@ -261,7 +262,8 @@ func TestMPIRankBig(t *testing.T) {
 
 // BenchmarkMPIRing passes blocks around the ring of all ranks; the speed is of one direction of one rank:
 //
-//	go test -c ./dist && JMPI_TEST_UNDER_MPIRUN=1 mpirun -np 2 ./dist.test -test.run '^$' -test.bench MPI -test.benchtime 30x
+//	go test -c ./dist/comm
+//	JMPI_TEST_UNDER_MPIRUN=1 mpirun -np 2 ./comm.test -test.run '^$' -test.bench MPI -test.benchtime 30x
 //
 // The number of rounds must be given (…x), so that all ranks run the same.
 func BenchmarkMPIRing(b *testing.B) {

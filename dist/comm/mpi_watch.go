@@ -9,9 +9,10 @@ import (
 	"time"
 )
 
-// mpiWatch is a rank's part in the watch. Its goroutine asks MPI's thread for every beat. So a rank sends beats as
-// long as its process runs, in Go and in MPI, whatever it computes, reads or waits for. MPI's thread is free for
-// that: all that it waits for it polls, and no call of this package keeps it for more than seconds.
+// mpiWatch is a rank's part in the watch. Its goroutine asks MPI's thread for every beat. So a rank
+// sends beats as long as its process runs, in Go and in MPI, whatever it computes, reads or waits
+// for. MPI's thread is free for that: all that it waits for it polls, and no call of this package
+// keeps it for more than seconds.
 type mpiWatch struct {
 	silence time.Duration
 	before  SilentError   // what to say when the rank before is silent

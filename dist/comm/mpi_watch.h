@@ -14,8 +14,8 @@ int watch_start(void);
 // have come from the rank before. It does not wait.
 int watch_beat(int *heard);
 
-// watch_stop ends the beats so that no message is left. It waits for the rank before to do the same, limit_ns at
-// most.
+// watch_stop ends the beats so that no message is left. It waits for the rank before to do the
+// same, limit_ns at most.
 int watch_stop(int64_t limit_ns);
 
 #endif

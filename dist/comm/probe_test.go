@@ -84,13 +84,15 @@ func panicIsRecovered(t *testing.T) {
 
 func TestMPIFlags(t *testing.T) { passes(t, 1, "TestMPIRankFlags") }
 
-// TestMPIRankFlags reads control variables: Open MPI checks arguments by default; a variable that is not there is none.
+// TestMPIRankFlags reads control variables: Open MPI checks arguments by default; a variable that
+// is not there is none.
 func TestMPIRankFlags(t *testing.T) {
 	c := rank(t)
 	if !strings.Contains(c.Library(), "Open MPI") {
 		t.Skip("the variables are Open MPI's")
 	}
-	for name, want := range map[string]int{"mpi_param_check": 1, "mpi_yield_when_idle": 0, "mpi_no_such_variable": -1} {
+	for name, want := range map[string]int{"mpi_param_check": 1, "mpi_yield_when_idle": 0,
+		"mpi_no_such_variable": -1} {
 		var got int
 		if err := c.Do(func() error { got = comm.RawFlag(name); return nil }); err != nil || got != want {
 			t.Errorf("%s = %d, want %d; error %v", name, got, want, err)

@@ -32,8 +32,8 @@ func beatPause(silence time.Duration) time.Duration {
 	return min(max(silence/20, 50*time.Millisecond), time.Second)
 }
 
-// silence counts how long the neighbour has been silent. Only time in which this process has run itself counts:
-// a job that is suspended as a whole, and goes on, has lost no rank.
+// silence counts how long the neighbour has been silent. Only time in which this process has run itself
+// counts: a job that is suspended as a whole, and goes on, has lost no rank.
 type silence struct {
 	pause time.Duration // between two counts, if this process is not held up
 	last  time.Time

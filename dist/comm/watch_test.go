@@ -17,7 +17,8 @@ func TestSilence(t *testing.T) {
 		{"a beat every 20 s", even, func(i int) bool { return i%20 == 0 }, 19 * time.Second},
 		{"no beat", even, never, time.Hour},
 		{"no beat in a minute", even, func(i int) bool { return i < 1000 || i >= 1060 }, time.Minute},
-		{"both are suspended for a day", stopped(24 * time.Hour), func(i int) bool { return i != 1000 }, 2 * time.Second},
+		{"both are suspended for a day", stopped(24 * time.Hour), func(i int) bool { return i != 1000 },
+			2 * time.Second},
 		{"the watcher is slow", every(1500 * time.Millisecond), never, 90 * time.Minute},
 		{"the watcher is very slow", every(time.Minute), never, 2 * time.Hour},
 	} {

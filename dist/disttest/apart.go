@@ -107,7 +107,8 @@ func (d *Apart) Store(device, host kernels.Address, bytes int64) error {
 	return d.Backend.Store(device, host, bytes)
 }
 
-// pinnedOnly is a Comm whose messages must lie in the pinned host memory of some of the devices, and be no longer than a chunk.
+// pinnedOnly is a Comm whose messages must lie in the pinned host memory of some of the devices, and
+// be no longer than a chunk.
 type pinnedOnly struct {
 	comm.Comm
 	t       testing.TB

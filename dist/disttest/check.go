@@ -23,7 +23,8 @@ func Orthogonality(q []float64, m, n int) float64 {
 	return math.Sqrt(f) / (float64(n) * kernels.Epsilon)
 }
 
-// Dot returns start + xᵀy as if in twice the precision: plain sums of many terms would be worse than what they are to judge.
+// Dot returns start + xᵀy as if in twice the precision: plain sums of many terms would be worse
+// than what they are to judge.
 func Dot(start float64, x, y []float64) float64 {
 	sum, rest := start, 0.0
 	for i, e := range x {

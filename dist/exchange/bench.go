@@ -14,11 +14,12 @@ import (
 
 // Row is the time of one kind of exchange.
 type Row struct {
-	Path     string  // "host", "direct", "staged": between ranks; "peer": between the devices of each rank
-	BothWays bool    // false: every other rank (or device) sends to the next; true: all do, around the ring
-	Bytes    int64   // of a message
-	Seconds  float64 // from post to completion of all messages of the slowest rank, the median of the repetitions
-	GBs      float64 // 10⁹ bytes per second in one direction of one rank (or device)
+	Path     string // "host", "direct", "staged": between ranks; "peer": between the devices of each rank
+	BothWays bool   // false: every other rank (or device) sends to the next; true: all do, around the ring
+	Bytes    int64  // of a message
+	// from post to completion of all messages of the slowest rank, the median of the repetitions
+	Seconds float64
+	GBs     float64 // 10⁹ bytes per second in one direction of one rank (or device)
 }
 
 // exchangeRepetitions of each row are timed, after one that is checked.
@@ -27,9 +28,10 @@ var benchChunk int64
 
 const exchangeRepetitions = 9
 
-// Bench times exchanges of device memory along every path that there is: between the first devices of the ranks directly, where
-// transport says so, and staged where device memory is not host memory; between the devices of each rank by peer copies. Sizes are multiples of 8.
-// The bytes are compared once for each row. It is collective, and every rank gets the same rows.
+// Bench times exchanges of device memory along every path that there is: between the first devices of the
+// ranks directly, where transport says so, and staged where device memory is not host memory; between the
+// devices of each rank by peer copies. Sizes are multiples of 8. The bytes are compared once for each row. It
+// is collective, and every rank gets the same rows.
 func Bench(c comm.Comm, devices []kernels.Backend, transport Transport, sizes []int64) ([]Row, error) {
 	b := &exchangeBench{comm: c, devices: devices}
 	if err := b.census(transport); err != nil {
@@ -204,7 +206,8 @@ func (b *exchangeBench) pairs(peer, both bool) (pairs [][2]int) {
 }
 
 // each calls f for every pair with the memory of the end on this rank, once for each end that is.
-func (b *exchangeBench) each(pairs [][2]int, f func(from, to int, sends bool, be kernels.Backend, m benchMemory) error) error {
+func (b *exchangeBench) each(pairs [][2]int,
+	f func(from, to int, sends bool, be kernels.Backend, m benchMemory) error) error {
 	for _, p := range pairs {
 		for end, device := range p {
 			if b.rank[device] == b.comm.Rank() {
@@ -244,7 +247,8 @@ func (b *exchangeBench) exchange(x *Exchange, pairs [][2]int, bytes int64) error
 		if sends {
 			requests = append(requests, x.Send(from, to, Part{}, kernels.Panel{M: n, N: 1, Ld: n, Data: m.send}))
 		} else {
-			requests = append(requests, x.Receive(be, from, to, Part{}, kernels.Panel{M: n, N: 1, Ld: n, Data: m.receive}))
+			requests = append(requests, x.Receive(be, from, to, Part{},
+				kernels.Panel{M: n, N: 1, Ld: n, Data: m.receive}))
 		}
 		return nil
 	})

@@ -46,7 +46,8 @@ func Census(comm comm.Comm, devices []kernels.Backend) ([]DeviceInfo, error) {
 	return all, nil
 }
 
-// Host is what runs beside a rank, itself included: ranks and devices; its own devices have the numbers from first on, of all devices.
+// Host is what runs beside a rank, itself included: ranks and devices; its own devices have the numbers from
+// first on, of all devices.
 type Host struct{ Ranks, Beside, First, Devices int }
 
 // HostOf finds it in the census of all devices; every rank has some.

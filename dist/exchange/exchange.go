@@ -10,8 +10,8 @@ import (
 	"jmpi/kernels"
 )
 
-// Exchange carries block-columns between devices: by the communicator between ranks, from memory to memory or along lanes; by
-// copies inside a rank.
+// Exchange carries block-columns between devices: by the communicator between ranks, from memory to memory or
+// along lanes; by copies inside a rank.
 type Exchange struct {
 	run   context.Context
 	fail  context.CancelCauseFunc // ends the run
@@ -52,7 +52,8 @@ const mailCapacity = 4
 // New makes the exchange of a run, which ends with the context, and which fail ends.
 // Staged messages travel in chunks of so many bytes, 0: the usual length.
 func New(run context.Context, fail context.CancelCauseFunc, c comm.Comm, rank []int, chunk int64) *Exchange {
-	x := &Exchange{run: run, fail: fail, comm: c, rank: rank, chunk: chunk, lanes: map[int][2]*lane{}, boxes: map[address]chan parcel{}}
+	x := &Exchange{run: run, fail: fail, comm: c, rank: rank, chunk: chunk, lanes: map[int][2]*lane{},
+		boxes: map[address]chan parcel{}}
 	count := map[int]int{}
 	for _, r := range rank {
 		x.local = append(x.local, count[r])
@@ -62,8 +63,8 @@ func New(run context.Context, fail context.CancelCauseFunc, c comm.Comm, rank []
 	return x
 }
 
-// Stage opens the lanes of one of this rank's devices, for messages of at most longest bytes. It belongs before the first message, and
-// on all ranks or none.
+// Stage opens the lanes of one of this rank's devices, for messages of at most longest bytes. It belongs
+// before the first message, and on all ranks or none.
 func (x *Exchange) Stage(device int, be kernels.Backend, longest int64) error {
 	outward, err := newLane(x, be, false, longest)
 	if err != nil {
@@ -86,8 +87,9 @@ func (x *Exchange) Close() (err error) {
 	return err
 }
 
-// tag keeps apart all messages that may be under way between two ranks at once: a device sends only when its messages of the
-// exchange before are through, and receives into one landing slot while the other may still be filled, so two turns do.
+// tag keeps apart all messages that may be under way between two ranks at once: a device sends only when its
+// messages of the exchange before are through, and receives into one landing slot while the other may still
+// be filled, so two turns do.
 func (x *Exchange) tag(from, to int, p Part) int {
 	return (((x.local[from]*x.most+x.local[to])*Pieces+p.Piece)*2+p.Kind)*2 + p.Turn
 }
@@ -103,7 +105,8 @@ func (x *Exchange) box(a address) chan parcel {
 	return b
 }
 
-// Send starts to send the contiguous panel p from one device to another. p must stay unchanged until the request is done.
+// Send starts to send the contiguous panel p from one device to another. p must stay unchanged
+// until the request is done.
 func (x *Exchange) Send(from, to int, what Part, p kernels.Panel) *comm.Request {
 	if x.rank[to] != x.rank[from] {
 		if l, staged := x.lanes[from]; staged {

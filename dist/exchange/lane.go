@@ -15,9 +15,10 @@ const StageBytes = 4 << 20
 // stageBuffers is the number of pinned buffers of a device in one direction: one is copied, others travel.
 const stageBuffers = 4
 
-// lane carries the messages of one device in one direction between ranks through pinned host memory, in the order in which they
-// are put: the first chunks of a message enter while the last ones of the message before are under way.
-// Outward, chunk i+1 is fetched from the device while chunk i travels; inward, chunk i is stored while i+1 arrives.
+// lane carries the messages of one device in one direction between ranks through pinned host memory, in the
+// order in which they are put: the first chunks of a message enter while the last ones of the message before
+// are under way. Outward, chunk i+1 is fetched from the device while chunk i travels; inward, chunk i is
+// stored while i+1 arrives.
 type lane struct {
 	run    context.Context
 	fail   context.CancelCauseFunc // ends the run
@@ -56,8 +57,9 @@ func newLane(x *Exchange, be kernels.Backend, inward bool, longest int64) (*lane
 		chunk = StageBytes
 	}
 	l := &lane{
-		run: x.run, fail: x.fail, comm: x.comm, be: be, inward: inward, chunk: max(kernels.WordBytes, min(chunk, longest)),
-		free: make(chan kernels.Address, stageBuffers), flying: make(chan flight, stageBuffers),
+		run: x.run, fail: x.fail, comm: x.comm, be: be, inward: inward,
+		chunk: max(kernels.WordBytes, min(chunk, longest)),
+		free:  make(chan kernels.Address, stageBuffers), flying: make(chan flight, stageBuffers),
 		queue: make(chan *message, 4*Pieces), // of two exchanges
 	}
 	var err error
@@ -83,8 +85,8 @@ func (l *lane) put(device kernels.Address, bytes int64, peer, tag int) *comm.Req
 	return m.request
 }
 
-// close ends the lane when it has carried all messages, or the run has ended. Where the run has ended the library may still
-// use the buffers, and they are left to Close of the back end.
+// close ends the lane when it has carried all messages, or the run has ended. Where the run has ended the
+// library may still use the buffers, and they are left to Close of the back end.
 func (l *lane) close() error {
 	close(l.queue)
 	l.ends.Wait()

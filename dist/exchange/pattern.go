@@ -42,7 +42,8 @@ func (p *pattern) write(device kernels.Address, bytes, seed int64) error {
 // check compares bytes of device memory with what write has written elsewhere.
 func (p *pattern) check(device kernels.Address, bytes, seed int64) error {
 	return p.each(bytes, func(offset int64, words []uint64) error {
-		if err := p.be.Fetch(p.host, device+kernels.Address(offset), int64(len(words))*kernels.WordBytes); err != nil {
+		if err := p.be.Fetch(p.host, device+kernels.Address(offset),
+			int64(len(words))*kernels.WordBytes); err != nil {
 			return err
 		}
 		for i, w := range words {
@@ -64,7 +65,8 @@ func (p *pattern) clear(device kernels.Address, bytes int64) error {
 
 // each calls f for pieces of device memory with host memory of the same size.
 func (p *pattern) each(bytes int64, f func(offset int64, words []uint64) error) error {
-	words := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(comm.HostBytes(p.host, p.bytes)))), p.bytes/kernels.WordBytes)
+	words := unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(comm.HostBytes(p.host, p.bytes)))),
+		p.bytes/kernels.WordBytes)
 	for offset := int64(0); offset < bytes; offset += p.bytes {
 		if err := f(offset, words[:min(p.bytes, bytes-offset)/kernels.WordBytes]); err != nil {
 			return err

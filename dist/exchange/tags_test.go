@@ -11,15 +11,16 @@ import (
 	"jmpi/topology"
 )
 
-// Messages of one tag between two ranks belong to one pair of devices, which orders them, and to exchanges that are not outstanding
-// at once: while a device waits for one exchange it has posted the next one at most.
+// Messages of one tag between two ranks belong to one pair of devices, which orders them, and to exchanges
+// that are not outstanding at once: while a device waits for one exchange it has posted the next one at most.
 func TestTagsDoNotCollide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var rank []int // of each device
 		for r := range rapid.IntRange(2, 3).Draw(t, "ranks") {
 			rank = append(rank, slices.Repeat([]int{r}, rapid.IntRange(1, 2).Draw(t, "devices"))...)
 		}
-		name := rapid.SampledFrom([]string{"rev-rowcyc", "colcyc", "brentluk", "roundrobin", "mmstep"}).Draw(t, "strategy")
+		name := rapid.SampledFrom([]string{"rev-rowcyc", "colcyc", "brentluk", "roundrobin", "mmstep"}).Draw(t,
+			"strategy")
 		table, err := strategy.New(name, 2*len(rank))
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +61,8 @@ func TestTagsDoNotCollide(t *testing.T) {
 
 func TestTagsSuitEveryMPI(t *testing.T) {
 	const devices, limit = 16, 32767
-	x := New(context.Background(), nil, nil, slices.Concat(slices.Repeat([]int{0}, devices), slices.Repeat([]int{1}, devices)), 0)
+	x := New(context.Background(), nil, nil, slices.Concat(slices.Repeat([]int{0}, devices),
+		slices.Repeat([]int{1}, devices)), 0)
 	seen := map[int]bool{}
 	for from := range devices {
 		for to := devices; to < 2*devices; to++ {

@@ -33,7 +33,8 @@ func (g GPUDirect) Choices() []string { return gpuDirects }
 
 // Transport says how messages between ranks travel, and why so. It is the same on every rank.
 type Transport struct {
-	Direct bool   `json:"direct"` // the library reads and writes the devices' memory; otherwise staged through pinned host memory
+	// the library reads and writes the devices' memory; otherwise staged through pinned host memory
+	Direct bool   `json:"direct"`
 	Why    string `json:"why"`
 }
 
@@ -53,8 +54,9 @@ const (
 // Trivial says whether there was no choice.
 func (t Transport) Trivial() bool { return t.Why == WhyHost || t.Why == whyAlone }
 
-// ChooseTransport decides how messages between the ranks travel. devices are this rank's, all of one kind on all ranks. It is collective,
-// and survives an MPI library that crashes on device memory, except with GPUDirectOn, which does not try.
+// ChooseTransport decides how messages between the ranks travel. devices are this rank's, all of one kind on
+// all ranks. It is collective, and survives an MPI library that crashes on device memory, except with
+// GPUDirectOn, which does not try.
 func ChooseTransport(c comm.Comm, devices []kernels.Backend, mode GPUDirect) (Transport, error) {
 	// Both are 1 where some rank says so: device memory is not host memory; the library claims nothing.
 	x := []int64{0, 0}
@@ -91,7 +93,8 @@ func ChooseTransport(c comm.Comm, devices []kernels.Backend, mode GPUDirect) (Tr
 	var known *comm.Failure
 	if errors.As(err, &known) {
 		c.Spin(false)
-		return Transport{false, "the MPI library claims to be built for device memory, but in the test " + known.Error()}, nil
+		return Transport{false, "the MPI library claims to be built for device memory, but in the test " +
+			known.Error()}, nil
 	}
 	return Transport{true, "tested"}, err
 }
@@ -99,8 +102,8 @@ func ChooseTransport(c comm.Comm, devices []kernels.Backend, mode GPUDirect) (Tr
 // probeBytes are the lengths of the test messages: MPI carries short and long ones by different protocols.
 var probeBytes = []int64{8, 1 << 20}
 
-// prove sends device memory from every rank to itself, then around the ring of all ranks, the short messages first: what is more
-// likely to fail leaves no rank waiting. The error is a *Failure known to all ranks.
+// prove sends device memory from every rank to itself, then around the ring of all ranks, the short messages
+// first: what is more likely to fail leaves no rank waiting. The error is a *Failure known to all ranks.
 func prove(c comm.Comm, be kernels.Backend) error {
 	most := probeBytes[len(probeBytes)-1]
 	memory, err := be.Alloc(2 * most)
@@ -125,7 +128,8 @@ func prove(c comm.Comm, be kernels.Backend) error {
 }
 
 // probe sends the pattern of this rank and checks that of another.
-func (p *pattern) probe(c comm.Comm, send kernels.Address, to int, receive kernels.Address, from int, bytes int64) error {
+func (p *pattern) probe(c comm.Comm, send kernels.Address, to int, receive kernels.Address, from int,
+	bytes int64) error {
 	if err := p.write(send, bytes, int64(c.Rank())); err != nil {
 		return err
 	}

@@ -36,7 +36,8 @@ func (d other) Fetch(host, device kernels.Address, bytes int64) error {
 }
 
 // choose runs ChooseTransport on all of these ranks and returns what they agree on.
-func choose(t *testing.T, comms []comm.Comm, mode GPUDirect, open func(*disttest.Apart) kernels.Backend) Transport {
+func choose(t *testing.T, comms []comm.Comm, mode GPUDirect,
+	open func(*disttest.Apart) kernels.Backend) Transport {
 	t.Helper()
 	got := make([]Transport, len(comms))
 	var wg sync.WaitGroup
@@ -83,7 +84,8 @@ func TestChooseTransport(t *testing.T) {
 		direct bool
 		why    string
 	}{
-		{"host memory", comm.NewLocal(2), GPUDirectOff, func(d *disttest.Apart) kernels.Backend { return d.Backend }, true, WhyHost},
+		{"host memory", comm.NewLocal(2), GPUDirectOff,
+			func(d *disttest.Apart) kernels.Backend { return d.Backend }, true, WhyHost},
 		{"one rank", claim(1), GPUDirectOn, asIs, false, whyAlone},
 		{"off", claim(2), GPUDirectOff, asIs, false, "as told"},
 		{"on", comm.NewLocal(2), GPUDirectOn, asIs, true, "as told, untested"},
@@ -113,17 +115,19 @@ func TestMPIRankTransport(t *testing.T) {
 	}{
 		{"this library", commtest.World(), asIs, false, "does not claim"}, // Debian's; CI has no other
 		{"a true claim", claiming{commtest.World()}, asIs, true, "tested"},
-		{"a false claim", claiming{commtest.World()}, func(d *disttest.Apart) kernels.Backend { return nowhere{d} }, false,
-			"in the test rank 0: 8 bytes to rank 0, and from rank 0: segmentation fault in the MPI library"},
+		{"a false claim", claiming{commtest.World()}, func(d *disttest.Apart) kernels.Backend { return nowhere{d} },
+			false, "in the test rank 0: 8 bytes to rank 0, and from rank 0: segmentation fault in the MPI library"},
 		{"a false claim on rank 1", claiming{commtest.World()}, func(d *disttest.Apart) kernels.Backend {
 			if commtest.World().Rank() == 1 {
 				return nowhere{d}
 			}
 			return d
 		}, false, "in the test rank 1: 8 bytes to rank 1, and from rank 1: segmentation fault in the MPI library"},
-		{"bytes that do not arrive", claiming{commtest.World()}, func(d *disttest.Apart) kernels.Backend { return other{d} }, false, "byte 0 of 8 arrived wrong"},
+		{"bytes that do not arrive", claiming{commtest.World()},
+			func(d *disttest.Apart) kernels.Backend { return other{d} }, false, "byte 0 of 8 arrived wrong"},
 	} {
-		if got := choose(t, []comm.Comm{c.comm}, GPUDirectAuto, c.open); got.Direct != c.direct || !strings.Contains(got.Why, c.why) {
+		if got := choose(t, []comm.Comm{c.comm}, GPUDirectAuto, c.open); got.Direct != c.direct ||
+			!strings.Contains(got.Why, c.why) {
 			t.Errorf("%s: %+v", c.name, got)
 		}
 	}

@@ -12,23 +12,25 @@ import (
 	"jmpi/kernels"
 )
 
-// completionPasses is how often the new columns are orthogonalized against all others: twice is enough, and once more for those that
-// are found to be combinations of the others in the first pass, and start anew.
+// completionPasses is how often the new columns are orthogonalized against all others: twice is enough, and
+// once more for those that are found to be combinations of the others in the first pass, and start anew.
 const completionPasses = 3
 
-// collapsed is the norm below which little but rounding errors is left of a column of norm 1 that was orthogonalized against others.
+// collapsed is the norm below which little but rounding errors is left of a column of norm 1 that was
+// orthogonalized against others.
 const collapsed = 0x1p-26
 
-// group is a set of new columns that are handled together: those of one narrow block-column, so that the shapes of all
-// products, and with them the bits of the results, do not depend on the number of ranks.
+// group is a set of new columns that are handled together: those of one narrow block-column, so that the
+// shapes of all products, and with them the bits of the results, do not depend on the number of ranks.
 type group struct {
 	block   int   // narrow block-column
 	columns []int // of G·V, ascending
 	w       []float64
 }
 
-// tiny is the norm below which columns of G·V may not have been rotated (kernels.Backend, Jacobi, which leaves columns of 2⁻⁹⁹⁰ of
-// the largest as they are), or have lost digits for being subnormal: their left singular vectors are made orthogonal at the end.
+// tiny is the norm below which columns of G·V may not have been rotated (kernels.Backend, Jacobi, which
+// leaves columns of 2⁻⁹⁹⁰ of the largest as they are), or have lost digits for being subnormal: their left
+// singular vectors are made orthogonal at the end.
 const tiny = 0x1p-560 // 2^top·2⁻⁹⁶⁰
 
 // completion finds the columns of U whose singular value is zero.
@@ -37,9 +39,9 @@ type completion struct {
 	norm []float64 // of the columns of G·V
 }
 
-// complete returns orthonormal columns, orthogonal to all others, for those columns of G·V on this rank that are zero or tiny, by index;
-// they start from the tiny columns themselves. It runs block Gram–Schmidt, on random columns for zero ones: the other block-columns pass
-// by in one order on every rank. It is collective.
+// complete returns orthonormal columns, orthogonal to all others, for those columns of G·V on this rank that
+// are zero or tiny, by index; they start from the tiny columns themselves. It runs block Gram–Schmidt, on
+// random columns for zero ones: the other block-columns pass by in one order on every rank. It is collective.
 func (c completion) complete() (map[int][]float64, error) {
 	groups, zeros := c.zeroGroups()
 	if zeros == 0 {

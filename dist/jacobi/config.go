@@ -18,22 +18,27 @@ type Config struct {
 
 // Problem is a matrix, with the signs of its columns, and what is wanted of it.
 type Problem struct {
-	M, N     int  // shape of the matrix, M ≥ N
-	Positive int  // of the hyperbolic SVD: the leading columns with sign +1, 0 < Positive ≤ N, the others have −1; 0: N, the SVD
+	M, N int // shape of the matrix, M ≥ N
+	// of the hyperbolic SVD: the leading columns with sign +1, 0 < Positive ≤ N, the others have −1;
+	// 0: N, the SVD
+	Positive int
 	Rising   bool // the singular values are sorted the other way round
-	// Independent says that the columns are, so that none becomes zero but for rounding errors: however small, each counts.
+	// Independent says that the columns are, so that none becomes zero but for rounding errors:
+	// however small, each counts.
 	Independent bool
 	Vectors     bool // accumulate V
 
-	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called from
-	// one goroutine, in increasing order within a macro block-column.
+	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called
+	// from one goroutine, in increasing order within a macro block-column.
 	Load func(j0, j1 int, dst []float64) error
-	// Source, if not nil, takes the place of Load. Its blocks are given up as the devices take them, unless KeepSource is set.
+	// Source, if not nil, takes the place of Load. Its blocks are given up as the devices take them,
+	// unless KeepSource is set.
 	Source     *matrix.Matrix
 	KeepSource bool
 }
 
-// Settings choose the variant of the method. The zero value leaves all to the defaults, but Strategy and MaxSweeps.
+// Settings choose the variant of the method. The zero value leaves all to the defaults, but
+// Strategy and MaxSweeps.
 type Settings struct {
 	Strategy    string // pivot strategy of all levels
 	Scheme      Scheme
@@ -43,8 +48,10 @@ type Settings struct {
 	MaxSweeps   int // limit of sweeps of the topmost level
 	PlanHorizon int // sweeps that are planned together, 0: 12
 	GPUDirect   exchange.GPUDirect
-	StageBytes  int64 // of the chunks of messages that pass through pinned host memory, a multiple of 8; 0: 4 MiB
-	Profile     bool  // time the phases of devices that work asynchronously one by one, which slows them; others are timed anyway
+	// of the chunks of messages that pass through pinned host memory, a multiple of 8; 0: 4 MiB
+	StageBytes int64
+	// time the phases of devices that work asynchronously one by one, which slows them; others are timed anyway
+	Profile bool
 }
 
 // Hooks are called while the method runs. The functions may be nil.
@@ -98,7 +105,8 @@ func (v Variant) Type() string { return variants.Type() }
 // Choices lists the values.
 func (v Variant) Choices() []string { return variants }
 
-// Resolve replaces AutoVariant by the faster variant on devices with these limits, for the SVD or the hyperbolic one.
+// Resolve replaces AutoVariant by the faster variant on devices with these limits, for the SVD or
+// the hyperbolic one.
 func (v Variant) Resolve(limits kernels.Limits, hyperbolic bool) Variant {
 	switch {
 	case v != AutoVariant:

@@ -9,8 +9,8 @@ import (
 	"jmpi/kernels"
 )
 
-// extract forms the singular values, the norms of the columns of G·V ([Nov15, (2.5)]), unscaled by 2^e, and their order:
-// non-increasing where the sign is +1, non-decreasing where it is −1.
+// extract forms the singular values, the norms of the columns of G·V ([Nov15, (2.5)]), unscaled by 2^e, and
+// their order: non-increasing where the sign is +1, non-decreasing where it is −1.
 func extract(s *spread, p Problem, e int) (sigma []float64, at columns, err error) {
 	norm, err := s.norms(false)
 	if err := comm.Agree(s.comm, comm.BadResource, err); err != nil {

@@ -14,7 +14,8 @@ import (
 	"jmpi/kernels/cuda"
 )
 
-// decomposeOnGPUs runs Solve on ranks of one process, each with devices; GPUs are taken in turn, and again where there are too few.
+// decomposeOnGPUs runs Solve on ranks of one process, each with devices; GPUs are taken in turn, and
+// again where there are too few.
 func decomposeOnGPUs(t *testing.T, a []float64, ranks, devices int, c Config) outcome {
 	t.Helper()
 	count := disttest.GPUs(t)
@@ -42,12 +43,14 @@ func TestGPUSolve(t *testing.T) {
 		devices int
 		full    bool
 	}{
-		{"gauss", 1, 1, 1, true}, {"gauss", 5, 3, 2, true}, {"gauss", 257, 257, 1, true}, {"gauss", 257, 257, 1, false}, {"gauss", 301, 130, 2, true},
+		{"gauss", 1, 1, 1, true}, {"gauss", 5, 3, 2, true}, {"gauss", 257, 257, 1, true},
+		{"gauss", 257, 257, 1, false}, {"gauss", 301, 130, 2, true},
 		{"geometric", 200, 200, 3, true}, {"graded-cols", 333, 190, 1, true}, {"lowrank", 256, 256, 1, true},
 	} {
 		t.Run(fmt.Sprintf("%s %d×%d on %d", x.kind, x.m, x.n, x.devices), func(t *testing.T) {
 			a := disttest.Generate(t, x.kind, gen.Options{Rows: int64(x.m), Cols: int64(x.n), Seed: 1})
-			decomposeOnGPUs(t, a, 1, x.devices, Config{Problem: Problem{M: x.m, N: x.n, Vectors: true}, Settings: Settings{Variant: variantOf(x.full)}}).verify(t, a, 1)
+			decomposeOnGPUs(t, a, 1, x.devices, Config{Problem: Problem{M: x.m, N: x.n, Vectors: true},
+				Settings: Settings{Variant: variantOf(x.full)}}).verify(t, a, 1)
 		})
 	}
 }
@@ -62,7 +65,8 @@ func TestGPURelativeAccuracy(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got := decomposeOnGPUs(t, a, 1, 1, Config{Problem: Problem{M: n, N: n, Vectors: true}, Settings: Settings{Variant: Full}})
+		got := decomposeOnGPUs(t, a, 1, 1, Config{Problem: Problem{M: n, N: n, Vectors: true},
+			Settings: Settings{Variant: Full}})
 		worst := 0.0
 		for k, s := range want {
 			worst = math.Max(worst, math.Abs(got.s[k]-s)/s)
@@ -81,17 +85,21 @@ func TestGPUSweepsAsOnCPU(t *testing.T) {
 	for _, kind := range []string{"gauss", "geometric", "graded-cols", "lowrank"} {
 		for _, full := range []bool{true, false} {
 			a := disttest.Generate(t, kind, gen.Options{Rows: n, Cols: n, Seed: 2})
-			c := Config{Problem: Problem{M: n, N: n, Vectors: true}, Settings: Settings{Variant: variantOf(full), Block: 48, InnerBlock: 12}}
+			c := Config{Problem: Problem{M: n, N: n, Vectors: true},
+				Settings: Settings{Variant: variantOf(full), Block: 48, InnerBlock: 12}}
 			onCPU, onGPU := decompose(t, a, 1, 1, c), decomposeOnGPUs(t, a, 1, 1, c)
-			t.Logf("%s, full %t: %d sweeps on the GPU, %d on the CPU", kind, full, len(onGPU.sweeps), len(onCPU.sweeps))
+			t.Logf("%s, full %t: %d sweeps on the GPU, %d on the CPU", kind, full, len(onGPU.sweeps),
+				len(onCPU.sweeps))
 			if d := len(onGPU.sweeps) - len(onCPU.sweeps); d < -1 || d > 1 {
-				t.Errorf("%s, full %t: %d sweeps on the GPU, %d on the CPU", kind, full, len(onGPU.sweeps), len(onCPU.sweeps))
+				t.Errorf("%s, full %t: %d sweeps on the GPU, %d on the CPU", kind, full, len(onGPU.sweeps),
+					len(onCPU.sweeps))
 			}
 		}
 	}
 }
 
-// The bits of S, U and V do not depend on the split of the devices into ranks, nor on the run. One GPU may be several devices.
+// The bits of S, U and V do not depend on the split of the devices into ranks, nor on the run. One
+// GPU may be several devices.
 func TestGPUSplitsAreBitIdentical(t *testing.T) {
 	const m, n = 400, 320
 	g := 2
@@ -104,10 +112,12 @@ func TestGPUSplitsAreBitIdentical(t *testing.T) {
 	want.verify(t, a, 1)
 	for ranks := 1; ranks <= g; ranks *= 2 {
 		got := decomposeOnGPUs(t, a, ranks, g/ranks, c)
-		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) || !reflect.DeepEqual(got.v, want.v) {
+		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) ||
+			!reflect.DeepEqual(got.v, want.v) {
 			t.Errorf("%d ranks × %d devices: other bits than 1 × %d", ranks, g/ranks, g)
 		}
 	}
-	one := decomposeOnGPUs(t, a, 1, 1, c) // hoped for, not promised (docs/design.md §6)
-	t.Logf("one device has the same bits: %t", reflect.DeepEqual(one.s, want.s) && reflect.DeepEqual(one.u, want.u) && reflect.DeepEqual(one.v, want.v))
+	one := decomposeOnGPUs(t, a, 1, 1, c) // hoped for, not promised (docs/design.md)
+	t.Logf("one device has the same bits: %t", reflect.DeepEqual(one.s, want.s) &&
+		reflect.DeepEqual(one.u, want.u) && reflect.DeepEqual(one.v, want.v))
 }

@@ -19,9 +19,9 @@ type loader struct {
 	Problem
 }
 
-// load distributes the matrix, scaled by a power of two so that its largest entry lies in [2^(top−1), 2^top), and sets V to the
-// identity; `at` has the two macro block-columns of each device. It returns the exponent e of the scaling, G = 2^-e·A, and the norm
-// below which columns are rounding errors. It is collective.
+// load distributes the matrix, scaled by a power of two so that its largest entry lies in [2^(top−1), 2^top),
+// and sets V to the identity; `at` has the two macro block-columns of each device. It returns the exponent e
+// of the scaling, G = 2^-e·A, and the norm below which columns are rounding errors. It is collective.
 func (l loader) load(at map[int][2]int) (e int, floor float64, err error) {
 	load := l.loadFiles
 	if l.Source != nil {
@@ -88,7 +88,8 @@ func (l loader) loadSource(at map[int][2]int) (largest float64, err error) {
 	return largest, err
 }
 
-// place writes what block b of the source has of a macro block-column, and returns its largest magnitude or the one given.
+// place writes what block b of the source has of a macro block-column, and returns its largest
+// magnitude or the one given.
 func (l loader) place(r *runner, slot, column, b int, x []float64, largest float64) (float64, error) {
 	g, _ := l.panels(r, slot, column)
 	b0, b1 := l.Source.Span(b)

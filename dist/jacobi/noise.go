@@ -7,11 +7,13 @@ import (
 	"jmpi/node"
 )
 
-// noisySweeps is after how many sweeps columns can be told to be noise: before, small ones may still be what is left of a cancellation under way.
+// noisySweeps is after how many sweeps columns can be told to be noise: before, small ones may still be what
+// is left of a cancellation under way.
 const noisySweeps = 3
 
-// noise returns the norm below which a column of G·V is nothing but rounding errors: every column of V has norm 1, so that of G·V
-// carries errors of at least ε times the norm of the shortest column of G. It is 0 if all columns are zero.
+// noise returns the norm below which a column of G·V is nothing but rounding errors: every column of V
+// has norm 1, so that of G·V carries errors of at least ε times the norm of the shortest column of G. It
+// is 0 if all columns are zero.
 func noise(norms []float64) float64 {
 	shortest := 0.0
 	for _, x := range norms {
@@ -22,9 +24,10 @@ func noise(norms []float64) float64 {
 	return kernels.UnitRoundoff * shortest
 }
 
-// clearNoise sets columns of rounding errors to zero. Dependent columns end as such, by combinations of more columns than one factor has, so that the
-// pointwise method cannot tell (kernels.Backend, Jacobi). They would be orthogonalized again and again, each time to the errors of the errors:
-// 1e-16, 1e-29, …, to the end of the range. A grading of the columns moves the bound, so it does not count as noise.
+// clearNoise sets columns of rounding errors to zero. Dependent columns end as such, by combinations of more
+// columns than one factor has, so that the pointwise method cannot tell (kernels.Backend, Jacobi). They would
+// be orthogonalized again and again, each time to the errors of the errors: 1e-16, 1e-29, …, to the end of
+// the range. A grading of the columns moves the bound, so it does not count as noise.
 func (r *run) clearNoise(sweep int, floor float64) error {
 	if sweep < noisySweeps || floor == 0 || r.config.Independent {
 		return nil

@@ -10,9 +10,9 @@ import (
 	"jmpi/internal/reference"
 )
 
-// [Nov15, §6] and what was measured before this code was written: with W = 16, n = 512, the reverse of R converges in at
-// most 8 sweeps (full block) and 10 (block-oriented), the last, empty one included, flat on 1 and 4 devices and nested on 4.
-// Brent and Luk's strategy needs more.
+// [Nov15, §6] and what was measured before this code was written: with W = 16, n = 512, the reverse of R
+// converges in at most 8 sweeps (full block) and 10 (block-oriented), the last, empty one included, flat on 1
+// and 4 devices and nested on 4. Brent and Luk's strategy needs more.
 func TestSweeps(t *testing.T) {
 	const n = 512
 	for _, kind := range []string{"gauss", "spectrum2", "spectrum4"} {
@@ -23,10 +23,13 @@ func TestSweeps(t *testing.T) {
 			nested  bool
 		}{{1, false}, {4, false}, {4, true}} {
 			for full, limit := range map[bool]int{true: 8, false: 10} {
-				o := decompose(t, a, run.devices, 1, Config{Problem: Problem{M: n, N: n}, Settings: Settings{Scheme: schemeOf(run.nested), Variant: variantOf(full), Block: 16}})
-				t.Logf("%s, %d devices, nested %t, full %t: %d sweeps", kind, run.devices, run.nested, full, len(o.sweeps))
+				o := decompose(t, a, run.devices, 1, Config{Problem: Problem{M: n, N: n},
+					Settings: Settings{Scheme: schemeOf(run.nested), Variant: variantOf(full), Block: 16}})
+				t.Logf("%s, %d devices, nested %t, full %t: %d sweeps", kind, run.devices, run.nested, full,
+					len(o.sweeps))
 				if !o.done || len(o.sweeps) > limit {
-					t.Errorf("%s, %d devices, nested %t, full %t: %d sweeps, want at most %d", kind, run.devices, run.nested, full, len(o.sweeps), limit)
+					t.Errorf("%s, %d devices, nested %t, full %t: %d sweeps, want at most %d", kind, run.devices, run.nested,
+						full, len(o.sweeps), limit)
 				}
 				if run.devices == 1 {
 					best[full] = len(o.sweeps)
@@ -34,7 +37,8 @@ func TestSweeps(t *testing.T) {
 			}
 		}
 		for full, ours := range best {
-			o := decompose(t, a, 1, 1, Config{Problem: Problem{M: n, N: n}, Settings: Settings{Variant: variantOf(full), Block: 16, Strategy: "brentluk"}})
+			o := decompose(t, a, 1, 1, Config{Problem: Problem{M: n, N: n},
+				Settings: Settings{Variant: variantOf(full), Block: 16, Strategy: "brentluk"}})
 			t.Logf("%s, Brent–Luk, full %t: %d sweeps", kind, full, len(o.sweeps))
 			if len(o.sweeps) <= ours {
 				t.Errorf("%s, full %t: Brent–Luk takes %d sweeps, reverse R %d", kind, full, len(o.sweeps), ours)
@@ -49,14 +53,16 @@ func TestRelativeAccuracy(t *testing.T) {
 	const n = 128
 	for _, sorted := range []bool{false, true} {
 		for _, cond := range []float64{1e12, 1e20} {
-			a := disttest.Generate(t, "graded-cols", gen.Options{Rows: n, Cols: n, Seed: 1, Cond: cond, Sorted: sorted})
+			a := disttest.Generate(t, "graded-cols",
+				gen.Options{Rows: n, Cols: n, Seed: 1, Cond: cond, Sorted: sorted})
 			want, err := reference.Sigma(a, n, n, n)
 			if err != nil {
 				t.Fatal(err)
 			}
 			for _, grid := range [][2]int{{1, 1}, {4, 1}} {
 				for _, full := range []bool{true, false} {
-					o := decompose(t, a, grid[0], grid[1], Config{Problem: Problem{M: n, N: n}, Settings: Settings{Variant: variantOf(full)}})
+					o := decompose(t, a, grid[0], grid[1],
+						Config{Problem: Problem{M: n, N: n}, Settings: Settings{Variant: variantOf(full)}})
 					worst := 0.0
 					for k := range want {
 						worst = math.Max(worst, math.Abs(o.s[k]/want[k]-1))

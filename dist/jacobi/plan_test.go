@@ -43,7 +43,8 @@ func (c *distinct) Irecv(a kernels.Address, bytes int64, from, tag int) *comm.Re
 	return c.post(1, from, tag, func() *comm.Request { return c.Comm.Irecv(a, bytes, from, tag) })
 }
 
-// The same as TestTagsDoNotCollide says of plans, seen on executed ones, with all sweeps in plans of their own.
+// The same as TestTagsDoNotCollide says of plans, seen on executed ones, with all sweeps in plans
+// of their own.
 func TestTagsAreDistinctInARun(t *testing.T) {
 	a := make([]float64, 24*24)
 	for i := range a {
@@ -51,7 +52,8 @@ func TestTagsAreDistinctInARun(t *testing.T) {
 	}
 	for _, grid := range [][2]int{{2, 1}, {3, 1}, {2, 2}, {4, 1}, {3, 2}} {
 		for _, horizon := range []int{1, 12} {
-			c := Config{Problem: Problem{M: 24, N: 24, Vectors: true}, Settings: Settings{Block: 2, PlanHorizon: horizon, Variant: Block}}
+			c := Config{Problem: Problem{M: 24, N: 24, Vectors: true},
+				Settings: Settings{Block: 2, PlanHorizon: horizon, Variant: Block}}
 			decomposeOn(t, a, comm.NewLocal(grid[0]), c, func(comm comm.Comm) ([]kernels.Backend, comm.Comm) {
 				_, backends, _ := disttest.OpenRank(t, comm, grid[1], exchange.StageBytes)
 				for i, be := range backends {

@@ -36,7 +36,8 @@ func newPlanner(program *node.Program, devices []exchange.DeviceInfo, horizon in
 	return p, p.extend(0, nil)
 }
 
-// extend plans the sweeps from first on; start gives the device of each pair of the first step, nil lets the planner choose.
+// extend plans the sweeps from first on; start gives the device of each pair of the first step, nil
+// lets the planner choose.
 func (p *planner) extend(first int, start []int) error {
 	plan, err := topology.New(p.program.Outer, p.network, topology.Options{Sweeps: p.horizon, Start: start})
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"jmpi/kernels"
 )
 
-// Fits refuses a matrix for which one of this rank's devices, or this host for all the devices that take its memory, has no
-// room. The devices of all ranks are all in number, those of this host beside, and this rank's begin with the one of number first.
+// Fits refuses a matrix for which one of this rank's devices, or this host for all the devices that take its
+// memory, has no room. The devices of all ranks are all in number, those of this host beside, and this rank's
+// begin with the one of number first.
 func (c Config) Fits(all, beside, first int, devices []kernels.Backend) error {
 	const gib = 1 << 30
 	for i, be := range devices {
@@ -19,8 +20,9 @@ func (c Config) Fits(all, beside, first int, devices []kernels.Backend) error {
 		need := c.Demand(all, limits)
 		if limits.HostMemory {
 			if free > 0 && need*int64(beside) > free {
-				return fmt.Errorf("a %d×%d matrix needs %.3g GiB for the %d of %d devices on this host, which has %.3g GiB available: take more hosts",
-					c.M, c.N, float64(need)*float64(beside)/gib, beside, all, float64(free)/gib)
+				return fmt.Errorf("a %d×%d matrix needs %.3g GiB for the %d of %d devices on this host, which has %.3g "+
+					"GiB available: take more hosts", c.M, c.N, float64(need)*float64(beside)/gib, beside, all,
+					float64(free)/gib)
 			}
 			continue
 		}
@@ -37,7 +39,8 @@ func (c Config) Fits(all, beside, first int, devices []kernels.Backend) error {
 	return nil
 }
 
-// enough returns the least number of devices above `devices` that need no more than free bytes each, 0 for none.
+// enough returns the least number of devices above `devices` that need no more than free bytes
+// each, 0 for none.
 func (c Config) enough(devices int, free int64, limits kernels.Limits) int {
 	most := c.N / 2 // more would idle
 	if most <= devices || c.Demand(most, limits) > free {

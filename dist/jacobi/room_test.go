@@ -12,9 +12,12 @@ import (
 	"jmpi/kernels/cpu"
 )
 
-// A device without enough memory is refused before anything is allocated, on all ranks, with the number of devices that would do.
+// A device without enough memory is refused before anything is allocated, on all ranks, with the number
+// of devices that would do.
 func TestMemoryIsCheckedFirst(t *testing.T) {
-	c := Config{Problem: Problem{M: 600, N: 512, Vectors: true, Load: func(j0, j1 int, dst []float64) error { return nil }}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 1, Block: 16, Variant: Block}}
+	c := Config{Problem: Problem{M: 600, N: 512, Vectors: true,
+		Load: func(j0, j1 int, dst []float64) error { return nil }},
+		Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 1, Block: 16, Variant: Block}}
 	be, err := cpu.Open(1)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +53,8 @@ func TestMemoryIsCheckedFirst(t *testing.T) {
 					t.Errorf("just enough memory: %v", err)
 				}
 				continue
-			case !ok || f.Rank != 1 || f.Kind != comm.BadResource || !strings.HasPrefix(f.Text, "a 600×512 matrix needs 0.0"):
+			case !ok || f.Rank != 1 || f.Kind != comm.BadResource ||
+				!strings.HasPrefix(f.Text, "a 600×512 matrix needs 0.0"):
 				t.Errorf("share %g: error %v", share, err)
 				continue
 			case share == 0.001:
@@ -59,7 +63,8 @@ func TestMemoryIsCheckedFirst(t *testing.T) {
 				}
 				continue
 			}
-			if _, err := fmt.Sscanf(f.Text[strings.LastIndex(f.Text, ":")+1:], "%d devices would do", &would[i]); err != nil {
+			if _, err := fmt.Sscanf(f.Text[strings.LastIndex(f.Text, ":")+1:], "%d devices would do",
+				&would[i]); err != nil {
 				t.Errorf("share %g: %v", share, f)
 			}
 			if w := would[i]; w <= 4 || c.Demand(w, limits) > free || c.Demand(w-1, limits) <= free {

@@ -56,7 +56,8 @@ func (r *runner) route(s topology.Step) route {
 	return t
 }
 
-// macroStep runs the sub-steps of one macro step, calling done after each, and starts the exchange after them.
+// macroStep runs the sub-steps of one macro step, calling done after each, and starts the exchange
+// after them.
 func (r *runner) macroStep(s topology.Step, done func()) error {
 	t := r.route(s)
 	landing, err := r.openLanding(t.in)
@@ -109,7 +110,8 @@ func (r *runner) openLanding(in *topology.Move) (landing, error) {
 		g, v := r.dev.Panels(l.slot, in.Column, cut[0], cut[1])
 		for k, p := range []kernels.Panel{g, v} {
 			if p.Bytes() > 0 {
-				a.requests = append(a.requests, r.exchange.Receive(r.dev.Backend, in.From, in.To, exchange.Part{Column: in.Column, Piece: i, Kind: k, Turn: r.turn}, p))
+				a.requests = append(a.requests, r.exchange.Receive(r.dev.Backend, in.From, in.To,
+					exchange.Part{Column: in.Column, Piece: i, Kind: k, Turn: r.turn}, p))
 				r.count(in.Slow, p)
 			}
 		}
@@ -200,7 +202,8 @@ func (r *runner) depart(out *topology.Move, piece int, cut [2]int) {
 	g, v := r.dev.Panels(r.dev.Slot(out.Column), out.Column, cut[0], cut[1])
 	for k, p := range []kernels.Panel{g, v} {
 		if p.Bytes() > 0 {
-			r.outgoing = append(r.outgoing, r.exchange.Send(out.From, out.To, exchange.Part{Column: out.Column, Piece: piece, Kind: k, Turn: r.turn}, p))
+			r.outgoing = append(r.outgoing, r.exchange.Send(out.From, out.To,
+				exchange.Part{Column: out.Column, Piece: piece, Kind: k, Turn: r.turn}, p))
 		}
 	}
 }
@@ -235,8 +238,9 @@ func (r *runner) await(what string, requests []*comm.Request) error {
 	return r.exchange.Wait(what, requests)
 }
 
-// cuts returns the pieces of a macro block-column as ranges of its narrow block-columns. In a sub-step across two macro
-// block-columns every pair joins narrow block-columns i and i xor x, so aligned ranges stay together.
+// cuts returns the pieces of a macro block-column as ranges of its narrow block-columns. In a
+// sub-step across two macro block-columns every pair joins narrow block-columns i and i xor x, so
+// aligned ranges stay together.
 func (r *runner) cuts() [][2]int {
 	c := r.program.Layout.PerMacro
 	k := min(c, exchange.Pieces)

@@ -13,14 +13,16 @@ func (p Problem) positive() int {
 	return p.Positive
 }
 
-// Node returns the configuration of each of so many devices: the partition into block-columns, and the inner levels.
+// Node returns the configuration of each of so many devices: the partition into block-columns, and
+// the inner levels.
 func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	width := c.Block
 	if width == 0 {
 		width = limits.Width
 	}
 	nc := node.Config{
-		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Independent: c.Independent, Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
+		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Independent: c.Independent,
+		Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
 		Exchanges: devices > 1,
 	}
 	full := c.Variant.Resolve(limits, c.positive() < c.N) == Full

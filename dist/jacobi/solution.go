@@ -20,7 +20,8 @@ type Solution struct {
 	Transport exchange.Transport
 	Phases    node.Phases // summed over this rank's devices
 	Seconds   float64     // from the distributed matrix to Sigma
-	VNorm     float64     // ‖V‖_F of a hyperbolic SVD whose V was accumulated, else 0: relative errors may be ε·VNorm²
+	// ‖V‖_F of a hyperbolic SVD whose V was accumulated, else 0: relative errors may be ε·VNorm²
+	VNorm float64
 
 	run *run
 	at  columns
@@ -58,12 +59,13 @@ func (s *Solution) G() matrix.Operator {
 // W is the accumulated transformation.
 func (s *Solution) W() matrix.Operator { return onDevices{s.run.spread, true} }
 
-// PhaseSeconds returns the seconds of this rank's devices in each phase, summed over its devices; "compute" stands for the three
-// of the pivot problems where these were not told apart (Settings.Profile).
+// PhaseSeconds returns the seconds of this rank's devices in each phase, summed over its devices; "compute"
+// stands for the three of the pivot problems where these were not told apart (Settings.Profile).
 func (s *Solution) PhaseSeconds() map[string]float64 {
 	p := s.Phases
 	if p.Shorten == 0 {
 		return map[string]float64{"compute": p.Compute, "exchange": p.Exchange}
 	}
-	return map[string]float64{"shorten": p.Shorten, "inner": p.Inner, "postmultiply": p.Postmultiply, "exchange": p.Exchange}
+	return map[string]float64{"shorten": p.Shorten, "inner": p.Inner, "postmultiply": p.Postmultiply,
+		"exchange": p.Exchange}
 }

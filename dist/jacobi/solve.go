@@ -11,9 +11,10 @@ import (
 	"jmpi/node"
 )
 
-// Solve runs the one-sided Jacobi method on the devices of all ranks: distribute, sweep until a sweep has no proper
-// rotation, extract Σ ([Nov15, §5 and §4.5]). It is collective. Where one rank fails alone while the others compute, its error is
-// not a *comm.Failure, and the caller must Abort. After an error the solution tells what is known of it; Free it too.
+// Solve runs the one-sided Jacobi method on the devices of all ranks: distribute, sweep until a sweep has no
+// proper rotation, extract Σ ([Nov15, §5 and §4.5]). It is collective. Where one rank fails alone while the
+// others compute, its error is not a *comm.Failure, and the caller must Abort. After an error the solution
+// tells what is known of it; Free it too.
 func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Config) (*Solution, error) {
 	r, p, err := prepare(ctx, world, devices, c)
 	if err != nil {
@@ -54,7 +55,8 @@ type run struct {
 }
 
 // prepare makes the program and the first plan, and allocates the devices' memory.
-func prepare(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Config) (*run, *planner, error) {
+func prepare(ctx context.Context, world comm.Comm, devices []kernels.Backend,
+	c Config) (*run, *planner, error) {
 	r := &run{spread: &spread{comm: world, m: c.M, n: c.N}, config: c}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	var err error
@@ -125,7 +127,8 @@ func (r *run) open(devices []kernels.Backend, program *node.Program, nc node.Con
 // free gives the memory on the devices back.
 func (r *run) free() {
 	if r.exchange != nil {
-		// Nothing is under way outside of the sweeps, which have closed it: only a failed start has an error to tell here.
+		// Nothing is under way outside of the sweeps, which have closed it: only a failed start has an
+		// error to tell here.
 		_ = r.exchange.Close()
 	}
 	r.cancel(nil)

@@ -61,11 +61,13 @@ func decompose(t *testing.T, a []float64, ranks, devices int, c Config) outcome 
 	})
 }
 
-// decomposeOn runs Solve on some ranks, with the devices and the Comm that open gives a rank. What the other ranks
-// have of U and V stays zero.
-func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config, open func(comm.Comm) ([]kernels.Backend, comm.Comm)) outcome {
+// decomposeOn runs Solve on some ranks, with the devices and the Comm that open gives a rank. What the other
+// ranks have of U and V stays zero.
+func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
+	open func(comm.Comm) ([]kernels.Backend, comm.Comm)) outcome {
 	t.Helper()
-	o := outcome{m: c.M, n: c.N, u: make([]float64, c.M*c.N), v: make([]float64, c.N*c.N), trace: map[int][][4]int{}}
+	o := outcome{m: c.M, n: c.N, u: make([]float64, c.M*c.N), v: make([]float64, c.N*c.N),
+		trace: map[int][][4]int{}}
 	if c.MaxSweeps == 0 {
 		c.MaxSweeps = 30
 	}
@@ -118,7 +120,7 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config, open fu
 	return o
 }
 
-// verify asserts the check rows of docs/design.md §9 below limit: residual, orthogonality of U and V, order.
+// verify asserts the check rows of docs/contract.md below limit: residual, orthogonality of U and V, order.
 func (o outcome) verify(t *testing.T, a []float64, limit float64) {
 	t.Helper()
 	if !o.done {
@@ -166,7 +168,8 @@ func TestSolve(t *testing.T) {
 				for _, full := range []bool{false, true} {
 					name := fmt.Sprintf("%d×%d on %d×%d nested=%v full=%v", m, n, grid[0], grid[1], nested, full)
 					t.Run(name, func(t *testing.T) {
-						c := Config{Problem: Problem{M: m, N: n, Vectors: true}, Settings: Settings{Scheme: schemeOf(nested), Variant: variantOf(full), Block: 5}}
+						c := Config{Problem: Problem{M: m, N: n, Vectors: true},
+							Settings: Settings{Scheme: schemeOf(nested), Variant: variantOf(full), Block: 5}}
 						decompose(t, a, grid[0], grid[1], c).verify(t, a, 3)
 					})
 				}
@@ -180,27 +183,33 @@ func TestSolveThreeLevels(t *testing.T) {
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 128, Cols: 128, Seed: 2})
 	for _, nested := range []bool{false, true} {
 		for _, full := range []bool{false, true} {
-			c := Config{Problem: Problem{M: 128, N: 128, Vectors: true}, Settings: Settings{Scheme: schemeOf(nested), Variant: variantOf(full), Block: 16, InnerBlock: 4}}
+			c := Config{Problem: Problem{M: 128, N: 128, Vectors: true},
+				Settings: Settings{Scheme: schemeOf(nested), Variant: variantOf(full), Block: 16, InnerBlock: 4}}
 			decompose(t, a, 2, 1, c).verify(t, a, 2)
 		}
 	}
 }
 
-// What one-sided Jacobi programs stumble over: zero and equal columns, rank one, the identity, huge and tiny entries.
+// What one-sided Jacobi programs stumble over: zero and equal columns, rank one, the identity, huge
+// and tiny entries.
 func TestSolveDegenerate(t *testing.T) {
 	const n = 24
 	entry := map[string]func(i, j int) float64{
-		"zero":            func(i, j int) float64 { return 0 },
-		"one entry":       func(i, j int) float64 { return map[bool]float64{true: 3}[i == 4 && j == 7] },
-		"identity":        func(i, j int) float64 { return map[bool]float64{true: 1}[i == j] },
-		"all equal":       func(i, j int) float64 { return 2 },
-		"rank one":        func(i, j int) float64 { return float64(i+1) * float64(j+1) },
-		"equal columns":   func(i, j int) float64 { return math.Sin(float64(i*i + 7*i*(j%5) + j%5)) },
-		"zero columns":    func(i, j int) float64 { return map[bool]float64{true: math.Sin(float64(i*i + 3*i*j))}[j%3 == 0] },
-		"huge":            func(i, j int) float64 { return 0x1p1000 * math.Sin(float64(i*i+3*i*j+j)) },
-		"tiny":            func(i, j int) float64 { return 0x1p-1000 * math.Sin(float64(i*i+3*i*j+j)) },
-		"many equal σ":    func(i, j int) float64 { return map[bool]float64{true: 1 + float64(i%2)}[i == (j+5)%n] },
-		"graded 1…1e-300": func(i, j int) float64 { return math.Sin(float64(i*i+3*i*j+j)) * math.Pow(10, -300*float64(j)/(n-1)) },
+		"zero":          func(i, j int) float64 { return 0 },
+		"one entry":     func(i, j int) float64 { return map[bool]float64{true: 3}[i == 4 && j == 7] },
+		"identity":      func(i, j int) float64 { return map[bool]float64{true: 1}[i == j] },
+		"all equal":     func(i, j int) float64 { return 2 },
+		"rank one":      func(i, j int) float64 { return float64(i+1) * float64(j+1) },
+		"equal columns": func(i, j int) float64 { return math.Sin(float64(i*i + 7*i*(j%5) + j%5)) },
+		"zero columns": func(i, j int) float64 {
+			return map[bool]float64{true: math.Sin(float64(i*i + 3*i*j))}[j%3 == 0]
+		},
+		"huge":         func(i, j int) float64 { return 0x1p1000 * math.Sin(float64(i*i+3*i*j+j)) },
+		"tiny":         func(i, j int) float64 { return 0x1p-1000 * math.Sin(float64(i*i+3*i*j+j)) },
+		"many equal σ": func(i, j int) float64 { return map[bool]float64{true: 1 + float64(i%2)}[i == (j+5)%n] },
+		"graded 1…1e-300": func(i, j int) float64 {
+			return math.Sin(float64(i*i+3*i*j+j)) * math.Pow(10, -300*float64(j)/(n-1))
+		},
 	}
 	for name, f := range entry {
 		a := make([]float64, n*n)
@@ -214,7 +223,9 @@ func TestSolveDegenerate(t *testing.T) {
 		for _, grid := range [][2]int{{1, 1}, {2, 1}, {3, 1}} {
 			for _, full := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s on %d×%d full=%v", name, grid[0], grid[1], full), func(t *testing.T) {
-					o := decompose(t, a, grid[0], grid[1], Config{Problem: Problem{M: n, N: n, Vectors: true}, Settings: Settings{Variant: variantOf(full), Block: 3}})
+					o := decompose(t, a, grid[0], grid[1],
+						Config{Problem: Problem{M: n, N: n, Vectors: true},
+							Settings: Settings{Variant: variantOf(full), Block: 3}})
 					scaled := append([]float64(nil), a...)
 					if largest > 0 { // powers of two, so that the verification cannot overflow
 						_, e := math.Frexp(largest)
@@ -228,11 +239,12 @@ func TestSolveDegenerate(t *testing.T) {
 	}
 }
 
-// Diagonal matrices with few other entries: most pairs need no rotation, and the columns are in the wrong order. No sweep may
-// end the method before every pair has met.
+// Diagonal matrices with few other entries: most pairs need no rotation, and the columns are in the wrong
+// order. No sweep may end the method before every pair has met.
 func TestSolveNearlyDiagonal(t *testing.T) {
 	toy := []float64{1, 0, 0, 0, 2, 0, 0.5, 0, 3}
-	decompose(t, toy, 1, 1, Config{Problem: Problem{M: 3, N: 3, Vectors: true}, Settings: Settings{Variant: Full}}).verify(t, toy, 5)
+	decompose(t, toy, 1, 1, Config{Problem: Problem{M: 3, N: 3, Vectors: true},
+		Settings: Settings{Variant: Full}}).verify(t, toy, 5)
 	rnd := rand.New(rand.NewPCG(1, 1))
 	for _, n := range []int{3, 5, 20, 50, 64, 65} {
 		for range 12 {
@@ -242,7 +254,8 @@ func TestSolveNearlyDiagonal(t *testing.T) {
 			}
 			a[rnd.IntN(n*n)] += 0.3
 			for _, devices := range []int{1, 4} {
-				o := decompose(t, a, devices, 1, Config{Problem: Problem{M: n, N: n, Vectors: true}, Settings: Settings{Variant: Full}})
+				o := decompose(t, a, devices, 1, Config{Problem: Problem{M: n, N: n, Vectors: true},
+					Settings: Settings{Variant: Full}})
 				o.verify(t, a, 5)
 			}
 		}
@@ -258,7 +271,8 @@ func TestBitIdentical(t *testing.T) {
 	want := decompose(t, a, 1, 1, c)
 	for _, grid := range [][2]int{{1, 1}, {1, 2}, {2, 1}, {1, 4}, {2, 2}, {4, 1}} {
 		got := decompose(t, a, grid[0], grid[1], c)
-		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) || !reflect.DeepEqual(got.v, want.v) {
+		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) ||
+			!reflect.DeepEqual(got.v, want.v) {
 			t.Errorf("%d ranks × %d devices: other bits than one device", grid[0], grid[1])
 		}
 	}
@@ -267,8 +281,10 @@ func TestBitIdentical(t *testing.T) {
 // S has the same bits whether or not V is carried.
 func TestVectorsDoNotChangeSigma(t *testing.T) {
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 50, Cols: 50, Seed: 4})
-	with := decompose(t, a, 2, 1, Config{Problem: Problem{M: 50, N: 50, Vectors: true}, Settings: Settings{Block: 4, Variant: Block}})
-	without := decompose(t, a, 2, 1, Config{Problem: Problem{M: 50, N: 50}, Settings: Settings{Block: 4, Variant: Block}})
+	with := decompose(t, a, 2, 1, Config{Problem: Problem{M: 50, N: 50, Vectors: true},
+		Settings: Settings{Block: 4, Variant: Block}})
+	without := decompose(t, a, 2, 1, Config{Problem: Problem{M: 50, N: 50},
+		Settings: Settings{Block: 4, Variant: Block}})
 	if !reflect.DeepEqual(with.s, without.s) {
 		t.Error("S differs")
 	}
@@ -284,14 +300,16 @@ func TestScaleInvariance(t *testing.T) {
 		dense.Ldexp(b, k)
 		got := decompose(t, b, 1, 2, c)
 		dense.Ldexp(got.s, -k)
-		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) || !reflect.DeepEqual(got.v, want.v) {
+		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) ||
+			!reflect.DeepEqual(got.v, want.v) {
 			t.Errorf("scaling by 2^%d changes the decomposition", k)
 		}
 	}
 }
 
-// The executed trace, not the plan: for powers of two every device count executes the pairs of reverse R in order
-// (flat); nested, the macro pairs of reverse R of order 2g, and inside each the pairs of reverse R again.
+// The executed trace, not the plan: for powers of two every device count executes the pairs of
+// reverse R in order (flat); nested, the macro pairs of reverse R of order 2g, and inside each the
+// pairs of reverse R again.
 func TestTraceIsReverseR(t *testing.T) {
 	const n = 64
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 6})
@@ -300,7 +318,8 @@ func TestTraceIsReverseR(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, devices := range []int{1, 2, 4} {
-		o := decompose(t, a, devices, 1, Config{Problem: Problem{M: n, N: n}, Settings: Settings{Block: 4, MaxSweeps: 1, Variant: Block}})
+		o := decompose(t, a, devices, 1, Config{Problem: Problem{M: n, N: n},
+			Settings: Settings{Block: 4, MaxSweeps: 1, Variant: Block}})
 		stepOf := map[[2]int]int{}
 		for s, pairs := range fine.Steps {
 			for _, p := range pairs {
@@ -316,7 +335,8 @@ func TestTraceIsReverseR(t *testing.T) {
 				}
 				pair := [2]int{e[2], e[3]}
 				if stepOf[pair] < last {
-					t.Fatalf("flat, %d devices: device %d executed %v of step %d after step %d", devices, d, pair, stepOf[pair], last)
+					t.Fatalf("flat, %d devices: device %d executed %v of step %d after step %d", devices, d, pair,
+						stepOf[pair], last)
 				}
 				last = stepOf[pair]
 				seen[pair]++
@@ -335,7 +355,8 @@ func TestTraceIsReverseR(t *testing.T) {
 }
 
 func nestedTrace(t *testing.T, a []float64, n, devices int) {
-	o := decompose(t, a, devices, 1, Config{Problem: Problem{M: n, N: n}, Settings: Settings{Scheme: Nested, Block: 4, MaxSweeps: 1, Variant: Block}})
+	o := decompose(t, a, devices, 1, Config{Problem: Problem{M: n, N: n},
+		Settings: Settings{Scheme: Nested, Block: 4, MaxSweeps: 1, Variant: Block}})
 	outer, err := strategy.New("rev-rowcyc", 2*devices)
 	if err != nil {
 		t.Fatal(err)
@@ -383,7 +404,8 @@ func TestLoadFailureIsAgreed(t *testing.T) {
 				return
 			}
 			defer be.Close()
-			_, errs[i] = Solve(context.Background(), comm, []kernels.Backend{be}, Config{Problem: Problem{M: 12, N: 12, Load: func(j0, j1 int, dst []float64) error {
+			_, errs[i] = Solve(context.Background(), comm, []kernels.Backend{be},
+				Config{Problem: Problem{M: 12, N: 12, Load: func(j0, j1 int, dst []float64) error {
 					if comm.Rank() == 1 {
 						return fmt.Errorf("NaN at row 3, column 17")
 					}

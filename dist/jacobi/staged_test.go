@@ -16,7 +16,8 @@ import (
 	"jmpi/kernels"
 )
 
-// Staged through pinned host memory, in chunks of any size, every split of devices into ranks gives the bits of the host path.
+// Staged through pinned host memory, in chunks of any size, every split of devices into ranks gives
+// the bits of the host path.
 func TestStagedIsBitIdentical(t *testing.T) {
 	const n = 64
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 70, Cols: n, Seed: 8})
@@ -39,7 +40,8 @@ func TestStagedIsBitIdentical(t *testing.T) {
 					all = append(all, d...)
 					return backends, watched
 				})
-				if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) || !reflect.DeepEqual(got.v, want.v) {
+				if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) ||
+					!reflect.DeepEqual(got.v, want.v) {
 					t.Errorf("%s: other bits than on host memory", name)
 				}
 				if got.transport.Direct || got.transport.Why == "" {
@@ -69,11 +71,16 @@ func TestStagingFailureEndsTheRun(t *testing.T) {
 		var wg sync.WaitGroup
 		for i, comm := range comm.NewLocal(3) {
 			wg.Go(func() {
-				devices, backends, _ := disttest.OpenRank(t, comm, 1, exchange.StageBytes) // not closed: messages may be under way
+				// not closed: messages may be under way
+				devices, backends, _ := disttest.OpenRank(t, comm, 1, exchange.StageBytes)
 				if i == 1 {
 					devices[0].Failing = failing
 				}
-				_, errs[i] = Solve(context.Background(), comm, backends, Config{Problem: Problem{M: n, N: n, Load: func(j0, j1 int, dst []float64) error { copy(dst, a[j0*n:j1*n]); return nil }}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4, Variant: Block}})
+				_, errs[i] = Solve(context.Background(), comm, backends,
+					Config{Problem: Problem{M: n, N: n, Load: func(j0, j1 int, dst []float64) error {
+						copy(dst, a[j0*n:j1*n])
+						return nil
+					}}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4, Variant: Block}})
 				comm.Abort(6)
 			})
 		}
@@ -95,11 +102,13 @@ func TestMPIRankStaged(t *testing.T) {
 	}
 	const n = 64
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: 70, Cols: n, Seed: 8})
-	c := Config{Problem: Problem{M: 70, N: n, Vectors: true}, Settings: Settings{Block: 4, StageBytes: 256, Variant: Block}}
-	got := decomposeOn(t, a, []comm.Comm{commtest.World()}, c, func(comm comm.Comm) ([]kernels.Backend, comm.Comm) {
-		_, backends, watched := disttest.OpenRank(t, comm, 2, c.StageBytes)
-		return backends, watched
-	})
+	c := Config{Problem: Problem{M: 70, N: n, Vectors: true},
+		Settings: Settings{Block: 4, StageBytes: 256, Variant: Block}}
+	got := decomposeOn(t, a, []comm.Comm{commtest.World()}, c,
+		func(comm comm.Comm) ([]kernels.Backend, comm.Comm) {
+			_, backends, watched := disttest.OpenRank(t, comm, 2, c.StageBytes)
+			return backends, watched
+		})
 	want := decompose(t, a, 1, 2*commtest.World().Size(), c)
 	if !reflect.DeepEqual(got.s, want.s) {
 		t.Error("other bits of S than on one rank")
@@ -111,7 +120,8 @@ func TestMPIRankStaged(t *testing.T) {
 			continue
 		}
 		here++
-		if !reflect.DeepEqual(u, want.u[k*c.M:(k+1)*c.M]) || !reflect.DeepEqual(got.v[k*n:(k+1)*n], want.v[k*n:(k+1)*n]) {
+		if !reflect.DeepEqual(u, want.u[k*c.M:(k+1)*c.M]) ||
+			!reflect.DeepEqual(got.v[k*n:(k+1)*n], want.v[k*n:(k+1)*n]) {
 			t.Errorf("other bits of columns %d of U and V than on one rank", k)
 		}
 	}

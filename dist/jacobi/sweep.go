@@ -12,8 +12,8 @@ import (
 	"jmpi/topology"
 )
 
-// degenerateSweeps is in how many sweeps in a row there must be degenerate rotations for the hyperbolic SVD not to exist. One that does
-// exist may have some at the start.
+// degenerateSweeps is in how many sweeps in a row there must be degenerate rotations for the hyperbolic SVD
+// not to exist. One that does exist may have some at the start.
 const degenerateSweeps = 8
 
 // iterated is what the sweeps have come to.
@@ -23,7 +23,8 @@ type iterated struct {
 	stalled   bool // columns of different signs stayed parallel
 }
 
-// iterate sweeps until a sweep has no proper rotation, or the limit is reached. Columns of G·V whose norm is below floor are rounding errors.
+// iterate sweeps until a sweep has no proper rotation, or the limit is reached. Columns of G·V whose norm is
+// below floor are rounding errors.
 func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 	defer func() {
 		if err != nil {
@@ -48,7 +49,8 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		done.sweeps = append(done.sweeps, info)
 		done.converged = info.tally.Settled()
 		if done.stalls(r.config.MaxSweeps) { // all ranks say so: nothing may be left under way
-			err := NoDecomposition("in sweep %d columns of different signs were still parallel and of the same norm, so that A·J·Aᵀ has a lower rank than A", n)
+			err := NoDecomposition("in sweep %d columns of different signs were still parallel and of the same "+
+				"norm, so that A·J·Aᵀ has a lower rank than A", n)
 			return done, errors.Join(err, r.all((*runner).settle))
 		}
 		if err := r.clearNoise(n, floor); err != nil {
@@ -61,7 +63,8 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 	return done, r.all((*runner).settle)
 }
 
-// stalls tells if the hyperbolic SVD does not exist: there are vectors x ≠ 0 in the range of Gᵀ with xᵀ·J·x = 0 that stay.
+// stalls tells if the hyperbolic SVD does not exist: there are vectors x ≠ 0 in the range of Gᵀ
+// with xᵀ·J·x = 0 that stay.
 func (i *iterated) stalls(maxSweeps int) bool {
 	n := len(i.sweeps)
 	for _, info := range i.sweeps[max(0, n-degenerateSweeps):] {
@@ -76,7 +79,8 @@ func (i *iterated) stalls(maxSweeps int) bool {
 // NoDecomposition is the failure of all ranks when the hyperbolic SVD does not exist.
 func NoDecomposition(format string, a ...any) error {
 	return &comm.Failure{Kind: comm.NoDecomposition,
-		Text: "the matrix has no hyperbolic singular value decomposition with this signature: " + fmt.Sprintf(format, a...)}
+		Text: "the matrix has no hyperbolic singular value decomposition with this signature: " +
+			fmt.Sprintf(format, a...)}
 }
 
 // sweepDevice runs all macro steps of a sweep on one device.
@@ -96,8 +100,8 @@ func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
 	return nil
 }
 
-// all runs f for each device of the rank at the same time. The first error ends the run on all of them: what is
-// under way between them outlives a sweep, so it is the run's context that ends, not one of the call.
+// all runs f for each device of the rank at the same time. The first error ends the run on all of them: what
+// is under way between them outlives a sweep, so it is the run's context that ends, not one of the call.
 func (r *run) all(f func(*runner) error) error {
 	var wg sync.WaitGroup
 	for _, x := range r.runners {
@@ -116,7 +120,8 @@ func (r *run) all(f func(*runner) error) error {
 	return context.Cause(r.ctx)
 }
 
-// count sums the counters of a sweep, which follows others, over all devices: the one collective operation of a sweep ([Nov15, §5]).
+// count sums the counters of a sweep, which follows others, over all devices: the one collective operation
+// of a sweep ([Nov15, §5]).
 func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 	n := len(before) + 1
 	var x [8]int64

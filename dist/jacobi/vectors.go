@@ -8,10 +8,10 @@ import (
 	"jmpi/internal/dense"
 )
 
-// Columns calls visit for each column that lies on this rank's devices: k is its place in Sigma, u (length M) the left
-// singular vector, v (length N, nil if V was not accumulated) the right one; both may be kept only until visit returns.
-// The entry of largest magnitude (the first of them) of u, or of v with signByV, is positive. Columns of U whose singular value is
-// zero are completed to an orthonormal set. It is collective.
+// Columns calls visit for each column that lies on this rank's devices: k is its place in Sigma, u (length M)
+// the left singular vector, v (length N, nil if V was not accumulated) the right one; both may be kept only
+// until visit returns. The entry of largest magnitude (the first of them) of u, or of v with signByV, is
+// positive. Columns of U whose singular value is zero are completed to an orthonormal set. It is collective.
 func (s *Solution) Columns(signByV bool, visit func(k int, u, v []float64) error) error {
 	c := completion{s.run.spread, s.at.norm}
 	completed, err := c.complete()
@@ -21,7 +21,8 @@ func (s *Solution) Columns(signByV bool, visit func(k int, u, v []float64) error
 	return comm.Agree(s.run.comm, comm.BadResource, s.columns(signByV, completed, visit))
 }
 
-func (s *Solution) columns(signByV bool, completed map[int][]float64, visit func(k int, u, v []float64) error) error {
+func (s *Solution) columns(signByV bool, completed map[int][]float64,
+	visit func(k int, u, v []float64) error) error {
 	return s.run.each(func(r *runner, slot, column int) error {
 		g, v := s.run.panels(r, slot, column)
 		j0, _ := s.Layout.Macro(column)
@@ -74,8 +75,8 @@ func invert(j, positive int, x []float64) {
 	}
 }
 
-// Collect brings the singular vectors from the devices into the memory of the hosts, in the order of Sigma; v is nil if V was
-// not accumulated. It is collective.
+// Collect brings the singular vectors from the devices into the memory of the hosts, in the order of Sigma; v
+// is nil if V was not accumulated. It is collective.
 func (s *Solution) Collect(threads int) (u, v *matrix.Matrix, err error) {
 	left, right := map[int][]float64{}, map[int][]float64{}
 	err = s.Columns(false, func(k int, x, y []float64) error {

@@ -39,7 +39,8 @@ func (s *Matrix) Broadcast(b int) ([]float64, error) {
 	return comm.FromRank(s.Comm, s.owner(j0), s.Own[b])
 }
 
-// Transpose returns the transpose of the first m rows of s, with column j of s as row place[j]; nil stands for the identity. It is collective.
+// Transpose returns the transpose of the first m rows of s, with column j of s as row place[j]; nil stands
+// for the identity. It is collective.
 func (s *Matrix) Transpose(place []int, m int) (*Matrix, error) {
 	t := New(s.Comm, s.Threads, s.N, m)
 	rank, size := s.Comm.Rank(), s.Comm.Size()
@@ -75,7 +76,8 @@ func (s *Matrix) Transpose(place []int, m int) (*Matrix, error) {
 	return t, nil
 }
 
-// Scatter returns the m×n sheet of the columns that this rank has, by number, and takes them away. It is collective.
+// Scatter returns the m×n sheet of the columns that this rank has, by number, and takes them away.
+// It is collective.
 func Scatter(world comm.Comm, threads, m, n int, columns map[int][]float64) (*Matrix, error) {
 	s := New(world, threads, m, n)
 	for b := range s.Blocks() {

@@ -19,7 +19,8 @@ func TestSheetFactor(t *testing.T) {
 		m := rapid.IntRange(1, 200).Draw(rt, "m")
 		n := rapid.IntRange(1, 200).Draw(rt, "n")
 		pivot := rapid.Bool().Draw(rt, "pivot")
-		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: rapid.Uint64Range(0, 9).Draw(rt, "seed")})
+		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n),
+			Seed: rapid.Uint64Range(0, 9).Draw(rt, "seed")})
 		order := rand.New(rand.NewPCG(uint64(m), uint64(n))).Perm(n)
 		if pivot {
 			order = nil

@@ -72,7 +72,8 @@ func Ratio(x []float64) float64 {
 	return largest / smallest
 }
 
-// Shares returns, for each column, how large it is when the largest element of each row is 1. It is collective.
+// Shares returns, for each column, how large it is when the largest element of each row is 1. It is
+// collective.
 func (s *Matrix) Shares(rows []float64) ([]float64, error) {
 	share := make([]float64, s.N)
 	s.Columns(func(j int, x []float64) {

@@ -20,8 +20,8 @@ func of(world comm.Comm, threads, m, n int, a []float64) *Matrix {
 	return s
 }
 
-// BenchmarkHost times the parts that the hosts compute, on one thread; the rate counts 4/3·n³ operations for a factorization, as many for
-// the matrix Q of one, and 2·n³ for a product.
+// BenchmarkHost times the parts that the hosts compute, on one thread; the rate counts 4/3·n³ operations for
+// a factorization, as many for the matrix Q of one, and 2·n³ for a product.
 func BenchmarkHost(b *testing.B) {
 	const n = 1024
 	a := disttest.Generate(b, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})

@@ -10,30 +10,34 @@ import (
 	"jmpi/internal/dense"
 )
 
-// The largest numbers of columns that are factored at a time: with pivoting more would cost more than they save.
+// The largest numbers of columns that are factored at a time: with pivoting more would cost more
+// than they save.
 const (
 	panelWidth   = 64
 	pivotedWidth = 32
 )
 
-// Factor computes the QR factorization of a sheet, A·P = Q·R, by Householder reflectors, and overwrites it by R: column j becomes column
-// place[j] of R. The columns are taken in the given order or, if it is nil, by decreasing norm of what remains of them, up to
-// dense.Threshold (column pivoting). It is collective.
+// Factor computes the QR factorization of a sheet, A·P = Q·R, by Householder reflectors, and overwrites it by
+// R: column j becomes column place[j] of R. The columns are taken in the given order or, if it is nil, by
+// decreasing norm of what remains of them, up to dense.Threshold (column pivoting). It is collective.
 func (s *Matrix) Factor(order []int) (q *Orthogonal, place []int, err error) {
 	f, err := s.factorize(order, dense.Noise{}, false)
 	return f.q, f.place, err
 }
 
-// FactorPivoted is factor with column pivoting that tells the rank: how many columns were more than noise when they were taken. Of columns that
-// are noise, all become zero, or those that do not count in the singular values (remainder.go). Noise is that of s, and is changed. It also returns
-// by how much noise may turn the space of the rows of R, in radians or so.
-func (s *Matrix) FactorPivoted(noise dense.Noise, all bool) (q *Orthogonal, place []int, rank int, doubt float64, err error) {
+// FactorPivoted is factor with column pivoting that tells the rank: how many columns were more than noise
+// when they were taken. Of columns that are noise, all become zero, or those that do not count in the
+// singular values (remainder.go). Noise is that of s, and is changed. It also returns by how much noise may
+// turn the space of the rows of R, in radians or so.
+func (s *Matrix) FactorPivoted(noise dense.Noise,
+	all bool) (q *Orthogonal, place []int, rank int, doubt float64, err error) {
 	f, err := s.factorize(nil, noise, all)
 	return f.q, f.place, f.rank, f.doubt, err
 }
 
 func (s *Matrix) factorize(order []int, noise dense.Noise, all bool) (*factorization, error) {
-	f := &factorization{Matrix: s, order: order, noise: noise, all: all, least: math.Inf(1), q: &Orthogonal{comm: s.Comm, M: s.M}, place: make([]int, s.N), slots: map[int][]int{}, live: map[int]int{}}
+	f := &factorization{Matrix: s, order: order, noise: noise, all: all, least: math.Inf(1),
+		q: &Orthogonal{comm: s.Comm, M: s.M}, place: make([]int, s.N), slots: map[int][]int{}, live: map[int]int{}}
 	for j := range f.place {
 		f.place[j] = -1
 	}
@@ -64,12 +68,15 @@ func (s *Matrix) factorize(order []int, noise dense.Noise, all bool) (*factoriza
 // Natural returns the columns of s in their order.
 func (s *Matrix) Natural() []int { return Natural(s.N) }
 
-// factorization is the state of sheet.factor. Inside its block a column moves: those that are not done come first.
+// factorization is the state of sheet.factor. Inside its block a column moves: those that are not
+// done come first.
 type factorization struct {
 	*Matrix
-	order  []int       // in which the columns are taken, nil: pivoting
-	noise  dense.Noise // of what is left
-	errors [][]float64 // for each number of rows of R that are done so far: how long the errors of what is left are, of a column whose noise is 1
+	order []int       // in which the columns are taken, nil: pivoting
+	noise dense.Noise // of what is left
+	// for each number of rows of R that are done so far: how long the errors of what is left are, of a
+	// column whose noise is 1
+	errors [][]float64
 	q      *Orthogonal
 	all    bool          // all columns that are noise become zero
 	lost   losses        // of those that do not count, otherwise
@@ -166,7 +173,8 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 	return columns, bound, nil
 }
 
-// assemble gives every rank, or the only owner, what remains of the chosen columns, side by side, and their noise.
+// assemble gives every rank, or the only owner, what remains of the chosen columns, side by side,
+// and their noise.
 func (f *factorization) assemble(chosen []int) (a []float64, noise dense.Noise, err error) {
 	rank, alone := f.Comm.Rank(), true
 	var mine []float64
@@ -246,7 +254,8 @@ func (f *factorization) settle(j int, r []float64) {
 	f.live[b] = last
 }
 
-// finish puts the columns back into their slots; those that are negligible below the rows that are done become the last of R, and zero there.
+// finish puts the columns back into their slots; those that are negligible below the rows that are done
+// become the last of R, and zero there.
 func (f *factorization) finish() {
 	next := f.done
 	for j := range f.place {
@@ -268,7 +277,8 @@ func (f *factorization) finish() {
 	}
 }
 
-// pack writes a panel's factorization as one sequence of numbers; unpack reads it again, the reflectors having m rows.
+// pack writes a panel's factorization as one sequence of numbers; unpack reads it again, the
+// reflectors having m rows.
 func pack(p dense.Panel) []float64 {
 	message := []float64{float64(p.Count), float64(len(p.Noise)), float64(len(p.Noisy)), float64(p.Rank)}
 	for _, c := range p.Pivots {

@@ -8,18 +8,21 @@ import (
 	"jmpi/dist/comm"
 )
 
-// bunchParlett is the ratio of the largest diagonal element to the largest element from which on the first is the pivot: the growth of the
-// elements is then the same by one pivot of order 2 as by two of order 1, [BP71].
+// bunchParlett is the ratio of the largest diagonal element to the largest element from which on
+// the first is the pivot: the growth of the elements is then the same by one pivot of order 2 as by
+// two of order 1, [BP71].
 var bunchParlett = (1 + math.Sqrt(17)) / 8
 
 // ErrSingular says that a symmetric matrix cannot be factored.
 var ErrSingular = errors.New("the symmetric matrix is singular")
 
-// indefinite is the state of sheet.factorIndefinite: what is left of the matrix, rows and columns that are done being zero.
+// indefinite is the state of sheet.factorIndefinite: what is left of the matrix, rows and columns
+// that are done being zero.
 type indefinite struct {
 	*Matrix
-	done    []bool
-	largest []element // of each column of this rank that is not done: the diagonal element, and the largest beside it
+	done []bool
+	// of each column of this rank that is not done: the diagonal element, and the largest beside it
+	largest []element
 	kept    map[int][]float64
 	signs   []float64
 }
@@ -30,11 +33,13 @@ type element struct {
 	row              int
 }
 
-// FactorIndefinite returns G and signs with M = G·diag(signs)·Gᵀ for a symmetric matrix M of order n, which it overwrites, by elimination
-// with complete pivoting ([BP71], [Sla98]): pivots of order 1, and of order 2 by their eigenvectors. The columns of G with sign +1 come first. So G is as well
-// conditioned, but for the scale of its columns, as a factor of M can be expected to be. It is collective.
+// FactorIndefinite returns G and signs with M = G·diag(signs)·Gᵀ for a symmetric matrix M of order n, which
+// it overwrites, by elimination with complete pivoting ([BP71], [Sla98]): pivots of order 1, and of order 2
+// by their eigenvectors. The columns of G with sign +1 come first. So G is as well conditioned, but for the
+// scale of its columns, as a factor of M can be expected to be. It is collective.
 func (s *Matrix) FactorIndefinite() (g *Matrix, signs []float64, err error) {
-	f := &indefinite{Matrix: s, done: make([]bool, s.N), largest: make([]element, s.N), kept: map[int][]float64{}}
+	f := &indefinite{Matrix: s, done: make([]bool, s.N), largest: make([]element, s.N),
+		kept: map[int][]float64{}}
 	s.Columns(func(j int, x []float64) {
 		f.look(j, x)
 	})
@@ -191,7 +196,8 @@ func combination(a float64, x []float64, b float64, y []float64) []float64 {
 	return z
 }
 
-// symmetric2 returns the eigenvalues of [a b; b c], b ≠ 0, and cos, sin of the angle of their vectors [cos −sin]ᵀ and [sin cos]ᵀ.
+// symmetric2 returns the eigenvalues of [a b; b c], b ≠ 0, and cos, sin of the angle of their vectors
+// [cos −sin]ᵀ and [sin cos]ᵀ.
 func symmetric2(a, b, c float64) (l [2]float64, cos, sin float64) {
 	cot2 := (c - a) / (2 * b)
 	tan := math.Copysign(1/(math.Abs(cot2)+math.Hypot(1, cot2)), cot2)

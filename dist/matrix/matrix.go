@@ -6,11 +6,13 @@ import (
 	"jmpi/internal/parallel"
 )
 
-// blockWidth is the width of a sheet's blocks, and so of the products on them: it does not depend on the number of ranks, nor do the bits.
+// blockWidth is the width of a sheet's blocks, and so of the products on them: it does not depend on the
+// number of ranks, nor do the bits.
 const blockWidth = 64
 
-// Matrix is a dense m×n matrix in the memory of the hosts, for what is done before and after the Jacobi method: its blocks of
-// blockWidth columns are dealt out to the ranks in turn. Each is column-major with leading dimension m.
+// Matrix is a dense m×n matrix in the memory of the hosts, for what is done before and after the Jacobi
+// method: its blocks of blockWidth columns are dealt out to the ranks in turn. Each is column-major
+// with leading dimension m.
 type Matrix struct {
 	Comm    comm.Comm
 	Threads int // that work on the blocks of this rank
@@ -28,8 +30,8 @@ func New(comm comm.Comm, threads, m, n int) *Matrix {
 	return s
 }
 
-// Load returns the matrix of which load writes the columns j0 ≤ j < j1, column-major with leading dimension m, to dst. A rank calls it
-// for its own blocks, from one goroutine in increasing order.
+// Load returns the matrix of which load writes the columns j0 ≤ j < j1, column-major with leading dimension
+// m, to dst. A rank calls it for its own blocks, from one goroutine in increasing order.
 func Load(comm comm.Comm, threads, m, n int, load func(j0, j1 int, dst []float64) error) (*Matrix, error) {
 	s := New(comm, threads, m, n)
 	for b := range s.Blocks() {

@@ -13,8 +13,9 @@ import (
 
 // Operator is a matrix that can be multiplied by a few vectors, wherever it lies.
 type Operator interface {
-	// times returns the matrix, or its transpose, times so many vectors; they follow one another, as those of the result do. Every rank
-	// gives the same ones and gets the same result, whose bits do not depend on the number of ranks. It is collective.
+	// times returns the matrix, or its transpose, times so many vectors; they follow one another, as those of
+	// the result do. Every rank gives the same ones and gets the same result, whose bits do not depend on the
+	// number of ranks. It is collective.
 	Times(transposed bool, x []float64, count int) ([]float64, error)
 }
 
@@ -42,7 +43,8 @@ func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, erro
 			j0, j1 := s.Span(b)
 			for j := j0; j < j1; j++ {
 				for k := range count {
-					kernels.AddTwice(sum[k*s.M+i0:k*s.M+i1], sum[(count+k)*s.M+i0:(count+k)*s.M+i1], x[k*s.N+j], c[(j-j0)*s.M+i0:(j-j0)*s.M+i1])
+					kernels.AddTwice(sum[k*s.M+i0:k*s.M+i1], sum[(count+k)*s.M+i0:(count+k)*s.M+i1], x[k*s.N+j],
+						c[(j-j0)*s.M+i0:(j-j0)*s.M+i1])
 				}
 			}
 			return nil
@@ -70,8 +72,9 @@ func gatherEach(s *Matrix, y []float64, count int) ([]float64, error) {
 	return y, nil
 }
 
-// SumTwice adds the vectors of all ranks, high parts first and then low ones, in twice the working precision, and rounds: so the
-// bits of the sum do not depend on who has which terms, but for one case in 2⁴⁰ or so. It is collective.
+// SumTwice adds the vectors of all ranks, high parts first and then low ones, in twice the working
+// precision, and rounds: so the bits of the sum do not depend on who has which terms, but for one case in
+// 2⁴⁰ or so. It is collective.
 func SumTwice(c comm.Comm, mine []float64) ([]float64, error) {
 	all, err := comm.Gather(c, mine)
 	if err != nil {

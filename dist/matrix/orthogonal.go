@@ -7,8 +7,8 @@ import (
 	"jmpi/internal/dense"
 )
 
-// Orthogonal is the m×m matrix Q = Q₁·Q₂·…, each factor the product of a panel's Householder reflectors, which act on the rows from some row on.
-// The panels are dealt out to the ranks.
+// Orthogonal is the m×m matrix Q = Q₁·Q₂·…, each factor the product of a panel's Householder reflectors,
+// which act on the rows from some row on. The panels are dealt out to the ranks.
 type Orthogonal struct {
 	comm   comm.Comm
 	M      int
@@ -44,7 +44,8 @@ func (q *Orthogonal) broadcast(i int) (*dense.Reflectors, error) {
 	if err != nil {
 		return nil, fmt.Errorf("matrix: reflectors: %w", err)
 	}
-	return &dense.Reflectors{M: q.M - p.row, Count: p.count, T: message[:p.count*p.count], Y: message[p.count*p.count:]}, nil
+	return &dense.Reflectors{M: q.M - p.row, Count: p.count, T: message[:p.count*p.count],
+		Y: message[p.count*p.count:]}, nil
 }
 
 // Apply does c ← Q·c. It is collective.
@@ -74,7 +75,8 @@ func (q *Orthogonal) Form(threads, from, count int) (*Matrix, error) {
 	return c, q.applyFrom(c, func(row int) int { return row - from })
 }
 
-// applyFrom does c ← Q·c, the reflectors that act from row k on being applied to the columns j ≥ first(k) alone.
+// applyFrom does c ← Q·c, the reflectors that act from row k on being applied to the columns
+// j ≥ first(k) alone.
 func (q *Orthogonal) applyFrom(c *Matrix, first func(row int) int) error {
 	for i := len(q.panels) - 1; i >= 0; i-- {
 		r, err := q.broadcast(i)

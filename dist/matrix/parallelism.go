@@ -8,9 +8,10 @@ import (
 // parallelismSample is how many columns the parallelism is estimated from.
 const parallelismSample = 128
 
-// Parallelism estimates how much faster than a random matrix's the singular values decay: the mean square of the cosines between some
-// columns, times the number of rows. It is about 1 for independent random columns; for orthogonally invariant matrices, m·Σσᵢ⁴/(Σσᵢ²)²,
-// so 18 if σ falls geometrically to 1e-8 of the largest. It is collective.
+// Parallelism estimates how much faster than a random matrix's the singular values decay: the mean square of
+// the cosines between some columns, times the number of rows. It is about 1 for independent random columns;
+// for orthogonally invariant matrices, m·Σσᵢ⁴/(Σσᵢ²)², so 18 if σ falls geometrically to 1e-8 of the
+// largest. It is collective.
 func (s *Matrix) Parallelism() (float64, error) {
 	count := min(s.N, parallelismSample)
 	var mine []float64
@@ -40,7 +41,8 @@ func (s *Matrix) Parallelism() (float64, error) {
 	return answer[0], nil
 }
 
-// meanSquareCosine returns the mean of the squares of the cosines between the n columns of a, which it scales, m×n; 0 for fewer than two columns.
+// meanSquareCosine returns the mean of the squares of the cosines between the n columns of a, which it
+// scales, m×n; 0 for fewer than two columns.
 func meanSquareCosine(m, n int, a []float64) float64 {
 	for j := range n {
 		dense.Normalize(a[j*m : (j+1)*m])

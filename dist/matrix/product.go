@@ -27,7 +27,8 @@ func Product(x, u *Matrix, lower bool) (*Matrix, error) {
 		}
 		w.Each(func(c int, y []float64) {
 			j0, j1 := w.Span(c)
-			dense.Product(false, false, x.M-first, j1-j0, i1-i0, 1, a[first:], x.M, u.Own[c][i0:], u.M, 1, y[first:], w.M)
+			dense.Product(false, false, x.M-first, j1-j0, i1-i0, 1, a[first:], x.M, u.Own[c][i0:], u.M, 1, y[first:],
+				w.M)
 		})
 	})
 }

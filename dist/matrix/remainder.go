@@ -8,15 +8,18 @@ import (
 	"jmpi/kernels"
 )
 
-// What a pivoted factorization leaves of dependent columns is noise. Where the rank is what counts, all noise becomes zero.
+// What a pivoted factorization leaves of dependent columns is noise. Where the rank is what counts,
+// all noise becomes zero.
 //
-// For the singular values that is too much. The errors that are followed are bounds, 4√n·ε and more, and where the spectrum decays, what
-// is left of columns that count as noise may still hold singular values of 100·ε·σ₁. So noise becomes zero only if that changes no singular
-// value by more than lossLimit·ε·σ₁. Other noise is factored as any column, and another panel makes it smaller.
+// For the singular values that is too much. The errors that are followed are bounds, 4√n·ε and more, and
+// where the spectrum decays, what is left of columns that count as noise may still hold singular values of
+// 100·ε·σ₁. So noise becomes zero only if that changes no singular value by more than lossLimit·ε·σ₁. Other
+// noise is factored as any column, and another panel makes it smaller.
 //
-// With A·P = Q·[R; 0 E], E being the noise, the change has two parts. ‖E‖ bounds both, but may be many times too large: columns that depend
-// on a short pivot all have the pivot's errors, and these add up. What E is in the space of the rows of R is no loss by itself. It belongs to the
-// singular values σ of R, and changes them by ‖E‖²/2σ. The rest of E is what A has beyond R.
+// With A·P = Q·[R; 0 E], E being the noise, the change has two parts. ‖E‖ bounds both, but may be many times
+// too large: columns that depend on a short pivot all have the pivot's errors, and these add up. What E is in
+// the space of the rows of R is no loss by itself. It belongs to the singular values σ of R, and changes them
+// by ‖E‖²/2σ. The rest of E is what A has beyond R.
 
 // lossLimit is how much of a matrix may become zero, in units of ε times its norm.
 const lossLimit = 1.5
@@ -40,7 +43,8 @@ func (l *losses) allows(loss float64) bool {
 	return true
 }
 
-// dropping says which noise a panel sets to zero by itself: columns of which n together are no longer than ε/4 times the longest of the matrix.
+// dropping says which noise a panel sets to zero by itself: columns of which n together are no longer than
+// ε/4 times the longest of the matrix.
 func (f *factorization) dropping() dense.Dropping {
 	if f.all {
 		return dense.Dropping{Longest: math.Inf(1)}
@@ -48,8 +52,9 @@ func (f *factorization) dropping() dense.Dropping {
 	return dense.Dropping{Longest: 0x1p-54 * f.lost.longest / math.Sqrt(float64(f.N)), Retain: f.lost.retain}
 }
 
-// denoise sets the longest of the columns, in the order of decreasing length, to zero as long as they are noise, if it may, and returns the
-// others. Shorter ones are not judged: while there are longer ones, rows of large errors may be left that have nothing to do with them.
+// denoise sets the longest of the columns, in the order of decreasing length, to zero as long as they are
+// noise, if it may, and returns the others. Shorter ones are not judged: while there are longer ones, rows of
+// large errors may be left that have nothing to do with them.
 func (f *factorization) denoise(columns []int, lengths []float64) ([]int, error) {
 	if f.noise.None() {
 		return columns, nil
@@ -81,7 +86,8 @@ func (f *factorization) denoise(columns []int, lengths []float64) ([]int, error)
 	return columns[len(noisy):], nil
 }
 
-// negligible tells whether what is left of some columns may become zero, and counts the loss if so. It is collective.
+// negligible tells whether what is left of some columns may become zero, and counts the loss if so.
+// It is collective.
 func (f *factorization) negligible(columns []int, lengths []float64) (bool, error) {
 	e := region{rows: f.done, columns: make([]bool, f.N)}
 	var left []float64
@@ -120,8 +126,8 @@ func (f *factorization) negligible(columns []int, lengths []float64) (bool, erro
 	return false, nil
 }
 
-// drop sets what is left of column j, which is noise, to zero. Where the rank is what counts, so does what was noise already in the last panel,
-// which has mixed it with other rows.
+// drop sets what is left of column j, which is noise, to zero. Where the rank is what counts, so does what
+// was noise already in the last panel, which has mixed it with other rows.
 func (f *factorization) drop(j int, x []float64) {
 	from, length := f.done, dense.Length(x[f.done:])
 	for k := f.done - 1; f.all && k >= f.begun; k-- {

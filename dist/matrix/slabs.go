@@ -10,12 +10,13 @@ import (
 	"jmpi/kernels"
 )
 
-// TallRatio is the ratio of rows to columns from which a matrix is reduced to its triangular factor before anything else.
+// TallRatio is the ratio of rows to columns from which a matrix is reduced to its triangular factor
+// before anything else.
 const TallRatio = 4
 
-// Slabs is a tall matrix, cut into slabs of rows that lie on the ranks in order, and reduced to its triangular factor by a binary tree of
-// QR factorizations (TSQR, [DGHL12]): slab i, and after it what is merged at i, holds reflectors. The slabs and the tree depend on the
-// shape alone.
+// Slabs is a tall matrix, cut into slabs of rows that lie on the ranks in order, and reduced to its
+// triangular factor by a binary tree of QR factorizations (TSQR, [DGHL12]): slab i, and after it what is
+// merged at i, holds reflectors. The slabs and the tree depend on the shape alone.
 type Slabs struct {
 	comm    comm.Comm
 	threads int
@@ -45,7 +46,8 @@ func (s *Slabs) span(slab int) (i0, i1 int) {
 	return int(int64(slab) * int64(s.m) / int64(s.count)), int(int64(slab+1) * int64(s.m) / int64(s.count))
 }
 
-// EachSlab calls f with the slabs of this rank, in order: rows i0 ≤ i < i1, column-major. After Expand they are those of U.
+// EachSlab calls f with the slabs of this rank, in order: rows i0 ≤ i < i1, column-major. After
+// Expand they are those of U.
 func (s *Slabs) EachSlab(f func(i0, i1 int, a []float64) error) error {
 	for _, slab := range s.mine() {
 		i0, i1 := s.span(slab)
@@ -69,9 +71,11 @@ func (s *Slabs) mine() (all []int) {
 	return all
 }
 
-// Read fills this rank's slabs; rows writes rows, row-major, and column j is taken from column columns[j] of them (nil: j). It returns
-// the largest magnitude, and the largest and smallest max-norm of the rows that are not zero.
-func (s *Slabs) Read(rows func(i0, i1 int, dst []float64) error, columns []int) (largest, smallest float64, err error) {
+// Read fills this rank's slabs; rows writes rows, row-major, and column j is taken from column
+// columns[j] of them (nil: j). It returns the largest magnitude, and the largest and smallest max-norm
+// of the rows that are not zero.
+func (s *Slabs) Read(rows func(i0, i1 int, dst []float64) error,
+	columns []int) (largest, smallest float64, err error) {
 	smallest = math.Inf(1)
 	for _, slab := range s.mine() {
 		i0, i1 := s.span(slab)
@@ -108,7 +112,8 @@ func (s *Slabs) Scale(e int) {
 	}
 }
 
-// Reduce factors the slabs and climbs the tree; rank 0 ends with the factor of the whole matrix. It is collective.
+// Reduce factors the slabs and climbs the tree; rank 0 ends with the factor of the whole matrix. It
+// is collective.
 func (s *Slabs) Reduce() error {
 	mine := s.mine()
 	factors := make([][]float64, len(mine))
@@ -151,7 +156,8 @@ func (s *Slabs) TakeFactor() (*Matrix, error) {
 	return r, nil
 }
 
-// level calls f for the merges at one distance that this rank has a part in: first the one whose factor it sends away.
+// level calls f for the merges at one distance that this rank has a part in: first the one whose
+// factor it sends away.
 func (s *Slabs) level(distance int, f func(distance, slab int) error) error {
 	rank := s.comm.Rank()
 	for _, sends := range []bool{true, false} {
@@ -206,7 +212,8 @@ func stack(upper, lower []float64, n int) []float64 {
 	return a
 }
 
-// Expand turns the left singular vectors of the factor into those of the matrix, which take the place of the reflectors. It is collective.
+// Expand turns the left singular vectors of the factor into those of the matrix, which take the place of the
+// reflectors. It is collective.
 func (s *Slabs) Expand(u *Matrix) error {
 	n := s.N
 	var root []float64

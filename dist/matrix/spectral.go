@@ -9,15 +9,17 @@ import (
 	"jmpi/kernels"
 )
 
-// region is a part of what a factorization has made of its matrix: the rows from one on, and some columns, nil for all.
+// region is a part of what a factorization has made of its matrix: the rows from one on, and some
+// columns, nil for all.
 type region struct {
 	rows    int
 	columns []bool
 }
 
-// norm2 estimates the spectral norm of a region X of the matrix, or of X·(I − Z·Zᵀ) where the first columns of [Z N] = space are
-// orthonormal vectors: the power method on XᵀX from random numbers, the same ones on any number of ranks. It is too small, by some per cent
-// where the largest singular values are close to each other. It is collective.
+// norm2 estimates the spectral norm of a region X of the matrix, or of X·(I − Z·Zᵀ) where the first columns
+// of [Z N] = space are orthonormal vectors: the power method on XᵀX from random numbers, the same ones on
+// any number of ranks. It is too small, by some per cent where the largest singular values are close to
+// each other. It is collective.
 func (f *factorization) norm2(x region, space *rowSpace) (norm float64, err error) {
 	const steps, normal = 4, 0x6e6f726d // so that no other numbers are the same
 	random := rand.New(rand.NewPCG(uint64(f.done), normal))
@@ -67,7 +69,8 @@ func (f *factorization) Times(x region, v []float64) ([]float64, error) {
 			y[slot] = v[j]
 		}
 		i := (b - rank) / size
-		dense.Product(false, false, rows, 1, len(y), 1, a[x.rows:], f.M, y, len(y), 0, mine[i*rows:(i+1)*rows], rows)
+		dense.Product(false, false, rows, 1, len(y), 1, a[x.rows:], f.M, y, len(y), 0, mine[i*rows:(i+1)*rows],
+			rows)
 	})
 	all, err := comm.Gather(f.Comm, mine)
 	if err != nil {
@@ -103,7 +106,8 @@ type rowSpace struct {
 	vector    *Matrix
 }
 
-// rowSpace returns the space of the rows that are done, in the columns that are done and in some others. It is collective.
+// rowSpace returns the space of the rows that are done, in the columns that are done and in some
+// others. It is collective.
 func (f *factorization) rowSpace(columns []bool) (*rowSpace, error) {
 	r := New(f.Comm, f.Threads, f.done, f.N)
 	for b, x := range f.Own {

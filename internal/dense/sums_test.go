@@ -22,8 +22,8 @@ func exactNorm(x []float64) float64 {
 
 // The columns of a matrix of rank 1 are as a reflector's vector, so that all terms of its products with them
 // have one sign, and for equal elements one size: summed one after the other they would be off by 30 ε. What
-// is left of the columns are the errors. How large they are depends on how many partial sums the kernels of BLAS
-// have: 12 ε with the wide ones, 17 with those for SSE3.
+// is left of the columns are the errors. How large they are depends on how many partial sums the kernels of
+// BLAS have: 12 ε with the wide ones, 17 with those for SSE3.
 func TestSumsOfOneSign(t *testing.T) {
 	const n = 12
 	for _, m := range []int{40, 64, 256, 512, 1000, 3000} {

@@ -1,4 +1,5 @@
-// Package enum gives types of a few named values what a flag, a log and JSON need of them. A type keeps its names in a table:
+// Package enum gives types of a few named values what a flag, a log and JSON need of them. A type
+// keeps its names in a table:
 //
 //	type Scheme int
 //

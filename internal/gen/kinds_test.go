@@ -66,7 +66,8 @@ func TestSigmaIsNotToldWhereItIsNotKnown(t *testing.T) {
 			t.Errorf("%s: smallest σ %.17g, want 1e-8 to absolute accuracy", kind, got[29])
 		}
 	}
-	for _, kind := range []string{"gauss", "uniform", "graded-cols", "graded-rows", "graded-both", "hilbert", "kahan", "lowrank", "spectrum1", "spectrum3"} {
+	for _, kind := range []string{"gauss", "uniform", "graded-cols", "graded-rows", "graded-both", "hilbert",
+		"kahan", "lowrank", "spectrum1", "spectrum3"} {
 		if a := matrix(t, kind, Options{Rows: 20, Cols: 20}); a.Sigma != nil {
 			t.Errorf("%s tells σ", kind)
 		}
@@ -126,14 +127,16 @@ func TestHilbertAndKahan(t *testing.T) {
 		if norm := floats.Norm(column, 2); math.Abs(norm-1) > 1e-15 {
 			t.Errorf("kahan: column %d has norm %.17g", j, norm)
 		}
-		if slices.ContainsFunc(column[:j], func(x float64) bool { return x >= 0 }) || floats.Norm(column[j+1:], 1) != 0 {
+		if slices.ContainsFunc(column[:j], func(x float64) bool { return x >= 0 }) ||
+			floats.Norm(column[j+1:], 1) != 0 {
 			t.Errorf("kahan: column %d is %v", j, column)
 		}
 	}
 }
 
 func TestLowRankIsExact(t *testing.T) {
-	for _, c := range []struct{ m, n, rank, want int64 }{{40, 30, 7, 7}, {30, 40, 1, 1}, {33, 20, 0, 5}, {6, 6, 6, 6}} {
+	for _, c := range []struct{ m, n, rank, want int64 }{{40, 30, 7, 7}, {30, 40, 1, 1}, {33, 20, 0, 5},
+		{6, 6, 6, 6}} {
 		a := dense(t, matrix(t, "lowrank", Options{Rows: c.m, Cols: c.n, Rank: c.rank, Seed: 4}))
 		sigma := referenceSigma(t, a, int(c.m), int(c.n))
 		if sigma[c.want-1] < 1e-3*sigma[0] {

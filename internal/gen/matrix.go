@@ -87,7 +87,8 @@ func New(name string, o Options) (*Matrix, error) {
 			return k.build(o)
 		}
 	}
-	return nil, fmt.Errorf("%w: there is no kind %q; the kinds are %s", ErrOptions, name, strings.Join(Kinds(), ", "))
+	return nil, fmt.Errorf("%w: there is no kind %q; the kinds are %s", ErrOptions, name,
+		strings.Join(Kinds(), ", "))
 }
 
 // check finds contradictions in o and fills in the defaults.
@@ -137,7 +138,8 @@ func (a *Matrix) Columns(j0, j1 int64, dst []float64, ld int) error {
 		return nil
 	}
 	if ld < m || n > 0 && len(dst) < ld*(n-1)+m {
-		return fmt.Errorf("gen: %d columns of %d rows do not fit in %d numbers with leading dimension %d", n, m, len(dst), ld)
+		return fmt.Errorf("gen: %d columns of %d rows do not fit in %d numbers with leading dimension %d", n, m,
+			len(dst), ld)
 	}
 	parallel.Chunks(n, 1, func(lo, hi int) {
 		for j := lo; j < hi; j++ {

@@ -123,7 +123,8 @@ func fromSpectrum(o Options, purpose string, lambda []float64) (*Matrix, error) 
 	}
 	for i, s := range g.Signature {
 		if s*lambda[i] <= 0 {
-			return nil, fmt.Errorf("gen: %s of order %d, seed %d: the inertia of the factor is not that of Λ", purpose, n, o.Seed)
+			return nil, fmt.Errorf("gen: %s of order %d, seed %d: the inertia of the factor is not that of Λ", purpose,
+				n, o.Seed)
 		}
 	}
 	g.column = func(j int, dst []float64) {

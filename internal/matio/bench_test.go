@@ -14,7 +14,8 @@ func BenchmarkReadColumns(b *testing.B) {
 	for _, c := range []struct {
 		name, descr string
 		fortran     bool
-	}{{"float64/C", "<f8", false}, {"float64/Fortran", "<f8", true}, {"float32/C", "<f4", false}, {"float32/Fortran", "<f4", true}} {
+	}{{"float64/C", "<f8", false}, {"float64/Fortran", "<f8", true}, {"float32/C", "<f4", false},
+		{"float32/Fortran", "<f4", true}} {
 		b.Run(c.name, func(b *testing.B) { benchmarkQuarter(b, c.descr, c.fortran) })
 	}
 }
@@ -77,7 +78,8 @@ func BenchmarkChecksum(b *testing.B) {
 	}
 }
 
-// BenchmarkMarket reads a quarter of the columns of a 512×512 matrix in text; the speed is that of the whole text.
+// BenchmarkMarket reads a quarter of the columns of a 512×512 matrix in text; the speed is that of
+// the whole text.
 func BenchmarkMarket(b *testing.B) {
 	const n, part = 512, 128
 	want := newTwin(n, n, func(i, j int) float64 { return math.Sqrt(float64(1 + i + n*j)) })

@@ -1,5 +1,5 @@
-// Package matio reads and writes the matrix files of a distributed solver: every rank reads and
-// writes only its own columns or rows, by explicit reads and writes at offsets, so no rank ever holds the whole matrix.
+// Package matio reads and writes the matrix files of a distributed solver: every rank reads and writes only
+// its own columns or rows, by explicit reads and writes at offsets, so no rank ever holds the whole matrix.
 //
 // # Layout
 //
@@ -9,10 +9,10 @@
 //
 //	base + s·(l·length + q)
 //
-// A part of the matrix is the segment [q0, q1) of the lines [l0, l1). Where the lines are the columns of
-// what the caller wants, segments are read straight into the caller's memory. Otherwise many lines
-// are gathered in a buffer that fits in the cache and are transposed from there in small tiles. Short gaps between
-// two segments are read through, because another system call costs more than the bytes in the gap.
+// A part of the matrix is the segment [q0, q1) of the lines [l0, l1). Where the lines are the columns of what
+// the caller wants, segments are read straight into the caller's memory. Otherwise many lines are gathered in
+// a buffer that fits in the cache and are transposed from there in small tiles. Short gaps between two
+// segments are read through, because another system call costs more than the bytes in the gap.
 //
 // Elements are widened in place: n elements of s ≤ 8 bytes are read into the last n·s of 8·n bytes,
 // and element k, at byte 8n − (n−k)s, is read before the float64 written to bytes
@@ -28,9 +28,9 @@
 //     dimensions are refused; OpenVector takes one dimension of m elements as an m×1 matrix. The file's
 //     length must be exactly what the header says.
 //   - .mtx, Matrix Market (Boisvert, Pozo, Remington, NISTIR 5935, 1996): array or coordinate; real,
-//     integer, unsigned-integer, or pattern (each entry is 1); general, symmetric, skew-symmetric, or hermitian,
-//     which is symmetric for real numbers. Of a symmetric matrix only the lower
-//     triangle is stored, of a skew-symmetric one only the part strictly below the diagonal; an entry elsewhere is an
+//     integer, unsigned-integer, or pattern (each entry is 1); general, symmetric, skew-symmetric, or
+//     hermitian, which is symmetric for real numbers. Of a symmetric matrix only the lower triangle is
+//     stored, of a skew-symmetric one only the part strictly below the diagonal; an entry elsewhere is an
 //     error, since mirroring a file that stores both triangles would double it. Two entries of a coordinate
 //     file for one place are an error with both lines: the format does not say what they mean. So is a
 //     number that is not 0 and would become 0 in float64. Blank lines and lines that begin with % may be
@@ -38,13 +38,13 @@
 //     byte-order mark of UTF-8 is skipped. Numbers are decimal, as C or Fortran writes them (1.5e-3,
 //     1.5D-03). The text has no index: each call reads the whole file once and converts only the values it
 //     wants, so parts should be few and large.
-//   - NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64: an M×N matrix of little-endian float64, no header, row by row or
-//     column by column, as a.1000x500.rowmajor.f64. A name without the order is refused: half of the files
-//     would be read transposed.
+//   - NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64: an M×N matrix of little-endian float64, no header, row
+//     by row or column by column, as a.1000x500.rowmajor.f64. A name without the order is refused: half of
+//     the files would be read transposed.
 //
-// Every number of a part is checked while it is in the cache: a NaN or an infinity is a
-// NotFiniteError with its position, and in a text an Error with its line. A damaged file is an Error that says where and what to do.
-// No memory is allocated by a size that a file claims and its length does not support.
+// Every number of a part is checked while it is in the cache: a NaN or an infinity is a NotFiniteError with
+// its position, and in a text an Error with its line. A damaged file is an Error that says where and what to
+// do. No memory is allocated by a size that a file claims and its length does not support.
 //
 // # Changes and copies
 //
@@ -55,6 +55,6 @@
 //
 // # Files that are written
 //
-// Matrices are .npy version 1.0, float64, little endian, Fortran order; vectors have one dimension. A file has its
-// full length from the start, and any number of processes may write disjoint parts of it.
+// Matrices are .npy version 1.0, float64, little endian, Fortran order; vectors have one dimension. A file
+// has its full length from the start, and any number of processes may write disjoint parts of it.
 package matio

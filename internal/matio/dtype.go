@@ -35,14 +35,16 @@ var dtypes = map[string]dtype{
 	"b1": {name: "bool", size: 1, widen: widenBool},
 }
 
-// parseDtype reads numpy's description of a type, as "<f8": a byte order, one of < > | = or none, and a type code.
+// parseDtype reads numpy's description of a type, as "<f8": a byte order, one of < > | = or none,
+// and a type code.
 func parseDtype(descr string) (dtype, error) {
 	code := strings.TrimLeft(descr, "<>|=")
 	d, ok := dtypes[code]
 	order := strings.TrimSuffix(descr, code)
 	switch {
 	case strings.HasPrefix(code, "c"):
-		return d, fmt.Errorf("complex numbers (dtype %.30q); only real matrices are decomposed; save a.real if that is all", descr)
+		return d, fmt.Errorf("complex numbers (dtype %.30q); only real matrices are decomposed; save "+
+			"a.real if that is all", descr)
 	case strings.HasPrefix(code, "O"):
 		return d, fmt.Errorf("objects of Python (dtype %.30q); save a.astype('float64')", descr)
 	case !ok || len(order) > 1:
@@ -93,7 +95,8 @@ func swapBytes(raw []byte, size int) {
 }
 
 // widen is the conversion of a type that Go has. The address of raw is a multiple of the size of T.
-func widen[T float32 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](x []float64, raw []byte) {
+func widen[T float32 | int8 | int16 | int32 | int64 | uint8 | uint16 | uint32 | uint64](x []float64,
+	raw []byte) {
 	numbers := unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(raw))), len(x))
 	for k := range x {
 		x[k] = float64(numbers[k])

@@ -59,7 +59,8 @@ func (m *market) readArray(p part, lines *lineReader) error {
 	return nil
 }
 
-// readCoordinate reads the entries of a coordinate file: row and column, 1-based, and a value unless it is a pattern.
+// readCoordinate reads the entries of a coordinate file: row and column, 1-based, and a value
+// unless it is a pattern.
 func (m *market) readCoordinate(p part, lines *lineReader) error {
 	names := m.names()
 	places := newPlaces(p)
@@ -78,9 +79,11 @@ func (m *market) readCoordinate(p part, lines *lineReader) error {
 		case errCol != nil || j > m.cols:
 			return m.errorf(lines, "column %.30q is not one of 1 to %d", fields[1], m.cols)
 		case m.symmetry == "symmetric" && i < j:
-			return m.errorf(lines, "entry (%d,%d) is above the diagonal of a symmetric matrix; only the lower triangle is stored", i, j)
+			return m.errorf(lines, "entry (%d,%d) is above the diagonal of a symmetric matrix; only the "+
+				"lower triangle is stored", i, j)
 		case m.symmetry == "skew-symmetric" && i <= j:
-			return m.errorf(lines, "entry (%d,%d) is not below the diagonal of a skew-symmetric matrix; only these are stored", i, j)
+			return m.errorf(lines, "entry (%d,%d) is not below the diagonal of a skew-symmetric matrix; "+
+				"only these are stored", i, j)
 		case !m.wanted(p, i-1, j-1):
 			continue
 		}
@@ -128,7 +131,8 @@ func (m *market) names() []string {
 func (m *market) entry(lines *lineReader, done int64, names ...string) (fields [4][]byte, err error) {
 	line, err := lines.next()
 	if err == io.EOF {
-		return fields, m.errorf(lines, "the file ends after %d entries; line %d announces %d", done, m.sizeLine, m.entries)
+		return fields, m.errorf(lines, "the file ends after %d entries; line %d announces %d", done, m.sizeLine,
+			m.entries)
 	} else if err != nil {
 		return fields, err
 	}

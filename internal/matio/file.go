@@ -189,7 +189,8 @@ func fits(height, width int64, x []float64, ld int) error {
 		return fmt.Errorf("leading dimension %d is less than %d rows", ld, height)
 	}
 	if room := int64(len(x)) - height; height > 0 && width > 0 && (room < 0 || room/int64(ld) < width-1) {
-		return fmt.Errorf("%d numbers of memory cannot hold a %d×%d matrix of leading dimension %d", len(x), height, width, ld)
+		return fmt.Errorf("%d numbers of memory cannot hold a %d×%d matrix of leading dimension %d", len(x), height,
+			width, ld)
 	}
 	return nil
 }

@@ -13,7 +13,8 @@ const (
 	// a system call costs about as much as copying this many bytes from the page cache.
 	maxGap = 8 << 10
 	// tileLines segments at least are in the buffer at once, so that what is written to a column of
-	// the destination fills cache lines; tileLen numbers of each make a tile, whose destination pages fit in the TLB.
+	// the destination fills cache lines; tileLen numbers of each make a tile, whose destination pages
+	// fit in the TLB.
 	tileLines, tileLen = 32, 32
 )
 
@@ -142,8 +143,8 @@ func (f *flat) readGathered(s segments) (bool, error) {
 	return ok, nil
 }
 
-// scatter copies n numbers of each of lines lines, which begin at multiples of pitch in buffer, to their place
-// in memory from line l and number q of the segments on, and tells whether all are finite.
+// scatter copies n numbers of each of lines lines, which begin at multiples of pitch in buffer, to their
+// place in memory from line l and number q of the segments on, and tells whether all are finite.
 func (s *segments) scatter(l, q int, buffer []float64, pitch, lines, n int) bool {
 	ok := true
 	for k := range lines {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// FuzzNpy: no file makes the reader panic or take more memory than the file's length supports, and the readers of
-// columns and of rows agree.
+// FuzzNpy: no file makes the reader panic or take more memory than the file's length supports, and the
+// readers of columns and of rows agree.
 func FuzzNpy(f *testing.F) {
 	f.Add(npyImage(1, "<f8", false, "(2, 3)", numbers(6)))
 	f.Add(npyImage(2, ">f4", true, "(3, 4)", numbers(6)))

@@ -39,7 +39,8 @@ func (f *File) openMarket(r io.ReaderAt) error {
 		shortest = int64(len("1 1\n"))
 	}
 	if room := m.size - m.body; m.entries > (room+1)/shortest {
-		return m.errorf(lines, "%d entries are announced, but only %d bytes follow: the file is truncated, write or copy it again", m.entries, room)
+		return m.errorf(lines, "%d entries are announced, but only %d bytes follow: the file is truncated, write "+
+			"or copy it again", m.entries, room)
 	}
 	f.Dtype, f.Order, f.read = m.field, ColMajor, m.read
 	if m.coordinate {
@@ -111,7 +112,8 @@ func (m *market) readSizes(f *File, lines *lineReader) error {
 	for k := range n {
 		sizes[k], err = parseCount(words[k])
 		if errors.Is(err, errTooLarge) {
-			return m.errorf(lines, "number of %s is %.30q, which is too large: at most %d", names[k], words[k], math.MaxInt64)
+			return m.errorf(lines, "number of %s is %.30q, which is too large: at most %d", names[k], words[k],
+				math.MaxInt64)
 		} else if err != nil {
 			return m.errorf(lines, "number of %s is %.30q, expected an integer ≥ 0", names[k], words[k])
 		}

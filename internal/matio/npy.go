@@ -46,14 +46,16 @@ func (f *File) openNpy(r io.ReaderAt) error {
 	return f.openFlat(body, h.shape[0], h.shape[1])
 }
 
-// readNpyHeader reads the header of r, which has size bytes: the magic string, two bytes of version, the length of
-// the text, 2 bytes in version 1 and 4 bytes in versions 2 and 3, and the text, a Python dictionary.
+// readNpyHeader reads the header of r, which has size bytes: the magic string, two bytes of
+// version, the length of the text, 2 bytes in version 1 and 4 bytes in versions 2 and 3, and the
+// text, a Python dictionary.
 func readNpyHeader(path string, r io.ReaderAt, size int64) (npyHeader, error) {
 	prefix := make([]byte, 12)
 	if n, err := r.ReadAt(prefix, 0); err != nil && err != io.EOF {
 		return npyHeader{}, fmt.Errorf("read %s: %w", path, err)
 	} else if !bytes.HasPrefix(prefix, []byte(npyMagic)[:min(n, len(npyMagic))]) {
-		return npyHeader{}, &Error{Path: path, What: "not a .npy file: it does not begin with \\x93NUMPY; write it by np.save"}
+		return npyHeader{}, &Error{Path: path,
+			What: "not a .npy file: it does not begin with \\x93NUMPY; write it by np.save"}
 	} else if n < len(prefix) {
 		return npyHeader{}, wrongLength(path, int64(len(prefix)), size)
 	}
@@ -63,7 +65,8 @@ func readNpyHeader(path string, r io.ReaderAt, size int64) (npyHeader, error) {
 		start, length = 10, int64(binary.LittleEndian.Uint16(prefix[8:]))
 	case 2, 3:
 	default:
-		return npyHeader{}, &Error{Path: path, What: fmt.Sprintf("version %d.%d of .npy is unknown", prefix[6], prefix[7])}
+		return npyHeader{}, &Error{Path: path, What: fmt.Sprintf("version %d.%d of .npy is unknown", prefix[6],
+			prefix[7])}
 	}
 	if length > maxNpyHeader {
 		return npyHeader{}, &Error{Path: path, What: fmt.Sprintf("a header of %d bytes is not believed", length)}

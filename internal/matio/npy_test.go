@@ -27,7 +27,8 @@ func numbers(count int) []byte {
 // TestNpyAsNumpyWrites reads files byte by byte as numpy.save makes them.
 func TestNpyAsNumpyWrites(t *testing.T) {
 	// np.save of np.array([[1, 2, 3], [4, 5, 6]], dtype='>f4', order='F')
-	fortran := "\x93NUMPY\x01\x00v\x00{'descr': '>f4', 'fortran_order': True, 'shape': (2, 3), }" + strings.Repeat(" ", 59) + "\n" +
+	fortran := "\x93NUMPY\x01\x00v\x00{'descr': '>f4', 'fortran_order': True, 'shape': (2, 3), }" +
+		strings.Repeat(" ", 59) + "\n" +
 		"\x3f\x80\x00\x00\x40\x80\x00\x00\x40\x00\x00\x00\x40\xa0\x00\x00\x40\x40\x00\x00\x40\xc0\x00\x00"
 	if x := readAll(t, "a.npy", []byte(fortran)); !slices.Equal(x, []float64{1, 4, 2, 5, 3, 6}) {
 		t.Errorf("Fortran order: %v", x)
@@ -49,9 +50,12 @@ func TestNpyHeaders(t *testing.T) {
 		{"no rows", npyImage(1, "<f8", false, "(0, 5)", nil), 0, 5, "float64"},
 		{"no columns", npyImage(1, "<f8", true, "(5, 0)", nil), 5, 0, "float64"},
 		{"nothing", npyImage(1, "|b1", true, "(0,)", nil), 0, 1, "bool"},
-		{"order of keys", npyText(2, `{"shape": (1, 2), "fortran_order": True, "descr": "<f8"}`, numbers(2)), 1, 2, "float64"},
-		{"Python 2", npyText(1, "{'descr':'<f8','fortran_order':False,'shape':(1L, 2L)}", numbers(2)), 1, 2, "float64"},
-		{"white space", npyText(3, "\t{ 'descr' : '>i2' ,\n'fortran_order' : False , 'shape' : ( 1 , 2 , ) } ", make([]byte, 4)), 1, 2, "int16"},
+		{"order of keys", npyText(2, `{"shape": (1, 2), "fortran_order": True, "descr": "<f8"}`, numbers(2)), 1, 2,
+			"float64"},
+		{"Python 2", npyText(1, "{'descr':'<f8','fortran_order':False,'shape':(1L, 2L)}", numbers(2)), 1, 2,
+			"float64"},
+		{"white space", npyText(3, "\t{ 'descr' : '>i2' ,\n'fortran_order' : False , 'shape' : ( 1 , 2 , ) } ",
+			make([]byte, 4)), 1, 2, "int16"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f, err := newFile("a.npy", bytes.NewReader(c.image), int64(len(c.image)))
@@ -77,7 +81,8 @@ func TestNpyNativeOrder(t *testing.T) {
 	for _, code := range []string{"f8", "f4", "i2", "u4"} {
 		data := encode(encode(nil, native+code, 3), native+code, 5)
 		for _, order := range []string{"=", ""} {
-			if x := readAll(t, "a.npy", npyImage(1, order+code, false, "(1, 2)", data)); !slices.Equal(x, []float64{3, 5}) {
+			if x := readAll(t, "a.npy", npyImage(1, order+code, false, "(1, 2)", data)); !slices.Equal(x,
+				[]float64{3, 5}) {
 				t.Errorf("%s%s: %v, want 3 and 5", order, code, x)
 			}
 		}
@@ -101,7 +106,8 @@ func TestNpyErrors(t *testing.T) {
 	}{
 		{"empty", nil, "expected 12 bytes, found 0: it is truncated"},
 		{"other file", []byte("1 2 3\n"), `does not begin with \x93NUMPY`},
-		{"truncated data", good[:len(good)-9], "expected 166 bytes, found 157: it is truncated, write or copy it again"},
+		{"truncated data", good[:len(good)-9],
+			"expected 166 bytes, found 157: it is truncated, write or copy it again"},
 		{"truncated header", good[:40], "expected 70 bytes, found 40: it is truncated"},
 		{"header only", good[:header], "expected 166 bytes, found 70"},
 		{"longer", append(slices.Clone(good), 0), "expected 166 bytes, found 167: bytes follow the matrix"},
@@ -116,7 +122,8 @@ func TestNpyErrors(t *testing.T) {
 		{"open tuple", shape("(2, 2"), "where a number ≥ 0 is expected"},
 		{"no dimension", shape("()"), "an array of 0 dimensions; a matrix has 2"},
 		{"three dimensions", shape("(2, 2, 1)"), "an array of 3 dimensions; a matrix has 2"},
-		{"overflow of a dimension", shape("(99999999999999999999, 1)"), "dimension 99999999999999999999 is too large"},
+		{"overflow of a dimension", shape("(99999999999999999999, 1)"),
+			"dimension 99999999999999999999 is too large"},
 		{"overflow of the size", shape("(4294967296, 4294967297)"), "a 4294967296×4294967297 matrix is too large"},
 		{"overflow of the bytes", shape("(1152921504606846976, 1)"), "a 1152921504606846976×1 matrix is too large"},
 		{"huge shape", shape("(1000000, 1000000)"), "expected 8000000000082 bytes"},
@@ -125,7 +132,8 @@ func TestNpyErrors(t *testing.T) {
 		{"text", descr("<U8"), "dtype \"<U8\" is not supported"},
 		{"long double", descr("<f16"), "dtype \"<f16\" is not supported"},
 		{"no byte order", descr("|f8"), "has no byte order"},
-		{"structure", npyText(1, "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", numbers(1)), "a structure (dtype \"[('a', '<f8')]"},
+		{"structure", npyText(1, "{'descr': [('a', '<f8')], 'fortran_order': False, 'shape': (1,), }", numbers(1)),
+			"a structure (dtype \"[('a', '<f8')]"},
 		{"no dictionary", field("[]"), "it does not begin with {"},
 		{"missing key", field("{'descr': '<f8', 'shape': (1, 1), }"), `key "fortran_order" is missing`},
 		{"unknown key", field("{'descr': '<f8', 'order': True, }"), `unknown key "order"`},
@@ -134,7 +142,8 @@ func TestNpyErrors(t *testing.T) {
 		{"no comma", field("{'descr': '<f8' 'shape': (1, 1), }"), `no comma after the value of "descr"`},
 		{"no colon", field("{'descr'}"), `no colon after key "descr"`},
 		{"no end", field("{'descr': '<f8"), "has no end"},
-		{"junk", npyText(1, "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 0), } x", nil), `"x" follows the dictionary`},
+		{"junk", npyText(1, "{'descr': '<f8', 'fortran_order': True, 'shape': (0, 0), } x", nil),
+			`"x" follows the dictionary`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := newFile("dir/a.npy", bytes.NewReader(c.image), int64(len(c.image)))
@@ -150,14 +159,16 @@ func checkError(t *testing.T, err error, path string, line int64, want string) {
 	if !errors.As(err, &e) {
 		t.Fatalf("%v, expected an *Error with %q", err, want)
 	}
-	if e.Path != path || e.Line != line || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "\n") {
+	if e.Path != path || e.Line != line || !strings.Contains(err.Error(), want) ||
+		strings.Contains(err.Error(), "\n") {
 		t.Errorf("%q (line %d), expected %q (line %d)", err, e.Line, want, line)
 	}
 }
 
 func TestOpenErrors(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Open(filepath.Join(dir, "a.npy")); !errors.Is(err, os.ErrNotExist) || !strings.Contains(err.Error(), "a.npy") {
+	if _, err := Open(filepath.Join(dir, "a.npy")); !errors.Is(err, os.ErrNotExist) ||
+		!strings.Contains(err.Error(), "a.npy") {
 		t.Errorf("missing file: %v", err)
 	}
 	_, err := Open(dir)
@@ -230,16 +241,17 @@ func TestRaw(t *testing.T) {
 		t.Errorf("no rows: %v", x)
 	}
 	for name, want := range map[string]string{
-		"a.f64":                                 "must end in .MxN.rowmajor.f64 or .MxN.colmajor.f64",
-		"a2x3.f64":                              "must end in .MxN.rowmajor.f64",
-		"a.2x.f64":                              "must end in .MxN.rowmajor.f64",
-		"a.2x3.row.f64":                         "must end in .MxN.rowmajor.f64",
-		"a.2x3.f64":                             "mv a.2x3.f64 a.2x3.rowmajor.f64; Fortran, MATLAB and Julia write column by column: mv a.2x3.f64 a.2x3.colmajor.f64",
-		"my a.2x3.f64":                          "mv 'my a.2x3.f64' 'my a.2x3.rowmajor.f64'",
-		"a.2x2.rowmajor.f64":                    "expected 32 bytes, found 48: bytes follow the matrix",
-		"a.3x3.colmajor.f64":                    "expected 72 bytes, found 48: it is truncated",
-		"a.99999999999999999999x3.rowmajor.f64": "too large",
-		"a.4294967296x4294967296.colmajor.f64":  "too large",
+		"a.f64":         "must end in .MxN.rowmajor.f64 or .MxN.colmajor.f64",
+		"a2x3.f64":      "must end in .MxN.rowmajor.f64",
+		"a.2x.f64":      "must end in .MxN.rowmajor.f64",
+		"a.2x3.row.f64": "must end in .MxN.rowmajor.f64",
+		"a.2x3.f64": "mv a.2x3.f64 a.2x3.rowmajor.f64; Fortran, MATLAB and Julia " +
+			"write column by column: mv a.2x3.f64 a.2x3.colmajor.f64",
+		"my a.2x3.f64":                                "mv 'my a.2x3.f64' 'my a.2x3.rowmajor.f64'",
+		"a.2x2.rowmajor.f64":                          "expected 32 bytes, found 48: bytes follow the matrix",
+		"a.3x3.colmajor.f64":                          "expected 72 bytes, found 48: it is truncated",
+		"a.99999999999999999999x3.rowmajor.f64":       "too large",
+		"a.4294967296x4294967296.colmajor.f64":        "too large",
 		"a.0000000000000000000000002x99.colmajor.f64": "expected 1584 bytes, found 48",
 	} {
 		_, err := newFile(name, bytes.NewReader(numbers(6)), 48)
@@ -253,7 +265,8 @@ func TestRawAgainstTwin(t *testing.T) {
 			func(i, j int) float64 { return float64(i) - 100.25*float64(j) })
 		order := rapid.SampledFrom([]string{RowMajor, ColMajor}).Draw(t, "order")
 		data := want.encode("<f8", order == ColMajor)
-		f, err := newFile(fmt.Sprintf("a.%dx%d.%s.f64", want.rows, want.cols, order), bytes.NewReader(data), int64(len(data)))
+		f, err := newFile(fmt.Sprintf("a.%dx%d.%s.f64", want.rows, want.cols, order), bytes.NewReader(data),
+			int64(len(data)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -286,8 +299,10 @@ func TestOneDimension(t *testing.T) {
 // Each format that is known and not read names the line that converts it, and the line is one for a shell.
 func TestUnknownFormats(t *testing.T) {
 	for extension, want := range map[string]string{
-		".csv": `.csv is not read; convert it: python3 -c "import numpy as np; np.save('d/a.npy', np.loadtxt('d/a.csv', delimiter=',', ndmin=2))"`,
-		".TXT": `.txt is not read; convert it: python3 -c "import numpy as np; np.save('d/a.npy', np.loadtxt('d/a.TXT', ndmin=2))"`,
+		".csv": `.csv is not read; convert it: ` +
+			`python3 -c "import numpy as np; np.save('d/a.npy', np.loadtxt('d/a.csv', delimiter=',', ndmin=2))"`,
+		".TXT": `.txt is not read; convert it: ` +
+			`python3 -c "import numpy as np; np.save('d/a.npy', np.loadtxt('d/a.TXT', ndmin=2))"`,
 		".tsv": `delimiter='\t', ndmin=2))"`,
 		".mat": `scipy.io.loadmat('d/a.mat')['A'])", where A is the name of the variable`,
 		".h5":  `h5py.File('d/a.h5')['A'][:])"`, ".hdf5": `h5py.File('d/a.hdf5')['A'][:])"`,
@@ -300,7 +315,8 @@ func TestUnknownFormats(t *testing.T) {
 		".json":    "np.array(json.load(open('d/a.json')), dtype=float))",
 		".f32":     "np.fromfile('d/a.f32', 'float32')",
 		".gz":      "gunzip d/a.gz",
-		".foo":     "unknown format; matrices are read from NAME.npy, NAME.mtx, NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64",
+		".foo": "unknown format; matrices are read from NAME.npy, NAME.mtx, " +
+			"NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64",
 	} {
 		path := "d/a" + extension
 		_, err := newFile(path, strings.NewReader("1,2\n"), 4)

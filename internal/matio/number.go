@@ -16,9 +16,9 @@ var (
 	errTooSmall  = errors.New("too small")
 )
 
-// parseReal converts a decimal number as C or Fortran writes it: a sign, digits with a point, and an exponent.
-// The letter of the exponent is e, E, d or D. Fortran leaves it out before three digits: 0.5-101 is 0.5e-101.
-// What only Go takes for a number, as 0x1p3 and 1_000, is none. The error is one of the above.
+// parseReal converts a decimal number as C or Fortran writes it: a sign, digits with a point, and an
+// exponent. The letter of the exponent is e, E, d or D. Fortran leaves it out before three digits: 0.5-101 is
+// 0.5e-101. What only Go takes for a number, as 0x1p3 and 1_000, is none. The error is one of the above.
 func parseReal(field []byte) (float64, error) {
 	decimal, fortran := true, false
 	for _, c := range field {
@@ -63,8 +63,8 @@ func mantissa(field []byte) []byte {
 	return field
 }
 
-// withLetter returns a number of Fortran with the letter that its exponent lacks. The digits before such an exponent
-// have a point.
+// withLetter returns a number of Fortran with the letter that its exponent lacks. The digits before such
+// an exponent have a point.
 func withLetter(field []byte) string {
 	sign := bytes.LastIndexAny(field, "+-")
 	if sign < 1 || !bytes.Contains(field[:sign], []byte(".")) {

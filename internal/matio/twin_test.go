@@ -127,7 +127,8 @@ var readers = []struct {
 
 const untouched = 12345.5
 
-// checkReaders reads a part of f in all four ways and compares with the twin; ld leaves a gap that must stay as it was.
+// checkReaders reads a part of f in all four ways and compares with the twin; ld leaves a gap that
+// must stay as it was.
 func checkReaders(t *rapid.T, f *File, want twin) {
 	for _, r := range readers {
 		count := r.count(want)

@@ -7,8 +7,8 @@ import (
 	"os"
 )
 
-// CreateVector creates the .npy file path of one dimension with n numbers, at its full length. A file that is there
-// keeps its disk space.
+// CreateVector creates the .npy file path of one dimension with n numbers, at its full length. A file that is
+// there keeps its disk space.
 func CreateVector(path string, n int64) (*Writer, error) {
 	if n < 0 || n > (math.MaxInt64-maxNpyHeader)/8 {
 		return nil, fmt.Errorf("create %s: a vector of %d numbers is not possible", path, n)

@@ -11,9 +11,9 @@ import (
 // writeBuffer is the size of one write, in bytes.
 const writeBuffer = 1 << 20
 
-// Writer writes parts of the matrix of a .npy file of float64 in Fortran order. Any number
-// of writers, in one or several processes, may write disjoint parts of one file at the same time. The methods of one Writer
-// are called by one goroutine at a time.
+// Writer writes parts of the matrix of a .npy file of float64 in Fortran order. Any number of writers, in one
+// or several processes, may write disjoint parts of one file at the same time. The methods of one Writer are
+// called by one goroutine at a time.
 type Writer struct {
 	Rows, Cols int64
 

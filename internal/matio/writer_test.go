@@ -26,8 +26,10 @@ func TestHeaderAsNumpyWrites(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]string{
-		"a.npy": "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }" + strings.Repeat(" ", 59) + "\n" + strings.Repeat("\x00", 48),
-		"v.npy": "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }" + strings.Repeat(" ", 60) + "\n\x00\x00\x00\x00\x00\x00\xf0\x3f",
+		"a.npy": "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': True, 'shape': (2, 3), }" +
+			strings.Repeat(" ", 59) + "\n" + strings.Repeat("\x00", 48),
+		"v.npy": "\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }" +
+			strings.Repeat(" ", 60) + "\n\x00\x00\x00\x00\x00\x00\xf0\x3f",
 	} {
 		got, err := os.ReadFile(filepath.Join(dir, name))
 		if err != nil {
@@ -44,7 +46,8 @@ func TestHeaderAsNumpyWrites(t *testing.T) {
 	}
 }
 
-// TestParallelWriters: writers with their own file handles write disjoint columns and rows of one file at once.
+// TestParallelWriters: writers with their own file handles write disjoint columns and rows of one
+// file at once.
 func TestParallelWriters(t *testing.T) {
 	const rows, cols, columns, writers = 700, 600, 400, 4 // columns [0, 400) by columns, the rest by rows
 	want := newTwin(rows, cols, func(i, j int) float64 { return float64(i) + 1000*float64(j) })
@@ -64,7 +67,9 @@ func TestParallelWriters(t *testing.T) {
 			for j := range columns { // to be overwritten
 				clear(src[j*(n+gap):][:n])
 			}
-			if err := writeWith(path, func(w *Writer) error { return w.WriteRows(int64(k*n), src, n+gap, n) }); err != nil {
+			if err := writeWith(path, func(w *Writer) error {
+				return w.WriteRows(int64(k*n), src, n+gap, n)
+			}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -75,7 +80,9 @@ func TestParallelWriters(t *testing.T) {
 		byColumns.Go(func() {
 			const n = columns / writers
 			src := want.x[k*n*rows:][:n*rows]
-			if err := writeWith(path, func(w *Writer) error { return w.WriteColumns(int64(k*n), src, rows, n) }); err != nil {
+			if err := writeWith(path, func(w *Writer) error {
+				return w.WriteColumns(int64(k*n), src, rows, n)
+			}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -130,7 +137,8 @@ func TestWriterArguments(t *testing.T) {
 	if w, err := CreateNpy(path, math.MaxInt64, 2); err == nil {
 		t.Error("too large: no error", w.Close())
 	}
-	for _, c := range []struct{ descr, shape string }{{"<f4", "(3, 4)"}, {"<f8", "(12,)"}, {">f8", "(3, 4)"}, {"<f8", "(3, 5)"}} {
+	for _, c := range []struct{ descr, shape string }{{"<f4", "(3, 4)"}, {"<f8", "(12,)"}, {">f8", "(3, 4)"},
+		{"<f8", "(3, 5)"}} {
 		if err := os.WriteFile(path, npyImage(1, c.descr, true, c.shape, numbers(12)), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +157,8 @@ func TestFullDisk(t *testing.T) {
 	w := &Writer{Rows: 1000, Cols: 1000, file: file}
 	defer w.Close()
 	x := make([]float64, 1000*1000)
-	for name, err := range map[string]error{"columns": w.WriteColumns(0, x, 1000, 1000), "rows": w.WriteRows(5, x, 1000, 10)} {
+	for name, err := range map[string]error{"columns": w.WriteColumns(0, x, 1000, 1000),
+		"rows": w.WriteRows(5, x, 1000, 10)} {
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
 			t.Errorf("%s: %v, expected no space left on /dev/full", name, err)
 		}

@@ -14,36 +14,37 @@ import (
 // Info is what info.json holds. The type parameters of a run that its caller owns (sweeps, devices) are
 // stored as given.
 type Info struct {
-	Command          string             `json:"command"`
-	Start            string             `json:"start"`        // RFC 3339
-	WallSeconds      float64            `json:"wall_seconds"` // from the start to the writing of this account
-	Input            Input              `json:"input"`
-	Shape            [2]int64           `json:"shape"`
-	Dtype            string             `json:"dtype"`
-	K                int64              `json:"k"`
-	Convention       string             `json:"convention"`
-	Converged        bool               `json:"converged"`
-	Sweeps           int                `json:"sweeps"`
-	Sweep            any                `json:"sweep"`
-	Strategy         string             `json:"strategy"`
-	Scheme           string             `json:"scheme"`
-	Variant          string             `json:"variant"`
-	Block            int                `json:"block"`
-	FineBlockColumns int                `json:"fine_block_columns"`
-	Precondition     any                `json:"precondition"`
-	V                any                `json:"v"`
-	VResidual        float64            `json:"v_residual"`         // of V by --v solve, as the check measures it
-	VNorm            float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
-	Fidelity         any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
-	Rank             any                `json:"rank"`
-	Signature        *Signature         `json:"signature"` // null for the SVD
-	Ranks            int                `json:"ranks"`
-	Devices          any                `json:"devices"`
-	Transport        any                `json:"transport"`
-	Versions         map[string]string  `json:"versions"`
-	Phases           map[string]float64 `json:"phases"`
-	PeakBytes        []int64            `json:"peak_bytes"`      // of each rank
-	EstimatedBytes   []int64            `json:"estimated_bytes"` // what was expected
+	Command          string   `json:"command"`
+	Start            string   `json:"start"`        // RFC 3339
+	WallSeconds      float64  `json:"wall_seconds"` // from the start to the writing of this account
+	Input            Input    `json:"input"`
+	Shape            [2]int64 `json:"shape"`
+	Dtype            string   `json:"dtype"`
+	K                int64    `json:"k"`
+	Convention       string   `json:"convention"`
+	Converged        bool     `json:"converged"`
+	Sweeps           int      `json:"sweeps"`
+	Sweep            any      `json:"sweep"`
+	Strategy         string   `json:"strategy"`
+	Scheme           string   `json:"scheme"`
+	Variant          string   `json:"variant"`
+	Block            int      `json:"block"`
+	FineBlockColumns int      `json:"fine_block_columns"`
+	Precondition     any      `json:"precondition"`
+	V                any      `json:"v"`
+	// of V by --v solve, as the check measures it
+	VResidual      float64            `json:"v_residual"`
+	VNorm          float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
+	Fidelity       any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
+	Rank           any                `json:"rank"`
+	Signature      *Signature         `json:"signature"` // null for the SVD
+	Ranks          int                `json:"ranks"`
+	Devices        any                `json:"devices"`
+	Transport      any                `json:"transport"`
+	Versions       map[string]string  `json:"versions"`
+	Phases         map[string]float64 `json:"phases"`
+	PeakBytes      []int64            `json:"peak_bytes"`      // of each rank
+	EstimatedBytes []int64            `json:"estimated_bytes"` // what was expected
 }
 
 // Input is the file that was decomposed.

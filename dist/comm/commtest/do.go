@@ -8,7 +8,8 @@ import (
 	"jmpi/dist/comm"
 )
 
-// do runs functions on the library's thread while messages are under way, from several goroutines, and wants each one's own error.
+// do runs functions on the library's thread while messages are under way, from several goroutines, and
+// wants each one's own error.
 func do(c comm.Comm) error {
 	const n = 300_000
 	to, from := (c.Rank()+1)%c.Size(), (c.Rank()-1+c.Size())%c.Size()
@@ -40,5 +41,6 @@ func do(c comm.Comm) error {
 	if err := waitAll([]*comm.Request{r, s}); err != nil {
 		return err
 	}
-	return errors.Join(errors.Join(errs...), message{from, c.Rank(), 8, 0}.check(receive.Bytes), send.Free(), receive.Free())
+	return errors.Join(errors.Join(errs...), message{from, c.Rank(), 8, 0}.check(receive.Bytes), send.Free(),
+		receive.Free())
 }

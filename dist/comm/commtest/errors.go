@@ -23,13 +23,15 @@ func wrongArguments(c comm.Comm) error {
 	arguments := []struct {
 		bytes     int64
 		peer, tag int
-	}{{16, c.Size(), 1}, {16, -1, 1}, {16, -2, 1}, {-1, c.Rank(), 1}, {16, c.Rank(), -1}, {16, c.Rank(), 1 << 31}}
+	}{{16, c.Size(), 1}, {16, -1, 1}, {16, -2, 1}, {-1, c.Rank(), 1}, {16, c.Rank(), -1},
+		{16, c.Rank(), 1 << 31}}
 	for _, call := range calls {
 		for _, a := range arguments {
 			err := call.start(block.Address(0), a.bytes, a.peer, a.tag).Wait()
 			var failed *comm.CommError
 			if !errors.As(err, &failed) {
-				return fmt.Errorf("%s of %d bytes, peer %d, tag %d: error %v, want a CommError", call.op, a.bytes, a.peer, a.tag, err)
+				return fmt.Errorf("%s of %d bytes, peer %d, tag %d: error %v, want a CommError", call.op, a.bytes, a.peer,
+					a.tag, err)
 			}
 			if failed.Op != call.op || failed.Rank != c.Rank() || failed.Peer != a.peer || failed.Tag != a.tag {
 				return fmt.Errorf("%s, peer %d, tag %d is reported as %+v", call.op, a.peer, a.tag, *failed)

@@ -53,8 +53,10 @@ func exchange(c comm.Comm, out, in []message, length func(message) int) error {
 	return errors.Join(send.Free(), receive.Free())
 }
 
-// post puts the messages one after the other into a new block, filled if they are to be sent, and starts them.
-func post(start startFunc, messages []message, length, peer func(message) int, fill bool) (*Block, []*comm.Request, error) {
+// post puts the messages one after the other into a new block, filled if they are to be sent, and
+// starts them.
+func post(start startFunc, messages []message, length, peer func(message) int,
+	fill bool) (*Block, []*comm.Request, error) {
 	total := 0
 	for _, m := range messages {
 		total += length(m)
