@@ -80,6 +80,7 @@ type factorization struct {
 	q      *Orthogonal
 	all    bool          // all columns that are noise become zero
 	lost   losses        // of those that do not count, otherwise
+	norms  []float64     // of the columns of the matrix
 	least  float64       // of the magnitudes on the diagonal of R so far
 	doubt  float64       // largest ratio of noise to what was taken
 	begun  int           // row where the last panel began
@@ -155,7 +156,7 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 		return nil, 0, err
 	}
 	if f.done == 0 {
-		f.lost.longest = slices.Max(all)
+		f.norms, f.lost.longest = all, slices.Max(all)
 	}
 	for j := range all {
 		if f.place[j] < 0 && all[j] >= dense.Negligible {

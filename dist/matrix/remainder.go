@@ -21,8 +21,16 @@ import (
 // the space of the rows of R is no loss by itself. It belongs to the singular values σ of R, and changes them
 // by ‖E‖²/2σ. The rest of E is what A has beyond R.
 
+// Noise in the way of small columns becomes zero at once, whatever its size. While what is left of a
+// dependent column waits for its turn, its errors stand in the rows of R that are done meanwhile, and where
+// the columns are graded, these rows belong to small singular values: a column of errors e adds e²/2σ to one.
+// The loss does not count there: small singular values would have no digit ([docs/numerics.md §10]).
+
 // lossLimit is how much of a matrix may become zero, in units of ε times its norm.
 const lossLimit = 1.5
+
+// smallReach is how much longer than noise a column must be for the noise not to be in its way.
+const smallReach = 1 << 16
 
 // losses is what a factorization has set to zero of its matrix.
 type losses struct {
@@ -31,6 +39,7 @@ type losses struct {
 	squares float64 // sum of the squares of the losses
 	tried   float64 // Frobenius norm of noise that was too large to become zero, 0: none was
 	retain  bool    // the next panel takes noise as any column
+	reach   float64 // noise of this size or more is in the way of small columns
 }
 
 // allows tells whether so much more may be lost, and counts it if so.
@@ -49,7 +58,8 @@ func (f *factorization) dropping() dense.Dropping {
 	if f.all {
 		return dense.Dropping{Longest: math.Inf(1)}
 	}
-	return dense.Dropping{Longest: 0x1p-54 * f.lost.longest / math.Sqrt(float64(f.N)), Retain: f.lost.retain}
+	return dense.Dropping{Longest: 0x1p-54 * f.lost.longest / math.Sqrt(float64(f.N)), Retain: f.lost.retain,
+		Reach: f.lost.reach}
 }
 
 // denoise sets the longest of the columns, in the order of decreasing length, to zero as long as they are
@@ -68,6 +78,9 @@ func (f *factorization) denoise(columns []int, lengths []float64) ([]int, error)
 	if err != nil {
 		return nil, err
 	}
+	if columns, err = f.makeWay(columns, lengths, bounds); err != nil {
+		return nil, err
+	}
 	noisy := columns
 	if i := slices.IndexFunc(columns, func(j int) bool { return lengths[j] > bounds[j] }); i >= 0 {
 		noisy = columns[:i]
@@ -84,6 +97,44 @@ func (f *factorization) denoise(columns []int, lengths []float64) ([]int, error)
 		}
 	}
 	return columns[len(noisy):], nil
+}
+
+// makeWay sets those of the columns to zero that are noise in the way of small ones, and returns the others.
+// A column is small if it was so from the beginning: not one of which little is left. It is collective.
+func (f *factorization) makeWay(columns []int, lengths, bounds []float64) ([]int, error) {
+	if f.all {
+		return columns, nil
+	}
+	small, most := math.Inf(1), 0.0
+	for _, j := range columns {
+		if lengths[j] > bounds[j] {
+			small = min(small, f.norms[j])
+		} else {
+			most = max(most, bounds[j])
+		}
+	}
+	if f.lost.reach = small / smallReach; most < f.lost.reach {
+		return columns, nil
+	}
+	covered, err := f.GatherColumns(func(j int) float64 {
+		if f.place[j] < 0 && f.noise.Covers(j, f.done, f.current(j)[f.done:], lengths[j], f.errors[f.done],
+			f.lost.reach) {
+			return 1
+		}
+		return 0
+	})
+	if err != nil {
+		return nil, err
+	}
+	var others []int
+	for _, j := range columns {
+		if covered[j] == 0 {
+			others = append(others, j)
+		} else if f.owner(j) == f.Comm.Rank() {
+			f.drop(j, f.current(j))
+		}
+	}
+	return others, nil
 }
 
 // negligible tells whether what is left of some columns may become zero, and counts the loss if so.

@@ -83,6 +83,32 @@ func NoiseOf(samples, from []float64) float64 {
 	return least
 }
 
+// Covers tells whether the noise of column j reaches least, and x, what is left of the column from
+// row i on, with the given length, is nothing else, as a whole and element by element. From(i) has
+// the errors of the rows.
+func (n Noise) Covers(j, i int, x []float64, length float64, from []float64, least float64) bool {
+	samples := n.Column(j)
+	square := 0.0 // of most columns this is enough, and it costs little
+	for _, e := range samples[len(from)*Samples:] {
+		square += e * e
+	}
+	if length*length > square || square < least*least {
+		return false
+	}
+	if noise := NoiseOf(samples, from); length > noise || noise < least {
+		return false
+	}
+	for b, rows := range n.Rows {
+		size := Length(samples[b*Samples : (b+1)*Samples])
+		for l, e := range x {
+			if math.Abs(e) > rows[i+l]*size {
+				return false
+			}
+		}
+	}
+	return true
+}
+
 // Subtract does to the errors of column j what makes f times a pivot, with the given samples, go from it.
 func (n Noise) Subtract(j int, f float64, pivot []float64) {
 	x := n.Column(j)

@@ -98,13 +98,14 @@ func join(left, right Panel, a []float64) Panel {
 type Dropping struct {
 	Longest float64 // those up to this length
 	Retain  bool    // longer ones are taken as any other; otherwise the panel ends with the first of them
+	Reach   float64 // but those that are noise of this size or more (Noise.Covers) become zero at once
 }
 
 // FactorPivoted factors columns of the m×n panel a, leading dimension m, which it overwrites: in every step
 // the longest of those that are more than noise, or that drop retains. It ends with the first that is shorter
 // than Threshold·bound, but takes one at least unless all are noise. It keeps the noise up to date.
 func FactorPivoted(m, n int, a []float64, bound float64, noise Noise, drop Dropping) Panel {
-	f := factoring{m: m, n: n, a: a, noise: noise, drop: drop, columns: make([]int, n)}
+	f := factoring{m: m, n: n, a: a, noise: noise, drop: drop, columns: make([]int, n), zeroed: make([]bool, n)}
 	for j := range f.columns {
 		f.columns[j] = j
 	}
@@ -141,6 +142,7 @@ type factoring struct {
 	tau     []float64
 	pivots  []float64 // noise of those that were taken
 	noisy   [][2]int
+	zeroed  []bool // columns that are in noisy
 }
 
 func (f *factoring) column(j int) []float64 { return f.a[j*f.m : (j+1)*f.m] }
@@ -154,15 +156,21 @@ func (f *factoring) pivot(j int, bound float64) bool {
 	for {
 		best, longest = j, -1.0
 		for c := j; c < f.n; c++ {
-			if x := Length(f.column(c)[j:]); x > longest {
+			x := Length(f.column(c)[j:])
+			if f.drop.Reach > 0 && !f.zeroed[f.columns[c]] &&
+				f.noise.Covers(f.columns[c], j, f.column(c)[j:], x, from, f.drop.Reach) {
+				f.zero(c, j)
+				x = 0
+			}
+			if x > longest {
 				best, longest = c, x
 			}
 		}
 		if longest < Negligible || j > 0 && longest < Threshold*bound {
 			return false
 		}
-		// Only the longest is judged: while there are longer ones, rows of large errors may be left that have
-		// nothing to do with a short one.
+		// Only the longest is judged by its length: while there are longer ones, rows of large errors may be left
+		// that have nothing to do with a short one.
 		if f.noise.None() || longest > NoiseOf(f.noise.Column(f.columns[best]), from) {
 			f.rank++
 			break
@@ -173,14 +181,19 @@ func (f *factoring) pivot(j int, bound float64) bool {
 			}
 			break
 		}
-		f.noisy = append(f.noisy, [2]int{f.columns[best], j})
-		clear(f.column(best)[j:])
+		f.zero(best, j)
 	}
 	if best != j {
 		openblas.Dswap(f.m, f.column(best), 1, f.column(j), 1)
 		f.columns[best], f.columns[j] = f.columns[j], f.columns[best]
 	}
 	return true
+}
+
+// zero sets column c, which is noise, to zero from row j on.
+func (f *factoring) zero(c, j int) {
+	f.noisy, f.zeroed[f.columns[c]] = append(f.noisy, [2]int{f.columns[c], j}), true
+	clear(f.column(c)[j:])
 }
 
 // step makes column j's reflector and applies it to the columns behind it.

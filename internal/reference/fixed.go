@@ -37,6 +37,16 @@ func length(x []*big.Int) *big.Int {
 	return sum.Sqrt(sum)
 }
 
+// missing returns how many digits x has less than others. What is left of a dependent column may be a few
+// units long; its length, rounded to a unit, would not do.
+func (f fixed) missing(x []*big.Int) uint {
+	most := 0
+	for _, v := range x {
+		most = max(most, v.BitLen())
+	}
+	return uint(max(0, int(f.digits)-most))
+}
+
 // reflect applies I − 2·w·wᵀ, ‖w‖ = 1, to the entries from number from on of all lines, which are rows or
 // columns of a matrix. The first line is x there and becomes α·e₁, α = −sign(x₁)·‖x‖: w is x − α·e₁, divided
 // by its norm.
@@ -45,15 +55,16 @@ func (f fixed) reflect(lines [][]*big.Int, from int) {
 	if length(x[1:]).Sign() == 0 {
 		return
 	}
-	alpha := length(x)
+	w, more := make([]*big.Int, len(x)), f.missing(x)
+	for i, v := range x {
+		w[i] = new(big.Int).Lsh(v, more)
+	}
+	alpha := length(w)
 	if x[0].Sign() >= 0 {
 		alpha.Neg(alpha)
 	}
-	w := make([]*big.Int, len(x))
-	for i, v := range x {
-		w[i] = new(big.Int).Set(v)
-	}
 	w[0].Sub(w[0], alpha)
+	alpha.Quo(alpha, new(big.Int).Lsh(big.NewInt(1), more))
 	size := length(w)
 	for _, v := range w {
 		v.Quo(v.Lsh(v, f.digits), size)
