@@ -9,6 +9,7 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
+	"jmpi/dist/matrix"
 	"jmpi/internal/gen"
 	"jmpi/internal/reference"
 	"jmpi/kernels"
@@ -170,7 +171,7 @@ func testRepeated(t *testing.T, run runTask) {
 	// Half of the rows of 3n/4 orthonormal columns: n/4 singular values are 1, n/4 are 0, and those
 	// between are all different.
 	s := matrixOf(comm.NewLocal(1)[0], 2, n, 3*n/4, near[:n*3*n/4])
-	reflectors, _, err := s.Factor(s.Natural())
+	reflectors, _, err := matrix.Factor(s, matrix.Natural(s.N))
 	if err == nil {
 		s, err = reflectors.Form(2, 0, 3*n/4)
 	}

@@ -98,7 +98,7 @@ func iterateRanked(ctx context.Context, s site, t Task, p prepared) (outcome, er
 	}
 	o.Free()
 	err = s.timed("precondition", func() (err error) {
-		if p.grading, err = p.x.Grading(); err != nil {
+		if p.grading, err = matrix.Measure(p.x); err != nil {
 			return err
 		}
 		p, err = reveal(ctx, s, t, p)

@@ -65,13 +65,13 @@ func (m method) used() (precondition, v Choice) {
 // prepare makes X from the matrix. It is collective.
 func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err error) {
 	err = s.timed("precondition", func() error {
-		g, err := in.x.Grading()
+		g, err := matrix.Measure(in.x)
 		if err != nil {
 			return err
 		}
 		parallelism := 0.0
 		if s.hostMemory() { // otherwise it does not count
-			if parallelism, err = in.x.Parallelism(); err != nil {
+			if parallelism, err = matrix.Parallelism(in.x); err != nil {
 				return err
 			}
 		}
@@ -107,7 +107,7 @@ func triangular(p prepared) (prepared, error) {
 	if err != nil {
 		return p, err
 	}
-	q, place, rank, _, err := p.x.FactorPivoted(noise, p.orthonormal)
+	q, place, rank, _, err := matrix.FactorPivoted(p.x, noise, p.orthonormal)
 	if err != nil {
 		return p, err
 	}
@@ -132,7 +132,7 @@ func triangular(p prepared) (prepared, error) {
 
 // lower factors Rᵀ = Q₂·Xᵀ, which it overwrites, and returns Q₂ and the lower triangular X. It is collective.
 func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
-	if q2, _, err = transposed.Factor(transposed.Natural()); err == nil {
+	if q2, _, err = matrix.Factor(transposed, matrix.Natural(transposed.N)); err == nil {
 		x, err = transposed.Transpose(nil, transposed.N)
 	}
 	return q2, x, err

@@ -59,7 +59,7 @@ func rankNoise(from origin, x *matrix.Matrix, g matrix.Grading, sorted []int) (d
 	for i, l := range sorted {
 		rows[i], balanced[i] = g.Rows[l], g.Balanced[l]
 	}
-	shares, err := x.Shares(rows)
+	shares, err := matrix.Shares(x, rows)
 	if err != nil {
 		return dense.Noise{}, err
 	}

@@ -33,7 +33,7 @@ func reveal(ctx context.Context, s site, t Task, p prepared) (prepared, error) {
 	if err != nil {
 		return p, err
 	}
-	q, place, rank, doubt, err := r.FactorPivoted(noise, true)
+	q, place, rank, doubt, err := matrix.FactorPivoted(r, noise, true)
 	if err != nil {
 		return p, err
 	}
@@ -44,7 +44,7 @@ func reveal(ctx context.Context, s site, t Task, p prepared) (prepared, error) {
 	}
 	steps := append(p.steps, rowSort(sorted), leftFactor{q})
 	if rank == n {
-		p.steps, p.x = steps, r.Rows(r.Natural())
+		p.steps, p.x = steps, r.Rows(matrix.Natural(r.N))
 		return p, nil
 	}
 	p.method.precondition, p.method.bySVD = QRCPLQ, false

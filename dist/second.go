@@ -128,7 +128,7 @@ func factor(ctx context.Context, s site, t Task, p prepared) (f factors, err err
 	if err != nil {
 		return f, err
 	}
-	g, signs, err := m.FactorIndefinite()
+	g, signs, err := matrix.FactorIndefinite(m)
 	if errors.Is(err, matrix.ErrSingular) {
 		return f, jacobi.NoDecomposition("%v", err)
 	}

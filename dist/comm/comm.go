@@ -8,9 +8,9 @@ import (
 // goroutines of one process (NewLocal) and MPI (StartMPI).
 //
 // Isend and Irecv may be called from any goroutine. Between two ranks messages of one tag arrive in the order
-// in which they were sent; tags from 0 to 32767 suit every MPI. The collective calls (Allreduce…, Allgather)
-// must be made in the same order on every rank, one at a time. Errors are a *CommError; they are fatal for
-// the communicator, except ErrTooLong.
+// in which they were sent; tags from 0 to 32767 suit every MPI. The collective calls (Allreduce…, Allgather,
+// Bcast) must be made in the same order on every rank, one at a time. Errors are a *CommError; they are fatal
+// for the communicator, except ErrTooLong.
 type Comm interface {
 	Rank() int
 	Size() int
@@ -26,7 +26,21 @@ type Comm interface {
 	AllreduceMax(x []int64) error
 	// Allgather returns the b of every rank, which may differ in length.
 	Allgather(b []byte) ([][]byte, error)
+	// Bcast returns the b of one rank, the root, to every rank. That of the others is not looked at.
+	Bcast(b []byte, root int) ([]byte, error)
 
+	// Node names the machine that this rank runs on.
+	Node() string
+	// Library names the library and its version, and what it says of GPUs.
+	Library() string
+	// Abort ends all ranks with this exit code; it does not return under MPI.
+	Abort(code int)
+	// Close ends the use of the library (MPI_Finalize). Collective.
+	Close() error
+}
+
+// DeviceMemory is what a Comm may offer besides, if its library may take device memory in messages.
+type DeviceMemory interface {
 	// Do runs f on the thread that calls the library, and returns its error: for what belongs to a thread, as a
 	// device's context does. f must not call the Comm.
 	Do(f func() error) error
@@ -42,15 +56,6 @@ type Comm interface {
 	// seconds, is an error. After one both memories may still be in use, but the communicator goes on. No other
 	// message meets those of a probe.
 	Probe(send kernels.Address, to int, receive kernels.Address, from int, bytes int64) error
-
-	// Node names the machine that this rank runs on.
-	Node() string
-	// Library names the library and its version, and what it says of GPUs.
-	Library() string
-	// Abort ends all ranks with this exit code; it does not return under MPI.
-	Abort(code int)
-	// Close ends the use of the library (MPI_Finalize). Collective.
-	Close() error
 }
 
 // Request is a message under way.

@@ -42,6 +42,7 @@ const (
 	opReceive   = "receive"
 	opAllreduce = "allreduce"
 	opAllgather = "allgather"
+	opBcast     = "bcast"
 	opClose     = "close"
 	opDo        = "do"
 	opWatch     = "watch"
@@ -64,6 +65,14 @@ func checkMessage(bytes int64, peer, tag, size int) error {
 		return fmt.Errorf("tags go from 0 to %d", math.MaxInt32)
 	case bytes < 0:
 		return fmt.Errorf("%d bytes is not a length", bytes)
+	}
+	return nil
+}
+
+// checkRoot refuses what is no rank.
+func checkRoot(root, size int) error {
+	if root < 0 || root >= size {
+		return fmt.Errorf("the root %d is none of %d ranks", root, size)
 	}
 	return nil
 }

@@ -1,7 +1,6 @@
 package comm
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"sync"
@@ -61,17 +60,6 @@ func (c *localComm) Rank() int { return c.rank }
 func (c *localComm) Size() int { return c.world.size }
 
 func (c *localComm) Library() string { return "ranks in one process, without MPI" }
-
-// Do calls f: any thread calls this library.
-func (c *localComm) Do(f func() error) error { return f() }
-
-func (c *localComm) Spin(bool) {}
-
-func (c *localComm) ClaimsDevices() bool { return false }
-
-func (c *localComm) Probe(kernels.Address, int, kernels.Address, int, int64) error {
-	return errors.New("ranks in one process carry host memory only")
-}
 
 // Node is the host's name, "localhost" if the system does not tell it.
 func (c *localComm) Node() string {

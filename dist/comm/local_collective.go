@@ -93,6 +93,21 @@ func (c *localComm) allreduce(name string, x []int64, combine func(a, b int64) i
 	return nil
 }
 
+func (c *localComm) Bcast(b []byte, root int) ([]byte, error) {
+	if err := checkRoot(root, c.world.size); err != nil {
+		return nil, collectiveError(opBcast, c.rank, err)
+	}
+	part := localPart{here: true}
+	if c.rank == root {
+		part.bytes = slices.Clone(b)
+	}
+	parts, err := c.meet(fmt.Sprintf("%s from rank %d", opBcast, root), part)
+	if err != nil {
+		return nil, collectiveError(opBcast, c.rank, err)
+	}
+	return slices.Clone(parts[root].bytes), nil // ranks share no memory
+}
+
 func (c *localComm) Allgather(b []byte) ([][]byte, error) {
 	parts, err := c.meet(opAllgather, localPart{here: true, bytes: slices.Clone(b)})
 	if err != nil {

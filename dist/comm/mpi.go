@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"time"
 
 	mpi "github.com/sbromberger/gompi"
 
@@ -30,7 +31,7 @@ func StartMPI() (Comm, error) {
 			errors.New("MPI runs already, or has ended; it starts once in a process"))
 	}
 	stall.Prevent() // MPI's thread waits in C
-	c := &mpiComm{ended: make(chan struct{})}
+	c := &mpiComm{mpiDevices: mpiDevices{queue: &mpiQueue{}}, ended: make(chan struct{})}
 	started := make(chan error)
 	go c.run(started)
 	if err := <-started; err != nil {
@@ -41,10 +42,9 @@ func StartMPI() (Comm, error) {
 
 // mpiComm is this process's rank.
 type mpiComm struct {
-	rank, size    int
+	mpiDevices
+	size          int
 	node, library string
-	claim         bool // of the library, that it takes device memory
-	queue         mpiQueue
 	watch         *mpiWatch     // nil without one
 	ended         chan struct{} // closed after MPI_Finalize
 }
@@ -61,7 +61,7 @@ func (c *mpiComm) run(started chan<- error) {
 	c.node, c.library, c.claim = rawNode(), rawLibrary(), rawClaim()
 	started <- err
 	if err == nil {
-		serve(&c.queue)
+		serve(c.queue)
 		close(c.ended)
 	}
 }
@@ -73,6 +73,22 @@ func (c *mpiComm) Size() int { return c.size }
 func (c *mpiComm) Node() string { return c.node }
 
 func (c *mpiComm) Library() string { return c.library }
+
+// Watch is that of Watcher.
+func (c *mpiComm) Watch(silence time.Duration, lost func(error)) error {
+	if silence <= 0 || c.size == 1 {
+		return nil
+	}
+	if c.watch != nil {
+		return collectiveError(opWatch, c.rank, errors.New("the ranks watch each other already"))
+	}
+	hosts, err := c.Allgather([]byte(c.node))
+	if err != nil {
+		return err
+	}
+	c.watch, err = startWatch(c, hosts, silence, lost)
+	return err
+}
 
 func (c *mpiComm) Isend(a kernels.Address, bytes int64, to, tag int) *Request {
 	return c.message(opSend, bytes, to, tag, func(offset, length, id int64) error {

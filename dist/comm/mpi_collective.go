@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"encoding/binary"
 	"slices"
 )
 
@@ -33,6 +34,41 @@ func (c *mpiComm) allreduce(x []int64, maximum bool) error {
 	}
 	copy(x, out)
 	return nil
+}
+
+// Bcast first sends the length, then the bytes, in pieces.
+func (c *mpiComm) Bcast(b []byte, root int) ([]byte, error) {
+	if err := checkRoot(root, c.size); err != nil {
+		return nil, collectiveError(opBcast, c.rank, err)
+	}
+	length, err := c.bcast(binary.LittleEndian.AppendUint64(nil, uint64(len(b))), 8, root)
+	if err != nil {
+		return nil, err
+	}
+	return c.bcast(b, int(binary.LittleEndian.Uint64(length)), root)
+}
+
+// bcast is Bcast where every rank knows the length.
+func (c *mpiComm) bcast(b []byte, length, root int) ([]byte, error) {
+	if length == 0 {
+		return nil, nil
+	}
+	both, err := newCSlice[byte](length)
+	if err != nil {
+		return nil, collectiveError(opBcast, c.rank, err)
+	}
+	defer freeCSlice(both)
+	if c.rank == root {
+		copy(both, b)
+	}
+	for from := 0; from < length; from += int(pieceBytes) {
+		piece := both[from:min(length, from+int(pieceBytes))]
+		err := c.collective(opBcast, func(id int64) error { return rawIbcast(piece, root, id) })
+		if err != nil {
+			return nil, err
+		}
+	}
+	return slices.Clone(both), nil
 }
 
 // Allgather first gathers the lengths, then the bytes.

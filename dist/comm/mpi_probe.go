@@ -50,14 +50,22 @@ func rawProbe(send kernels.Address, to int, receive kernels.Address, from int, b
 	return rawError(code)
 }
 
-func (c *mpiComm) ClaimsDevices() bool { return c.claim }
+// mpiDevices is what MPI says of device memory, and what that needs.
+type mpiDevices struct {
+	rank  int
+	claim bool // of the library, that it takes device memory
+	queue *mpiQueue
+}
 
-func (c *mpiComm) Probe(send kernels.Address, to int, receive kernels.Address, from int, bytes int64) error {
+func (c *mpiDevices) ClaimsDevices() bool { return c.claim }
+
+func (c *mpiDevices) Probe(send kernels.Address, to int, receive kernels.Address, from int,
+	bytes int64) error {
 	return c.Do(func() error { return rawProbe(send, to, receive, from, bytes) })
 }
 
 // Spin needs cores beside the one that it takes; it is ignored where there are less than spinCores.
-func (c *mpiComm) Spin(on bool) {
+func (c *mpiDevices) Spin(on bool) {
 	var cores unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &cores); err != nil || int64(cores.Count()) < spinCores {
 		return
@@ -71,7 +79,7 @@ func (c *mpiComm) Spin(on bool) {
 }
 
 // Do runs f between two calls of MPI; what is under way does not move meanwhile.
-func (c *mpiComm) Do(f func() error) error {
+func (c *mpiDevices) Do(f func() error) error {
 	var failed error
 	o := newOperation(CommError{Op: opDo, Rank: c.rank, Peer: -1, Tag: -1})
 	o.post = func(*mpiThread, int64) (int, error) {

@@ -106,6 +106,10 @@ int raw_iallreduce(const int64_t *in, int64_t *out, int count, int maximum, int6
   POST(MPI_Iallreduce(in, out, count, MPI_INT64_T, op, comm, &requests[used]), id, 0);
 }
 
+int raw_ibcast(void *both, int bytes, int root, int64_t id) {
+  POST(MPI_Ibcast(both, bytes, MPI_BYTE, root, comm, &requests[used]), id, 0);
+}
+
 int raw_iallgather(const int64_t *in, int64_t *out, int64_t id) {
   POST(MPI_Iallgather(in, 1, MPI_INT64_T, out, 1, MPI_INT64_T, comm, &requests[used]), id, 0);
 }

@@ -108,6 +108,11 @@ func rawIallgather(in, out []int64, id int64) error {
 	return rawError(C.raw_iallgather(int64s(in), int64s(out), C.int64_t(id)))
 }
 
+func rawIbcast(both []byte, root int, id int64) error {
+	return rawError(C.raw_ibcast(unsafe.Pointer(unsafe.SliceData(both)), C.int(len(both)), C.int(root),
+		C.int64_t(id)))
+}
+
 func rawIallgatherv(in, out []byte, lengths, offsets []C.int, id int64) error {
 	return rawError(C.raw_iallgatherv(unsafe.Pointer(unsafe.SliceData(in)), C.int(len(in)),
 		unsafe.Pointer(unsafe.SliceData(out)), unsafe.SliceData(lengths), unsafe.SliceData(offsets), C.int64_t(id)))

@@ -22,6 +22,7 @@ int raw_isend(uintptr_t a, int bytes, int to, int tag, int64_t id);
 int raw_irecv(uintptr_t a, int bytes, int from, int tag, int64_t id);
 int raw_iallreduce(const int64_t *in, int64_t *out, int count, int maximum, int64_t id);
 int raw_iallgather(const int64_t *in, int64_t *out, int64_t id);
+int raw_ibcast(void *both, int bytes, int root, int64_t id);
 int raw_iallgatherv(const void *in, int bytes, void *out, const int *lengths, const int *offsets, int64_t id);
 int raw_ibarrier(int64_t id);
 

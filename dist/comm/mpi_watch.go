@@ -4,7 +4,6 @@ package comm
 import "C"
 
 import (
-	"errors"
 	"fmt"
 	"time"
 )
@@ -20,29 +19,20 @@ type mpiWatch struct {
 	ended   chan struct{} // closed by run
 }
 
-func (c *mpiComm) Watch(silence time.Duration, lost func(error)) error {
-	if silence <= 0 || c.size == 1 {
-		return nil
-	}
-	if c.watch != nil {
-		return collectiveError(opWatch, c.rank, errors.New("the ranks watch each other already"))
-	}
-	hosts, err := c.Allgather([]byte(c.node))
-	if err != nil {
-		return err
-	}
+// startWatch starts the beats.
+func startWatch(c *mpiComm, hosts [][]byte, silence time.Duration, lost func(error)) (*mpiWatch, error) {
 	if err := c.Do(func() error { return rawError(C.watch_start()) }); err != nil {
-		return err
+		return nil, err
 	}
 	before := (c.rank + c.size - 1) % c.size
-	c.watch = &mpiWatch{
+	w := &mpiWatch{
 		silence: silence,
 		before:  SilentError{Rank: before, Host: string(hosts[before]), For: silence},
 		stop:    make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
-	go c.watch.run(c, lost)
-	return nil
+	go w.run(c, lost)
+	return w, nil
 }
 
 // run sends and counts beats until the watch ends or the rank before is lost.

@@ -144,7 +144,7 @@ func TestMPIRankEndsLate(t *testing.T) {
 	if c.Rank() == 1 {
 		time.Sleep(3 * time.Second)
 	}
-	err := c.Do(stop)
+	err := library(c).Do(stop)
 	var silent *comm.SilentError
 	if c.Rank() != 2 && err != nil || c.Rank() == 2 && (!errors.As(err, &silent) || silent.Rank != 1) {
 		t.Errorf("rank %d ends with the error %v", c.Rank(), err)

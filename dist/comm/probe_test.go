@@ -27,7 +27,7 @@ func TestMPIRankProbe(t *testing.T) {
 	b := block(t, 2<<20)
 	copy(b.Bytes, fmt.Sprint("from rank ", c.Rank()))
 	for _, n := range []int64{16, 1 << 20} {
-		if err := c.Probe(b.Address(0), right, b.Address(1<<20), left, n); err != nil {
+		if err := library(c).Probe(b.Address(0), right, b.Address(1<<20), left, n); err != nil {
 			t.Fatal(err)
 		}
 		if want := fmt.Sprint("from rank ", left); !bytes.HasPrefix(b.Bytes[1<<20:], []byte(want)) {
@@ -36,7 +36,7 @@ func TestMPIRankProbe(t *testing.T) {
 	}
 
 	for range 3 {
-		err := c.Probe(nowhere, c.Rank(), b.Address(0), c.Rank(), 8)
+		err := library(c).Probe(nowhere, c.Rank(), b.Address(0), c.Rank(), 8)
 		if err == nil || !strings.Contains(err.Error(), "segmentation fault") {
 			t.Fatalf("address %#x: error %v", nowhere, err)
 		}
@@ -62,7 +62,7 @@ func TestMPIRankProbe(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 	})
-	err := c.Probe(send, right, b.Address(1<<20), left, 8)
+	err := library(c).Probe(send, right, b.Address(1<<20), left, 8)
 	beside.Wait()
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 		t.Errorf("rank %d: error %v, want %q", c.Rank(), err, want)
@@ -94,7 +94,7 @@ func TestMPIRankFlags(t *testing.T) {
 	for name, want := range map[string]int{"mpi_param_check": 1, "mpi_yield_when_idle": 0,
 		"mpi_no_such_variable": -1} {
 		var got int
-		if err := c.Do(func() error { got = comm.RawFlag(name); return nil }); err != nil || got != want {
+		if err := library(c).Do(func() error { got = comm.RawFlag(name); return nil }); err != nil || got != want {
 			t.Errorf("%s = %d, want %d; error %v", name, got, want, err)
 		}
 	}

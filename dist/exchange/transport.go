@@ -58,14 +58,18 @@ func (t Transport) Trivial() bool { return t.Why == WhyHost || t.Why == whyAlone
 // all ranks. It is collective, and survives an MPI library that crashes on device memory, except with
 // GPUDirectOn, which does not try.
 func ChooseTransport(c comm.Comm, devices []kernels.Backend, mode GPUDirect) (Transport, error) {
-	// Both are 1 where some rank says so: device memory is not host memory; the library claims nothing.
-	x := []int64{0, 0}
+	// Each is 1 where some rank says so: device memory is not host memory; the library claims nothing; it
+	// carries host memory alone.
+	x := []int64{0, 0, 0}
 	for _, be := range devices {
 		if !be.Limits().HostMemory {
 			x[0] = 1
 		}
 	}
-	if !c.ClaimsDevices() {
+	library, ok := c.(comm.DeviceMemory)
+	if !ok {
+		x[2] = 1
+	} else if !library.ClaimsDevices() {
 		x[1] = 1
 	}
 	if err := c.AllreduceMax(x); err != nil {
@@ -78,21 +82,23 @@ func ChooseTransport(c comm.Comm, devices []kernels.Backend, mode GPUDirect) (Tr
 		return Transport{false, whyAlone}, nil
 	case mode == GPUDirectOff:
 		return Transport{false, "as told"}, nil
+	case x[2] != 0:
+		return Transport{false, "ranks of one process exchange host memory"}, nil
 	case mode == GPUDirectAuto && x[1] != 0:
 		return Transport{false, "the MPI library does not claim to be built for device memory"}, nil
 	}
 	// The library finds its way to the memory of all devices of a rank from the context of one.
-	err := comm.Agree(c, comm.BadResource, c.Do(devices[0].Attach))
-	c.Spin(true)
+	err := comm.Agree(c, comm.BadResource, library.Do(devices[0].Attach))
+	library.Spin(true)
 	if mode == GPUDirectOn {
 		return Transport{true, "as told, untested"}, err
 	}
 	if err == nil {
-		err = prove(c, devices[0])
+		err = prove(c, library, devices[0])
 	}
 	var known *comm.Failure
 	if errors.As(err, &known) {
-		c.Spin(false)
+		library.Spin(false)
 		return Transport{false, "the MPI library claims to be built for device memory, but in the test " +
 			known.Error()}, nil
 	}
@@ -104,7 +110,7 @@ var probeBytes = []int64{8, 1 << 20}
 
 // prove sends device memory from every rank to itself, then around the ring of all ranks, the short messages
 // first: what is more likely to fail leaves no rank waiting. The error is a *Failure known to all ranks.
-func prove(c comm.Comm, be kernels.Backend) error {
+func prove(c comm.Comm, library comm.DeviceMemory, be kernels.Backend) error {
 	most := probeBytes[len(probeBytes)-1]
 	memory, err := be.Alloc(2 * most)
 	if err := comm.Agree(c, comm.BadResource, err); err != nil {
@@ -118,7 +124,7 @@ func prove(c comm.Comm, be kernels.Backend) error {
 	for _, bytes := range probeBytes {
 		for _, shift := range []int{0, 1} {
 			to, from := (rank+shift)%size, (rank-shift+size)%size
-			err := p.probe(c, memory, to, memory+kernels.Address(most), from, bytes)
+			err := p.probe(c.Rank(), library, memory, to, memory+kernels.Address(most), from, bytes)
 			if err := comm.Agree(c, comm.BadResource, err); err != nil {
 				return errors.Join(err, p.free()) // the library may still use the memory on the device
 			}
@@ -128,15 +134,16 @@ func prove(c comm.Comm, be kernels.Backend) error {
 }
 
 // probe sends the pattern of this rank and checks that of another.
-func (p *pattern) probe(c comm.Comm, send kernels.Address, to int, receive kernels.Address, from int,
+func (p *pattern) probe(rank int, library comm.DeviceMemory, send kernels.Address, to int,
+	receive kernels.Address, from int,
 	bytes int64) error {
-	if err := p.write(send, bytes, int64(c.Rank())); err != nil {
+	if err := p.write(send, bytes, int64(rank)); err != nil {
 		return err
 	}
 	if err := p.clear(receive, bytes); err != nil {
 		return err
 	}
-	if err := c.Probe(send, to, receive, from, bytes); err != nil {
+	if err := library.Probe(send, to, receive, from, bytes); err != nil {
 		return fmt.Errorf("%d bytes to rank %d, and from rank %d: %w", bytes, to, from, err)
 	}
 	return p.check(receive, bytes, int64(from))

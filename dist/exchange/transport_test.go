@@ -1,6 +1,7 @@
 package exchange
 
 import (
+	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -12,9 +13,21 @@ import (
 )
 
 // claiming is a Comm whose library says that it takes device memory.
-type claiming struct{ comm.Comm }
+type claiming struct {
+	comm.Comm
+	comm.DeviceMemory
+}
 
 func (claiming) ClaimsDevices() bool { return true }
+
+// onlyHost is the part of a library that finds its way to host memory alone.
+type onlyHost struct{ comm.DeviceMemory }
+
+func (onlyHost) Do(f func() error) error { return f() }
+func (onlyHost) Spin(bool)               {}
+func (onlyHost) Probe(kernels.Address, int, kernels.Address, int, int64) error {
+	return errors.New("a fault")
+}
 
 // nowhere is a device whose memory MPI cannot read.
 type nowhere struct{ *disttest.Apart }
@@ -70,12 +83,12 @@ func asIs(d *disttest.Apart) kernels.Backend { return d }
 func TestChooseTransport(t *testing.T) {
 	claim := func(n int) (comms []comm.Comm) {
 		for _, c := range comm.NewLocal(n) {
-			comms = append(comms, claiming{c})
+			comms = append(comms, claiming{c, onlyHost{}})
 		}
 		return comms
 	}
 	half := comm.NewLocal(2)
-	half[0] = claiming{half[0]}
+	half[0] = claiming{half[0], onlyHost{}}
 	for _, c := range []struct {
 		name   string
 		comms  []comm.Comm
@@ -88,9 +101,10 @@ func TestChooseTransport(t *testing.T) {
 			func(d *disttest.Apart) kernels.Backend { return d.Backend }, true, WhyHost},
 		{"one rank", claim(1), GPUDirectOn, asIs, false, whyAlone},
 		{"off", claim(2), GPUDirectOff, asIs, false, "as told"},
-		{"on", comm.NewLocal(2), GPUDirectOn, asIs, true, "as told, untested"},
-		{"no claim", comm.NewLocal(2), GPUDirectAuto, asIs, false, "does not claim"},
-		{"one rank's claim", half, GPUDirectAuto, asIs, false, "does not claim"},
+		{"on", claim(2), GPUDirectOn, asIs, true, "as told, untested"},
+		{"on, in one process", comm.NewLocal(2), GPUDirectOn, asIs, false, "ranks of one process"},
+		{"no claim", comm.NewLocal(2), GPUDirectAuto, asIs, false, "ranks of one process"},
+		{"one rank's claim", half, GPUDirectAuto, asIs, false, "ranks of one process"},
 		{"a claim that fails", claim(2), GPUDirectAuto, asIs, false, "in the test rank 0: 8 bytes to rank 0"},
 	} {
 		if got := choose(t, c.comms, c.mode, c.open); got.Direct != c.direct || !strings.Contains(got.Why, c.why) {
@@ -114,16 +128,18 @@ func TestMPIRankTransport(t *testing.T) {
 		why    string
 	}{
 		{"this library", commtest.World(), asIs, false, "does not claim"}, // Debian's; CI has no other
-		{"a true claim", claiming{commtest.World()}, asIs, true, "tested"},
-		{"a false claim", claiming{commtest.World()}, func(d *disttest.Apart) kernels.Backend { return nowhere{d} },
-			false, "in the test rank 0: 8 bytes to rank 0, and from rank 0: segmentation fault in the MPI library"},
-		{"a false claim on rank 1", claiming{commtest.World()}, func(d *disttest.Apart) kernels.Backend {
-			if commtest.World().Rank() == 1 {
-				return nowhere{d}
-			}
-			return d
-		}, false, "in the test rank 1: 8 bytes to rank 1, and from rank 1: segmentation fault in the MPI library"},
-		{"bytes that do not arrive", claiming{commtest.World()},
+		{"a true claim", claiming{commtest.World(), commtest.World().(comm.DeviceMemory)}, asIs, true, "tested"},
+		{"a false claim", claiming{commtest.World(), commtest.World().(comm.DeviceMemory)},
+			func(d *disttest.Apart) kernels.Backend { return nowhere{d} }, false,
+			"in the test rank 0: 8 bytes to rank 0, and from rank 0: segmentation fault in the MPI library"},
+		{"a false claim on rank 1", claiming{commtest.World(), commtest.World().(comm.DeviceMemory)},
+			func(d *disttest.Apart) kernels.Backend {
+				if commtest.World().Rank() == 1 {
+					return nowhere{d}
+				}
+				return d
+			}, false, "in the test rank 1: 8 bytes to rank 1, and from rank 1: segmentation fault in the MPI library"},
+		{"bytes that do not arrive", claiming{commtest.World(), commtest.World().(comm.DeviceMemory)},
 			func(d *disttest.Apart) kernels.Backend { return other{d} }, false, "byte 0 of 8 arrived wrong"},
 	} {
 		if got := choose(t, []comm.Comm{c.comm}, GPUDirectAuto, c.open); got.Direct != c.direct ||

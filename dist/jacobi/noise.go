@@ -28,7 +28,7 @@ func noise(norms []float64) float64 {
 // columns than one factor has, so that the pointwise method cannot tell (kernels.Backend, Jacobi). They would
 // be orthogonalized again and again, each time to the errors of the errors: 1e-16, 1e-29, …, to the end of
 // the range. A grading of the columns moves the bound, so it does not count as noise.
-func (r *run) clearNoise(sweep int, floor float64) error {
+func clearNoise(r *run, sweep int, floor float64) error {
 	if sweep < noisySweeps || floor == 0 || r.config.Independent {
 		return nil
 	}

@@ -32,7 +32,7 @@ func TestSheetFactor(t *testing.T) {
 			for _, comm := range comm.NewLocal(ranks) {
 				wg.Go(func() {
 					s := of(comm, 2, m, n, a)
-					q, place, err := s.Factor(order)
+					q, place, err := Factor(s, order)
 					if err == nil {
 						for j := range n {
 							if order != nil && j < min(m, n) && place[order[j]] != j {

@@ -15,8 +15,8 @@ type Grading struct {
 	Balanced []float64 // max-norms of the rows, the columns being scaled to norm 1
 }
 
-// Grading measures the rows and columns. It is collective.
-func (s *Matrix) Grading() (g Grading, err error) {
+// Measure measures the rows and columns. It is collective.
+func Measure(s *Matrix) (g Grading, err error) {
 	norms := make([]float64, s.N)
 	rows := make([]float64, 2*s.M) // of the blocks of this rank: the max-norms, then the balanced ones
 	var mu sync.Mutex
@@ -74,7 +74,7 @@ func Ratio(x []float64) float64 {
 
 // Shares returns, for each column, how large it is when the largest element of each row is 1. It is
 // collective.
-func (s *Matrix) Shares(rows []float64) ([]float64, error) {
+func Shares(s *Matrix, rows []float64) ([]float64, error) {
 	share := make([]float64, s.N)
 	s.Columns(func(j int, x []float64) {
 		for i, e := range x {

@@ -32,19 +32,19 @@ func BenchmarkHost(b *testing.B) {
 	b.Run("QR", func(b *testing.B) {
 		for b.Loop() {
 			s := of(comm, 1, n, n, a)
-			s.Factor(s.Natural())
+			Factor(s, Natural(s.N))
 		}
 		rate(b, 4./3)
 	})
 	b.Run("QRCP", func(b *testing.B) {
 		for b.Loop() {
-			of(comm, 1, n, n, a).Factor(nil)
+			Factor(of(comm, 1, n, n, a), nil)
 		}
 		rate(b, 4./3)
 	})
 	b.Run("form", func(b *testing.B) {
 		s := of(comm, 1, n, n, a)
-		q, _, _ := s.Factor(s.Natural())
+		q, _, _ := Factor(s, Natural(s.N))
 		for b.Loop() {
 			q.Form(1, 0, n)
 		}

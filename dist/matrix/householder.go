@@ -17,11 +17,11 @@ const (
 	pivotedWidth = 32
 )
 
-// Factor computes the QR factorization of a sheet, A·P = Q·R, by Householder reflectors, and overwrites it by
-// R: column j becomes column place[j] of R. The columns are taken in the given order or, if it is nil, by
+// Factor computes the QR factorization of a matrix, A·P = Q·R, by Householder reflectors, and overwrites it
+// by R: column j becomes column place[j] of R. The columns are taken in the given order or, if it is nil, by
 // decreasing norm of what remains of them, up to dense.Threshold (column pivoting). It is collective.
-func (s *Matrix) Factor(order []int) (q *Orthogonal, place []int, err error) {
-	f, err := s.factorize(order, dense.Noise{}, false)
+func Factor(s *Matrix, order []int) (q *Orthogonal, place []int, err error) {
+	f, err := factorize(s, order, dense.Noise{}, false)
 	return f.q, f.place, err
 }
 
@@ -29,25 +29,15 @@ func (s *Matrix) Factor(order []int) (q *Orthogonal, place []int, err error) {
 // when they were taken. Of columns that are noise, all become zero, or those that do not count in the
 // singular values (remainder.go). Noise is that of s, and is changed. It also returns by how much noise may
 // turn the space of the rows of R, in radians or so.
-func (s *Matrix) FactorPivoted(noise dense.Noise,
+func FactorPivoted(s *Matrix, noise dense.Noise,
 	all bool) (q *Orthogonal, place []int, rank int, doubt float64, err error) {
-	f, err := s.factorize(nil, noise, all)
+	f, err := factorize(s, nil, noise, all)
 	return f.q, f.place, f.rank, f.doubt, err
 }
 
-func (s *Matrix) factorize(order []int, noise dense.Noise, all bool) (*factorization, error) {
-	f := &factorization{Matrix: s, order: order, noise: noise, all: all, least: math.Inf(1),
-		q: &Orthogonal{comm: s.Comm, M: s.M}, place: make([]int, s.N), slots: map[int][]int{}, live: map[int]int{}}
-	for j := range f.place {
-		f.place[j] = -1
-	}
-	for b := range s.Own {
-		j0, j1 := s.Span(b)
-		f.live[b] = j1 - j0
-		for j := j0; j < j1; j++ {
-			f.slots[b] = append(f.slots[b], j)
-		}
-	}
+func factorize(s *Matrix, order []int, noise dense.Noise, all bool) (*factorization, error) {
+	f := &factorization{moving: settled(s), remainder: remainder{noise: noise, all: all}, order: order,
+		least: math.Inf(1), q: &Orthogonal{comm: s.Comm, M: s.M}}
 	if !noise.None() {
 		f.errors = make([][]float64, s.M+1)
 		f.errors[0] = noise.From(0)
@@ -65,30 +55,15 @@ func (s *Matrix) factorize(order []int, noise dense.Noise, all bool) (*factoriza
 	return f, nil
 }
 
-// Natural returns the columns of s in their order.
-func (s *Matrix) Natural() []int { return Natural(s.N) }
-
-// factorization is the state of sheet.factor. Inside its block a column moves: those that are not
-// done come first.
+// factorization is the state of Factor.
 type factorization struct {
-	*Matrix
-	order []int       // in which the columns are taken, nil: pivoting
-	noise dense.Noise // of what is left
-	// for each number of rows of R that are done so far: how long the errors of what is left are, of a
-	// column whose noise is 1
-	errors [][]float64
-	q      *Orthogonal
-	all    bool          // all columns that are noise become zero
-	lost   losses        // of those that do not count, otherwise
-	norms  []float64     // of the columns of the matrix
-	least  float64       // of the magnitudes on the diagonal of R so far
-	doubt  float64       // largest ratio of noise to what was taken
-	begun  int           // row where the last panel began
-	done   int           // columns, and rows, of R that are done
-	rank   int           // how many of them were more than noise
-	place  []int         // of each column in R, −1 while it is not done
-	slots  map[int][]int // the column in each slot of this rank's blocks
-	live   map[int]int   // the columns of each block that are not done
+	moving
+	remainder
+	order []int // in which the columns are taken, nil: pivoting
+	q     *Orthogonal
+	least float64 // of the magnitudes on the diagonal of R so far
+	begun int     // row where the last panel began
+	rank  int     // how many columns were more than noise
 }
 
 // panel does the next panel. It returns false if what remains is negligible.
@@ -215,67 +190,6 @@ func (f *factorization) assemble(chosen []int) (a []float64, noise dense.Noise, 
 		}
 	}
 	return a, noise, nil
-}
-
-// current returns column j, which must be this rank's, as it is now, from the slot where it is.
-func (f *factorization) current(j int) []float64 {
-	b := j / blockWidth
-	slot := f.slot(b, j)
-	return f.Own[b][slot*f.M : (slot+1)*f.M]
-}
-
-func (f *factorization) slot(b, j int) int {
-	for slot, have := range f.slots[b] {
-		if have == j {
-			return slot
-		}
-	}
-	return -1
-}
-
-// settle makes column j the next of R: r is what it has in the rows of the panel.
-func (f *factorization) settle(j int, r []float64) {
-	f.place[j] = f.done + len(r) - 1
-	if f.owner(j) != f.Comm.Rank() {
-		return
-	}
-	b := j / blockWidth
-	x, slots := f.Own[b], f.slots[b]
-	slot, last := f.slot(b, j), f.live[b]-1
-	if slot != last {
-		u, v := x[slot*f.M:(slot+1)*f.M], x[last*f.M:(last+1)*f.M]
-		for i := range u {
-			u[i], v[i] = v[i], u[i]
-		}
-		slots[slot], slots[last] = slots[last], slots[slot]
-	}
-	c := x[last*f.M+f.done : (last+1)*f.M]
-	copy(c, r)
-	clear(c[len(r):])
-	f.live[b] = last
-}
-
-// finish puts the columns back into their slots; those that are negligible below the rows that are done
-// become the last of R, and zero there.
-func (f *factorization) finish() {
-	next := f.done
-	for j := range f.place {
-		if f.place[j] < 0 {
-			f.place[j] = next
-			next++
-		}
-	}
-	for b, slots := range f.slots {
-		j0, _ := f.Span(b)
-		x := make([]float64, len(f.Own[b]))
-		for slot, j := range slots {
-			copy(x[(j-j0)*f.M:(j-j0+1)*f.M], f.Own[b][slot*f.M:(slot+1)*f.M])
-			if f.place[j] >= f.done {
-				clear(x[(j-j0)*f.M+f.done : (j-j0+1)*f.M])
-			}
-		}
-		f.Own[b] = x
-	}
 }
 
 // pack writes a panel's factorization as one sequence of numbers; unpack reads it again, the

@@ -37,7 +37,7 @@ type element struct {
 // it overwrites, by elimination with complete pivoting ([BP71], [Sla98]): pivots of order 1, and of order 2
 // by their eigenvectors. The columns of G with sign +1 come first. So G is as well conditioned, but for the
 // scale of its columns, as a factor of M can be expected to be. It is collective.
-func (s *Matrix) FactorIndefinite() (g *Matrix, signs []float64, err error) {
+func FactorIndefinite(s *Matrix) (g *Matrix, signs []float64, err error) {
 	f := &indefinite{Matrix: s, done: make([]bool, s.N), largest: make([]element, s.N),
 		kept: map[int][]float64{}}
 	s.Columns(func(j int, x []float64) {

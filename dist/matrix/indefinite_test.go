@@ -33,7 +33,7 @@ func TestFactorIndefinite(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, comm := range comm.NewLocal(ranks) {
 				wg.Go(func() {
-					f, s, err := of(comm, 2, n, n, m).FactorIndefinite()
+					f, s, err := FactorIndefinite(of(comm, 2, n, n, m))
 					if err != nil {
 						t.Error(err)
 						comm.Abort(1)
@@ -67,7 +67,7 @@ func TestFactorIndefinite(t *testing.T) {
 		}
 	}
 	for _, comm := range comm.NewLocal(1) {
-		if _, _, err := New(comm, 1, 4, 4).FactorIndefinite(); !errors.Is(err, ErrSingular) {
+		if _, _, err := FactorIndefinite(New(comm, 1, 4, 4)); !errors.Is(err, ErrSingular) {
 			t.Errorf("a zero matrix: %v", err)
 		}
 	}

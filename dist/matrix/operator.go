@@ -3,11 +3,8 @@ package matrix
 import (
 	"slices"
 
-	"gonum.org/v1/gonum/blas/gonum"
-
 	"jmpi/dist/comm"
 	"jmpi/internal/dense"
-	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -17,43 +14,6 @@ type Operator interface {
 	// the result do. Every rank gives the same ones and gets the same result, whose bits do not depend on the
 	// number of ranks. It is collective.
 	Times(transposed bool, x []float64, count int) ([]float64, error)
-}
-
-// Times is that of operator.
-func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, error) {
-	blas := gonum.Implementation{}
-	if transposed {
-		y := make([]float64, s.N*count)
-		s.Columns(func(j int, c []float64) {
-			for k := range count {
-				y[k*s.N+j] = blas.Ddot(s.M, c, 1, x[k*s.M:(k+1)*s.M], 1)
-			}
-		})
-		return gatherEach(s, y, count)
-	}
-	sum := make([]float64, 2*s.M*count)
-	for b := range s.Blocks() {
-		c := s.Own[b]
-		if c == nil {
-			continue
-		}
-		// The threads share the rows.
-		err := parallel.Each(s.Threads, (s.M+rowPiece-1)/rowPiece, func(i int) error {
-			i0, i1 := i*rowPiece, min((i+1)*rowPiece, s.M)
-			j0, j1 := s.Span(b)
-			for j := j0; j < j1; j++ {
-				for k := range count {
-					kernels.AddTwice(sum[k*s.M+i0:k*s.M+i1], sum[(count+k)*s.M+i0:(count+k)*s.M+i1], x[k*s.N+j],
-						c[(j-j0)*s.M+i0:(j-j0)*s.M+i1])
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return nil, err
-		}
-	}
-	return SumTwice(s.Comm, sum)
 }
 
 // rowPiece is the number of rows of a product that one thread works on.

@@ -12,7 +12,7 @@ const parallelismSample = 128
 // the cosines between some columns, times the number of rows. It is about 1 for independent random columns;
 // for orthogonally invariant matrices, m·Σσᵢ⁴/(Σσᵢ²)², so 18 if σ falls geometrically to 1e-8 of the
 // largest. It is collective.
-func (s *Matrix) Parallelism() (float64, error) {
+func Parallelism(s *Matrix) (float64, error) {
 	count := min(s.N, parallelismSample)
 	var mine []float64
 	for i := range count {

@@ -32,6 +32,18 @@ const lossLimit = 1.5
 // smallReach is how much longer than noise a column must be for the noise not to be in its way.
 const smallReach = 1 << 16
 
+// remainder is what a pivoted factorization knows of what is left.
+type remainder struct {
+	noise dense.Noise
+	// for each number of rows of R that are done so far: how long the errors of what is left are, of a
+	// column whose noise is 1
+	errors [][]float64
+	all    bool      // all columns that are noise become zero
+	norms  []float64 // of the columns of the matrix
+	lost   losses    // of the noise that does not count, unless all of it becomes zero
+	doubt  float64   // largest ratio of noise to what was taken
+}
+
 // losses is what a factorization has set to zero of its matrix.
 type losses struct {
 	longest float64 // column of the matrix, a lower bound of its norm

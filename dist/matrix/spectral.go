@@ -20,7 +20,7 @@ type region struct {
 // of [Z N] = space are orthonormal vectors: the power method on XᵀX from random numbers, the same ones on
 // any number of ranks. It is too small, by some per cent where the largest singular values are close to
 // each other. It is collective.
-func (f *factorization) norm2(x region, space *rowSpace) (norm float64, err error) {
+func (f *moving) norm2(x region, space *rowSpace) (norm float64, err error) {
 	const steps, normal = 4, 0x6e6f726d // so that no other numbers are the same
 	random := rand.New(rand.NewPCG(uint64(f.done), normal))
 	v := make([]float64, f.N)
@@ -31,7 +31,7 @@ func (f *factorization) norm2(x region, space *rowSpace) (norm float64, err erro
 		if v, err = space.without(v); err != nil {
 			return 0, err
 		}
-		w, err := f.Times(x, v)
+		w, err := f.times(x, v)
 		if err != nil {
 			return 0, err
 		}
@@ -58,8 +58,8 @@ func (x region) of(v []float64) []float64 {
 	return v
 }
 
-// Times returns X·v. It changes v. It is collective; the sums do not depend on the number of ranks.
-func (f *factorization) Times(x region, v []float64) ([]float64, error) {
+// times returns X·v. It changes v. It is collective; the sums do not depend on the number of ranks.
+func (f *moving) times(x region, v []float64) ([]float64, error) {
 	rank, size, rows := f.Comm.Rank(), f.Comm.Size(), f.M-x.rows
 	x.of(v)
 	mine := make([]float64, len(f.Own)*rows) // of each block
@@ -86,7 +86,7 @@ func (f *factorization) Times(x region, v []float64) ([]float64, error) {
 }
 
 // transposedTimes returns Xᵀ·w. It is collective.
-func (f *factorization) transposedTimes(x region, w []float64) ([]float64, error) {
+func (f *moving) transposedTimes(x region, w []float64) ([]float64, error) {
 	v := make([]float64, f.N)
 	f.Each(func(b int, a []float64) {
 		y := make([]float64, len(f.slots[b]))
@@ -108,7 +108,7 @@ type rowSpace struct {
 
 // rowSpace returns the space of the rows that are done, in the columns that are done and in some
 // others. It is collective.
-func (f *factorization) rowSpace(columns []bool) (*rowSpace, error) {
+func (f *moving) rowSpace(columns []bool) (*rowSpace, error) {
 	r := New(f.Comm, f.Threads, f.done, f.N)
 	for b, x := range f.Own {
 		for slot, j := range f.slots[b] {
@@ -121,7 +121,7 @@ func (f *factorization) rowSpace(columns []bool) (*rowSpace, error) {
 	if err != nil {
 		return nil, err
 	}
-	q, _, err := r.Factor(r.Natural())
+	q, _, err := Factor(r, Natural(r.N))
 	return &rowSpace{q, f.done, New(f.Comm, f.Threads, f.N, 1)}, err
 }
 

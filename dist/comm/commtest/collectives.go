@@ -74,6 +74,33 @@ func allgather(c comm.Comm) error {
 	return nil
 }
 
+// bcast sends messages of several lengths from every rank, also none, and refuses what is no rank.
+func bcast(c comm.Comm) error {
+	for root := range c.Size() {
+		for _, length := range []int{0, 1, 1000, 3_000_000} {
+			want := make([]byte, length)
+			message{from: root}.fill(want)
+			mine := make([]byte, 7)
+			if c.Rank() == root {
+				mine = want
+			}
+			got, err := c.Bcast(mine, root)
+			if err != nil {
+				return err
+			}
+			if !bytes.Equal(got, want) {
+				return fmt.Errorf("%d bytes of rank %d came as %d others", length, root, len(got))
+			}
+		}
+	}
+	for _, root := range []int{-1, c.Size()} {
+		if _, err := c.Bcast(nil, root); err == nil {
+			return fmt.Errorf("a message of rank %d of %d", root, c.Size())
+		}
+	}
+	return nil
+}
+
 // collectiveAmongMessages makes collective calls while messages are under way.
 func collectiveAmongMessages(c comm.Comm) error {
 	const n = 500_000

@@ -28,6 +28,7 @@ var cases = []testCase{
 	{"AllreduceSum", allreduceSum},
 	{"AllreduceMax", allreduceMax},
 	{"Allgather", allgather},
+	{"Bcast", bcast},
 	{"CollectiveAmongMessages", collectiveAmongMessages},
 	{"WrongArguments", wrongArguments},
 	{"Do", do},
