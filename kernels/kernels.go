@@ -129,8 +129,17 @@ type Limits struct {
 // Sync waits for all of it. Panels must not overlap unless it is said. Errors are wrapped, name the
 // primitive, and leave the device usable only for Free and Close.
 type Backend interface {
-	Describe() Description
+	Memory
+	Pivots
 	Limits() Limits
+	Close() error
+}
+
+// Memory is the memory of a device, for those who move what lies there.
+type Memory interface {
+	Describe() Description
+	// Sync waits for all work of the device.
+	Sync() error
 
 	// Alloc returns bytes of zeroed memory, aligned to 256 bytes. It fails with
 	// ErrMemory if the device has not got them. 0 bytes are allowed. One large allocation that
@@ -156,7 +165,10 @@ type Backend interface {
 	// Attach makes the device current for libraries that the calling thread calls with its addresses (MPI); it
 	// does nothing where the device's memory is host memory.
 	Attach() error
+}
 
+// Pivots are the batched primitives of the Jacobi method, on pivot problems and on panels.
+type Pivots interface {
 	// Identity sets dst to zero, except ones where row = column + row0.
 	Identity(dst Panel, row0 int) error
 
@@ -196,7 +208,4 @@ type Backend interface {
 	// Sums of such products over block-columns are rounded once, in the end. So they do not depend on how the
 	// columns are spread over devices.
 	Product(p Panel, transposed bool, x []float64, count int) ([]float64, error)
-
-	Sync() error
-	Close() error
 }

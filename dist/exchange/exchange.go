@@ -65,7 +65,7 @@ func New(run context.Context, fail context.CancelCauseFunc, c comm.Comm, rank []
 
 // Stage opens the lanes of one of this rank's devices, for messages of at most longest bytes. It belongs
 // before the first message, and on all ranks or none.
-func (x *Exchange) Stage(device int, be kernels.Backend, longest int64) error {
+func (x *Exchange) Stage(device int, be kernels.Memory, longest int64) error {
 	outward, err := newLane(x, be, false, longest)
 	if err != nil {
 		return err
@@ -120,7 +120,7 @@ func (x *Exchange) Send(from, to int, what Part, p kernels.Panel) *comm.Request 
 }
 
 // Receive starts to receive into the contiguous panel p, in the memory of back end be.
-func (x *Exchange) Receive(be kernels.Backend, from, to int, what Part, p kernels.Panel) *comm.Request {
+func (x *Exchange) Receive(be kernels.Memory, from, to int, what Part, p kernels.Panel) *comm.Request {
 	if x.rank[to] != x.rank[from] {
 		if l, staged := x.lanes[to]; staged {
 			return l[1].put(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))

@@ -23,7 +23,7 @@ type lane struct {
 	run    context.Context
 	fail   context.CancelCauseFunc // ends the run
 	comm   comm.Comm
-	be     kernels.Backend
+	be     kernels.Memory
 	inward bool
 
 	memory kernels.Address // stageBuffers chunks
@@ -51,7 +51,7 @@ type flight struct {
 }
 
 // newLane allocates the buffers, for messages of at most longest bytes.
-func newLane(x *Exchange, be kernels.Backend, inward bool, longest int64) (*lane, error) {
+func newLane(x *Exchange, be kernels.Memory, inward bool, longest int64) (*lane, error) {
 	chunk := x.chunk
 	if chunk == 0 {
 		chunk = StageBytes

@@ -11,12 +11,12 @@ import (
 // pattern is known content of device memory: 64-bit words that depend on their place and on a seed.
 // It is written and read through a block of the device's host memory.
 type pattern struct {
-	be    kernels.Backend
+	be    kernels.Memory
 	host  kernels.Address
 	bytes int64 // of host
 }
 
-func newPattern(be kernels.Backend, bytes int64) (*pattern, error) {
+func newPattern(be kernels.Memory, bytes int64) (*pattern, error) {
 	host, err := be.AllocHost(bytes)
 	if err != nil {
 		return nil, err

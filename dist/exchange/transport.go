@@ -110,7 +110,7 @@ var probeBytes = []int64{8, 1 << 20}
 
 // prove sends device memory from every rank to itself, then around the ring of all ranks, the short messages
 // first: what is more likely to fail leaves no rank waiting. The error is a *Failure known to all ranks.
-func prove(c comm.Comm, library comm.DeviceMemory, be kernels.Backend) error {
+func prove(c comm.Comm, library comm.DeviceMemory, be kernels.Memory) error {
 	most := probeBytes[len(probeBytes)-1]
 	memory, err := be.Alloc(2 * most)
 	if err := comm.Agree(c, comm.BadResource, err); err != nil {
