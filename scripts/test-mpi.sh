@@ -261,6 +261,7 @@ missing() {
 test_that "a rank that does not start MPI" missing
 stopped() { # RANK SECONDS-AFTER-START
 	local input=$work/halted.npy job before code
+	: >err # of the run before, which has started
 	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 4 "$jmpi" svd "$input" -o s.svd --silence 5 >out 2>err </dev/null &
 	job=$!
 	until grep -q ' start ' err || ! kill -0 "$job"; do sleep 0.1; done
