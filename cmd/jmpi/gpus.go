@@ -1,11 +1,13 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strings"
 
-	"github.com/ebitengine/purego"
+	"jmpi/internal/nvidia"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -39,18 +41,19 @@ const (
 
 // openDriver opens the driver. The error says why there is none.
 func openDriver() (*driver, error) {
-	const library = "libcuda.so.1"
-	handle, err := purego.Dlopen(library, purego.RTLD_NOW|purego.RTLD_GLOBAL)
+	library, err := nvidia.Driver()
 	if err != nil {
-		return nil, fmt.Errorf("the NVIDIA driver's %s was not found", library)
+		return nil, errors.New("the NVIDIA driver's libcuda.so.1 was not found")
 	}
 	d := &driver{}
-	if !find(handle, "cuInit", &d.initialize) || !find(handle, "cuDriverGetVersion", &d.version) ||
-		!find(handle, "cuDeviceGetCount", &d.count) || !find(handle, "cuDeviceGet", &d.device) ||
-		!find(handle, "cuDeviceGetName", &d.name) || !find(handle, "cuDeviceGetUuid", &d.uuid) ||
-		!find(handle, "cuDeviceTotalMem_v2", &d.memory) || !find(handle, "cuDeviceGetAttribute", &d.attribute) ||
-		!find(handle, "cuDeviceGetP2PAttribute", &d.peer) || !find(handle, "cuGetErrorString", &d.message) {
-		return nil, fmt.Errorf("%s lacks routines of the driver interface; update the NVIDIA driver", library)
+	err = library.Register(map[string]any{
+		"cuInit": &d.initialize, "cuDriverGetVersion": &d.version, "cuDeviceGetCount": &d.count,
+		"cuDeviceGet": &d.device, "cuDeviceGetName": &d.name, "cuDeviceGetUuid": &d.uuid,
+		"cuDeviceTotalMem_v2": &d.memory, "cuDeviceGetAttribute": &d.attribute,
+		"cuDeviceGetP2PAttribute": &d.peer, "cuGetErrorString": &d.message,
+	})
+	if err != nil {
+		return nil, errors.New("libcuda.so.1 lacks routines of the driver interface; update the NVIDIA driver")
 	}
 	return d, d.check("cuInit", d.initialize(0))
 }

@@ -10,9 +10,9 @@ import (
 	"github.com/ebitengine/purego"
 )
 
-// find sets *function to a routine of an opened library, or of this process itself (purego.RTLD_DEFAULT).
-func find[F any](library uintptr, name string, function *F) bool {
-	address, err := purego.Dlsym(library, name)
+// find sets *function to a routine of this process itself.
+func find[F any](name string, function *F) bool {
+	address, err := purego.Dlsym(purego.RTLD_DEFAULT, name)
 	if err != nil {
 		return false
 	}
@@ -23,7 +23,7 @@ func find[F any](library uintptr, name string, function *F) bool {
 // mpiLibrary returns the name and version of the linked MPI library, which tells them without being started.
 func mpiLibrary() string {
 	var version func(text []byte, length *int32) int32
-	if !find(purego.RTLD_DEFAULT, "MPI_Get_library_version", &version) {
+	if !find("MPI_Get_library_version", &version) {
 		return "a library that does not tell its version"
 	}
 	text := make([]byte, 1<<13) // MPI_MAX_LIBRARY_VERSION_STRING is 256 or 8192
@@ -38,7 +38,7 @@ func mpiLibrary() string {
 func cudaAwareness() string {
 	var query func() int32
 	switch {
-	case !find(purego.RTLD_DEFAULT, "MPIX_Query_cuda_support", &query):
+	case !find("MPIX_Query_cuda_support", &query):
 		return "does not say whether it takes CUDA memory"
 	case query() == 1:
 		return "says that it takes CUDA memory"

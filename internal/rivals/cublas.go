@@ -3,6 +3,8 @@ package rivals
 import (
 	"errors"
 	"fmt"
+
+	"jmpi/internal/nvidia"
 )
 
 // DeviceDgemm returns the best speed, in GFLOP/s, of three products of n×n matrices by cuBLAS on
@@ -20,11 +22,11 @@ func DeviceDgemm(n, ordinal int) (gflops float64, err error) {
 		dgemm   func(handle uintptr, transA, transB, m, n, k int32, alpha *float64, a uintptr, lda int32, b uintptr,
 			ldb int32, beta *float64, c uintptr, ldc int32) int32
 	)
-	l, err := open(toolkit("libcublas.so.13", "libcublas.so.12", "libcublas.so.11")...)
+	l, err := nvidia.CUBLAS()
 	if err != nil {
 		return 0, fmt.Errorf("cuBLAS: %w", err)
 	}
-	if err := l.register(map[string]any{"cublasCreate_v2": &create, "cublasDestroy_v2": &destroy,
+	if err := l.Register(map[string]any{"cublasCreate_v2": &create, "cublasDestroy_v2": &destroy,
 		"cublasDgemm_v2": &dgemm}); err != nil {
 		return 0, fmt.Errorf("cuBLAS: %w", err)
 	}

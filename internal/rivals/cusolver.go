@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"math"
 	"unsafe"
+
+	"jmpi/internal/nvidia"
 )
 
 // CUSOLVER is NVIDIA's cuSOLVER, opened for one GPU.
 type CUSOLVER struct {
 	device  *device
-	library library
+	library nvidia.Library
 	version string
 	handle  uintptr
 	params  uintptr // of the 64-bit interface, all defaults
@@ -58,10 +60,10 @@ func OpenCUSOLVER(ordinal int) (*CUSOLVER, error) {
 }
 
 func (c *CUSOLVER) open() (err error) {
-	if c.library, err = open(toolkit("libcusolver.so.12", "libcusolver.so.11")...); err != nil {
+	if c.library, err = nvidia.CUSOLVER(); err != nil {
 		return err
 	}
-	if err := c.library.register(map[string]any{
+	if err := c.library.Register(map[string]any{
 		"cusolverDnCreate": &c.create, "cusolverDnDestroy": &c.destroy, "cusolverGetProperty": &c.property,
 		"cusolverDnCreateParams": &c.newParams, "cusolverDnDestroyParams": &c.freeParams,
 		"cusolverDnXgesvd_bufferSize": &c.gesvdSize, "cusolverDnXgesvd": &c.gesvd,

@@ -78,13 +78,3 @@ func TestMissingGPU(t *testing.T) {
 		t.Errorf("GPU 1048576: %v", err)
 	}
 }
-
-func TestToolkitLooksInCUDAHome(t *testing.T) {
-	t.Setenv("CUDA_HOME", "/opt/cuda")
-	t.Setenv("CUDA_PATH", "")
-	want := []string{"libx.so.2", "libx.so.1", "/opt/cuda/lib64/libx.so.2", "/opt/cuda/lib64/libx.so.1",
-		"/usr/local/cuda/lib64/libx.so.2", "/usr/local/cuda/lib64/libx.so.1"}
-	if got := toolkit("libx.so.2", "libx.so.1"); !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
-}

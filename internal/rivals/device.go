@@ -3,12 +3,10 @@ package rivals
 import (
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"runtime"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
+	"jmpi/internal/nvidia"
 )
 
 // device is a GPU by the driver interface, with the primary context, which NVIDIA's libraries use too.
@@ -38,12 +36,12 @@ type device struct {
 
 // openDevice opens the GPU with this number among those that the driver shows. The error wraps ErrMissing.
 func openDevice(ordinal int) (*device, error) {
-	l, err := open("libcuda.so.1")
+	l, err := nvidia.Driver()
 	if err != nil {
 		return nil, err
 	}
 	d := &device{}
-	if err := l.register(map[string]any{
+	if err := l.Register(map[string]any{
 		"cuInit": &d.initialize, "cuDeviceGet": &d.get, "cuDeviceGetName": &d.name,
 		"cuDevicePrimaryCtxRetain":     &d.retain,
 		"cuDevicePrimaryCtxRelease_v2": &d.release, "cuCtxPushCurrent_v2": &d.push, "cuCtxPopCurrent_v2": &d.pop,
@@ -61,32 +59,6 @@ func openDevice(ordinal int) (*device, error) {
 		return nil, fmt.Errorf("GPU %d %w: cuDeviceGet: error %d", ordinal, ErrMissing, code)
 	}
 	return d, status("cuDevicePrimaryCtxRetain", d.retain(&d.context, d.number))
-}
-
-// register sets the functions, given as pointers, to the routines of these names.
-func (l library) register(functions map[string]any) error {
-	for name, f := range functions {
-		address, err := l.symbol(name)
-		if err != nil {
-			return err
-		}
-		purego.RegisterFunc(f, address)
-	}
-	return nil
-}
-
-// toolkit returns names of a library of the CUDA toolkit for open: as the system finds it, then where
-// the toolkit usually lies.
-func toolkit(names ...string) []string {
-	all := names
-	for _, root := range []string{os.Getenv("CUDA_HOME"), os.Getenv("CUDA_PATH"), "/usr/local/cuda"} {
-		for _, name := range names {
-			if root != "" {
-				all = append(all, filepath.Join(root, "lib64", name))
-			}
-		}
-	}
-	return all
 }
 
 // status turns the result of a call into an error; 0 is success in all of NVIDIA's libraries.

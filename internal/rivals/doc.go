@@ -16,10 +16,10 @@
 // into 32 bits is refused before the call.
 package rivals
 
-import "errors"
+import "jmpi/internal/nvidia"
 
 // ErrMissing is wrapped by the errors about a library or a routine that this machine does not have.
-var ErrMissing = errors.New("not found")
+var ErrMissing = nvidia.ErrMissing
 
 // Result is a singular value decomposition.
 type Result struct {

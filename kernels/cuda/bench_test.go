@@ -7,6 +7,7 @@ import (
 	"time"
 	"unsafe"
 
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 	"jmpi/kernels/kerneltest"
 )
@@ -19,8 +20,8 @@ func (d *device) mark(t testing.TB) event {
 	must(t, d.enter())
 	defer d.leave()
 	var e event
-	must(t, d.check("cuEventCreate", invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&e)), 0)))
-	must(t, d.check("cuEventRecord", invoke(d.cuEventRecord, uintptr(e), d.stream)))
+	must(t, d.check("cuEventCreate", nvidia.Invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&e)), 0)))
+	must(t, d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, uintptr(e), d.stream)))
 	return e
 }
 
@@ -30,7 +31,7 @@ func (d *device) between(t testing.TB, from, to event) float64 {
 	must(t, d.enter())
 	defer d.leave()
 	var ms float32
-	must(t, d.check("cuEventElapsedTime", invoke(d.cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)),
+	must(t, d.check("cuEventElapsedTime", nvidia.Invoke(d.cuEventElapsedTime, uintptr(unsafe.Pointer(&ms)),
 		uintptr(from), uintptr(to))))
 	return float64(ms) / 1e3
 }
@@ -64,7 +65,7 @@ func (p *pivots) run(t testing.TB, seconds []float64) {
 	must(t, d.enter())
 	defer d.leave()
 	for _, e := range marks {
-		must(t, d.check("cuEventDestroy", invoke(d.cuEventDestroy, uintptr(e))))
+		must(t, d.check("cuEventDestroy", nvidia.Invoke(d.cuEventDestroy, uintptr(e))))
 	}
 }
 

@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"jmpi/internal/nvidia"
 )
 
 // TestCompile compiles every kernel; it needs NVRTC, but no GPU.
 func TestCompile(t *testing.T) {
 	for _, architecture := range []string{"sm_80", "sm_90"} {
 		err := Compile(architecture)
-		if errors.Is(err, ErrMissing) {
+		if errors.Is(err, nvidia.ErrMissing) {
 			t.Skipf("kernels not compiled: %v", err)
 		}
 		must(t, err)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -51,8 +52,9 @@ var opened struct {
 	devices map[*device]bool
 }
 
-// Open opens GPU index, 0 ≤ index < Devices(), and compiles the kernels for it if they are not in the cache.
-// It fails with ErrMissing where the driver or NVRTC are not installed. A GPU may be opened more than once.
+// Open opens GPU index, 0 ≤ index < Devices(), and compiles the kernels for it if they are not in
+// the cache. It fails with nvidia.ErrMissing where the driver or NVRTC are not installed. A GPU may
+// be opened more than once.
 func Open(index int) (kernels.Backend, error) {
 	api, err := loadDriver()
 	if err != nil {
@@ -81,14 +83,14 @@ func (d *device) open() error {
 		return err
 	}
 	if err := d.check("cuDevicePrimaryCtxRetain",
-		invoke(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), d.handle)); err != nil {
+		nvidia.Invoke(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), d.handle)); err != nil {
 		return err
 	}
 	if err := d.enter(); err != nil {
 		return err
 	}
 	defer d.leave()
-	if err := d.check("cuStreamCreate", invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&d.stream)),
+	if err := d.check("cuStreamCreate", nvidia.Invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&d.stream)),
 		streamNonBlocking)); err != nil {
 		return err
 	}
@@ -107,7 +109,7 @@ func (d *device) open() error {
 // describe asks the driver what the device is.
 func (d *device) describe() error {
 	var device, major, minor, processors, shared int32
-	if err := d.check("cuDeviceGet", invoke(d.cuDeviceGet, uintptr(unsafe.Pointer(&device)),
+	if err := d.check("cuDeviceGet", nvidia.Invoke(d.cuDeviceGet, uintptr(unsafe.Pointer(&device)),
 		uintptr(d.index))); err != nil {
 		return err
 	}
@@ -120,15 +122,16 @@ func (d *device) describe() error {
 	}{{&major, attributeMajor}, {&minor, attributeMinor}, {&processors, attributeProcessors},
 		{&shared, attributeSharedOptin}} {
 		if err := d.check("cuDeviceGetAttribute",
-			invoke(d.cuDeviceGetAttribute, uintptr(unsafe.Pointer(x.value)), x.attribute, d.handle)); err != nil {
+			nvidia.Invoke(d.cuDeviceGetAttribute, uintptr(unsafe.Pointer(x.value)), x.attribute,
+				d.handle)); err != nil {
 			return err
 		}
 	}
 	if err := errors.Join(
-		d.check("cuDeviceGetName", invoke(d.cuDeviceGetName, uintptr(unsafe.Pointer(&name)), uintptr(len(name)),
-			d.handle)),
-		d.check("cuDeviceGetUuid", invoke(d.cuDeviceGetUuid, uintptr(unsafe.Pointer(&uuid)), d.handle)),
-		d.check("cuDeviceTotalMem", invoke(d.cuDeviceTotalMem, uintptr(unsafe.Pointer(&d.bytes)), d.handle)),
+		d.check("cuDeviceGetName", nvidia.Invoke(d.cuDeviceGetName, uintptr(unsafe.Pointer(&name)),
+			uintptr(len(name)), d.handle)),
+		d.check("cuDeviceGetUuid", nvidia.Invoke(d.cuDeviceGetUuid, uintptr(unsafe.Pointer(&uuid)), d.handle)),
+		d.check("cuDeviceTotalMem", nvidia.Invoke(d.cuDeviceTotalMem, uintptr(unsafe.Pointer(&d.bytes)), d.handle)),
 	); err != nil {
 		return err
 	}
@@ -161,7 +164,7 @@ func (d *device) befriend() error {
 		opened.devices = map[*device]bool{}
 	}
 	opened.devices[d] = true
-	return d.check("cuCtxSetCurrent", invoke(d.cuCtxSetCurrent, d.context))
+	return d.check("cuCtxSetCurrent", nvidia.Invoke(d.cuCtxSetCurrent, d.context))
 }
 
 func (d *device) reach(other *device) error {
@@ -169,15 +172,15 @@ func (d *device) reach(other *device) error {
 	if d.handle == other.handle {
 		return nil
 	}
-	err := d.check("cuDeviceCanAccessPeer", invoke(d.cuDeviceCanAccessPeer, uintptr(unsafe.Pointer(&can)),
+	err := d.check("cuDeviceCanAccessPeer", nvidia.Invoke(d.cuDeviceCanAccessPeer, uintptr(unsafe.Pointer(&can)),
 		d.handle, other.handle))
 	if err != nil || can == 0 {
 		return err
 	}
-	if err := d.check("cuCtxSetCurrent", invoke(d.cuCtxSetCurrent, d.context)); err != nil {
+	if err := d.check("cuCtxSetCurrent", nvidia.Invoke(d.cuCtxSetCurrent, d.context)); err != nil {
 		return err
 	}
-	err = d.check("cuCtxEnablePeerAccess", invoke(d.cuCtxEnablePeerAccess, other.context, 0))
+	err = d.check("cuCtxEnablePeerAccess", nvidia.Invoke(d.cuCtxEnablePeerAccess, other.context, 0))
 	if status(err) == statusPeerEnabled {
 		return nil
 	}
@@ -187,7 +190,7 @@ func (d *device) reach(other *device) error {
 // enter binds the goroutine to its thread, and the thread to the device's context, until leave.
 func (d *device) enter() error {
 	runtime.LockOSThread()
-	if err := d.check("cuCtxSetCurrent", invoke(d.cuCtxSetCurrent, d.context)); err != nil {
+	if err := d.check("cuCtxSetCurrent", nvidia.Invoke(d.cuCtxSetCurrent, d.context)); err != nil {
 		runtime.UnlockOSThread()
 		return err
 	}
@@ -199,7 +202,7 @@ func (d *device) leave() { runtime.UnlockOSThread() }
 // Attach makes the device current for libraries that the calling thread calls. The goroutine should
 // be locked to its thread.
 func (d *device) Attach() error {
-	if err := d.check("cuCtxSetCurrent", invoke(d.cuCtxSetCurrent, d.context)); err != nil {
+	if err := d.check("cuCtxSetCurrent", nvidia.Invoke(d.cuCtxSetCurrent, d.context)); err != nil {
 		return fmt.Errorf("cuda: Attach: %w", err)
 	}
 	return nil
@@ -215,7 +218,7 @@ func (d *device) available() int64 {
 	}
 	defer d.leave()
 	var free, total int64
-	if invoke(d.cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))) != 0 {
+	if nvidia.Invoke(d.cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))) != 0 {
 		return 0
 	}
 	return max(1, free-min(workspaceBytes, free/8))
@@ -265,18 +268,19 @@ func (d *device) Close() error {
 	if err == nil {
 		defer d.leave()
 		if d.stream != 0 {
-			err = d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, d.stream))
+			err = d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream))
 		}
 		err = errors.Join(err, d.solver.close(), d.movers.close(d), d.queue.close(d), d.scratch.close(d),
 			d.epoch.close(d), d.memory.close(d))
 		for _, m := range d.modules {
-			err = errors.Join(err, d.check("cuModuleUnload", invoke(d.cuModuleUnload, m)))
+			err = errors.Join(err, d.check("cuModuleUnload", nvidia.Invoke(d.cuModuleUnload, m)))
 		}
 		if d.stream != 0 {
-			err = errors.Join(err, d.check("cuStreamDestroy", invoke(d.cuStreamDestroy, d.stream)))
+			err = errors.Join(err, d.check("cuStreamDestroy", nvidia.Invoke(d.cuStreamDestroy, d.stream)))
 		}
 	}
-	err = errors.Join(err, d.check("cuDevicePrimaryCtxRelease", invoke(d.cuDevicePrimaryCtxRelease, d.handle)))
+	err = errors.Join(err, d.check("cuDevicePrimaryCtxRelease",
+		nvidia.Invoke(d.cuDevicePrimaryCtxRelease, d.handle)))
 	d.context = 0
 	if err != nil {
 		return fmt.Errorf("cuda: Close: %w", err)

@@ -5,8 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
-	"golang.org/x/sys/unix"
-
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -52,42 +51,42 @@ const (
 
 // loadDriver opens and initialises the driver once. A machine without a GPU has a driver with no device.
 var loadDriver = sync.OnceValues(func() (*driver, error) {
-	lib, err := openLibrary("libcuda.so.1")
+	lib, err := nvidia.Driver()
 	if err != nil {
 		return nil, fmt.Errorf("cuda: NVIDIA's driver: %w", err)
 	}
 	d := &driver{}
 	var cuInit, cuDriverGetVersion uintptr
-	err = lib.bind([]routine{
-		{"cuInit", &cuInit}, {"cuDriverGetVersion", &cuDriverGetVersion}, {"cuGetErrorString", &d.cuGetErrorString},
-		{"cuDeviceGetCount", &d.cuDeviceGetCount}, {"cuDeviceGet", &d.cuDeviceGet},
-		{"cuDeviceGetName", &d.cuDeviceGetName},
-		{"cuDeviceGetUuid", &d.cuDeviceGetUuid}, {"cuDeviceTotalMem_v2", &d.cuDeviceTotalMem},
-		{"cuDeviceGetAttribute", &d.cuDeviceGetAttribute}, {"cuDeviceCanAccessPeer", &d.cuDeviceCanAccessPeer},
-		{"cuDevicePrimaryCtxRetain", &d.cuDevicePrimaryCtxRetain},
-		{"cuDevicePrimaryCtxRelease_v2", &d.cuDevicePrimaryCtxRelease},
-		{"cuCtxSetCurrent", &d.cuCtxSetCurrent}, {"cuCtxEnablePeerAccess", &d.cuCtxEnablePeerAccess},
-		{"cuStreamCreate", &d.cuStreamCreate}, {"cuStreamDestroy_v2", &d.cuStreamDestroy},
-		{"cuStreamSynchronize", &d.cuStreamSynchronize}, {"cuStreamWaitEvent", &d.cuStreamWaitEvent},
-		{"cuEventCreate", &d.cuEventCreate}, {"cuEventDestroy_v2", &d.cuEventDestroy},
-		{"cuEventRecord", &d.cuEventRecord},
-		{"cuEventElapsedTime", &d.cuEventElapsedTime},
-		{"cuMemGetInfo_v2", &d.cuMemGetInfo}, {"cuMemAlloc_v2", &d.cuMemAlloc}, {"cuMemFree_v2", &d.cuMemFree},
-		{"cuMemHostAlloc", &d.cuMemHostAlloc},
-		{"cuMemFreeHost", &d.cuMemFreeHost}, {"cuMemsetD8Async", &d.cuMemsetD8Async},
-		{"cuMemcpyAsync", &d.cuMemcpyAsync},
-		{"cuMemcpy2DAsync_v2", &d.cuMemcpy2DAsync}, {"cuPointerGetAttribute", &d.cuPointerGetAttribute},
-		{"cuModuleLoadData", &d.cuModuleLoadData}, {"cuModuleUnload", &d.cuModuleUnload},
-		{"cuModuleGetFunction", &d.cuModuleGetFunction}, {"cuFuncSetAttribute", &d.cuFuncSetAttribute},
-		{"cuLaunchKernel", &d.cuLaunchKernel},
+	err = lib.Bind(nvidia.Routines{
+		"cuInit": &cuInit, "cuDriverGetVersion": &cuDriverGetVersion, "cuGetErrorString": &d.cuGetErrorString,
+		"cuDeviceGetCount": &d.cuDeviceGetCount, "cuDeviceGet": &d.cuDeviceGet,
+		"cuDeviceGetName": &d.cuDeviceGetName,
+		"cuDeviceGetUuid": &d.cuDeviceGetUuid, "cuDeviceTotalMem_v2": &d.cuDeviceTotalMem,
+		"cuDeviceGetAttribute": &d.cuDeviceGetAttribute, "cuDeviceCanAccessPeer": &d.cuDeviceCanAccessPeer,
+		"cuDevicePrimaryCtxRetain":     &d.cuDevicePrimaryCtxRetain,
+		"cuDevicePrimaryCtxRelease_v2": &d.cuDevicePrimaryCtxRelease,
+		"cuCtxSetCurrent":              &d.cuCtxSetCurrent, "cuCtxEnablePeerAccess": &d.cuCtxEnablePeerAccess,
+		"cuStreamCreate": &d.cuStreamCreate, "cuStreamDestroy_v2": &d.cuStreamDestroy,
+		"cuStreamSynchronize": &d.cuStreamSynchronize, "cuStreamWaitEvent": &d.cuStreamWaitEvent,
+		"cuEventCreate": &d.cuEventCreate, "cuEventDestroy_v2": &d.cuEventDestroy,
+		"cuEventRecord":      &d.cuEventRecord,
+		"cuEventElapsedTime": &d.cuEventElapsedTime,
+		"cuMemGetInfo_v2":    &d.cuMemGetInfo, "cuMemAlloc_v2": &d.cuMemAlloc, "cuMemFree_v2": &d.cuMemFree,
+		"cuMemHostAlloc": &d.cuMemHostAlloc,
+		"cuMemFreeHost":  &d.cuMemFreeHost, "cuMemsetD8Async": &d.cuMemsetD8Async,
+		"cuMemcpyAsync":      &d.cuMemcpyAsync,
+		"cuMemcpy2DAsync_v2": &d.cuMemcpy2DAsync, "cuPointerGetAttribute": &d.cuPointerGetAttribute,
+		"cuModuleLoadData": &d.cuModuleLoadData, "cuModuleUnload": &d.cuModuleUnload,
+		"cuModuleGetFunction": &d.cuModuleGetFunction, "cuFuncSetAttribute": &d.cuFuncSetAttribute,
+		"cuLaunchKernel": &d.cuLaunchKernel,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cuda: NVIDIA's driver: %w", err)
 	}
-	if err := d.check("cuInit", invoke(cuInit, 0)); err != nil && status(err) != statusNoDevice {
+	if err := d.check("cuInit", nvidia.Invoke(cuInit, 0)); err != nil && status(err) != statusNoDevice {
 		return nil, fmt.Errorf("cuda: %w", err)
 	}
-	invoke(cuDriverGetVersion, uintptr(unsafe.Pointer(&d.version)))
+	nvidia.Invoke(cuDriverGetVersion, uintptr(unsafe.Pointer(&d.version)))
 	return d, nil
 })
 
@@ -120,29 +119,21 @@ func (d *driver) check(call string, code int32) error {
 	}
 	var text uintptr
 	e := &callError{call, code, "unknown error"}
-	if invoke(d.cuGetErrorString, uintptr(code), uintptr(unsafe.Pointer(&text))) == 0 {
-		e.text = goString(text)
+	if nvidia.Invoke(d.cuGetErrorString, uintptr(code), uintptr(unsafe.Pointer(&text))) == 0 {
+		e.text = nvidia.GoString(text)
 	}
 	return e
 }
 
-// goString returns the C string at an address outside the Go heap.
-func goString(address uintptr) string {
-	if address == 0 {
-		return ""
-	}
-	return unix.BytePtrToString(*(**byte)(unsafe.Pointer(&address)))
-}
-
 // Devices returns the number of GPUs that this process sees; CUDA_VISIBLE_DEVICES counts. It fails with
-// ErrMissing where NVIDIA's driver is not installed.
+// nvidia.ErrMissing where NVIDIA's driver is not installed.
 func Devices() (int, error) {
 	d, err := loadDriver()
 	if err != nil {
 		return 0, err
 	}
 	var n int32
-	err = d.check("cuDeviceGetCount", invoke(d.cuDeviceGetCount, uintptr(unsafe.Pointer(&n))))
+	err = d.check("cuDeviceGetCount", nvidia.Invoke(d.cuDeviceGetCount, uintptr(unsafe.Pointer(&n))))
 	if status(err) == statusNoDevice || status(err) == statusNotInitialized {
 		return 0, nil
 	}

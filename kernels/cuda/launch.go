@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"unsafe"
 
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -41,7 +42,7 @@ func (d *device) loadKernels(code map[string][]byte) error {
 	for file, names := range entries {
 		var module uintptr
 		err := d.check("cuModuleLoadData of "+file,
-			invoke(d.cuModuleLoadData, uintptr(unsafe.Pointer(&module)),
+			nvidia.Invoke(d.cuModuleLoadData, uintptr(unsafe.Pointer(&module)),
 				uintptr(unsafe.Pointer(unsafe.SliceData(code[file])))))
 		if err != nil {
 			return err
@@ -51,7 +52,7 @@ func (d *device) loadKernels(code map[string][]byte) error {
 			var names cStrings
 			k := &kernel{shared: defaultShared}
 			err := d.check("cuModuleGetFunction of "+name,
-				invoke(d.cuModuleGetFunction, uintptr(unsafe.Pointer(&k.function)), module, names.add(name)))
+				nvidia.Invoke(d.cuModuleGetFunction, uintptr(unsafe.Pointer(&k.function)), module, names.add(name)))
 			names.pin.Unpin()
 			if err != nil {
 				return err
@@ -91,8 +92,8 @@ func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint
 	l.bytes = uintptr(len(words)) * kernels.WordBytes
 	l.extra = [5]uintptr{launchBuffer, uintptr(unsafe.Pointer(&l.words)), launchSize,
 		uintptr(unsafe.Pointer(&l.bytes)), 0}
-	code := invoke(d.cuLaunchKernel, k.function, uintptr(x), uintptr(y), uintptr(z), uintptr(threads), 1, 1,
-		uintptr(shared), d.stream, 0, uintptr(unsafe.Pointer(&l.extra)))
+	code := nvidia.Invoke(d.cuLaunchKernel, k.function, uintptr(x), uintptr(y), uintptr(z), uintptr(threads), 1,
+		1, uintptr(shared), d.stream, 0, uintptr(unsafe.Pointer(&l.extra)))
 	if code != 0 {
 		return fmt.Errorf("%s, grid (%d,%d,%d) of %d threads, %d bytes shared: %w", name, x, y, z, threads, shared,
 			d.check("cuLaunchKernel", code))
@@ -104,7 +105,7 @@ func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint
 func (d *device) allowShared(name string, k *kernel, shared int) error {
 	for _, a := range [][2]int{{functionShared, shared}, {functionCarveout, 100}} {
 		if err := d.check("cuFuncSetAttribute of "+name,
-			invoke(d.cuFuncSetAttribute, k.function, uintptr(a[0]), uintptr(a[1]))); err != nil {
+			nvidia.Invoke(d.cuFuncSetAttribute, k.function, uintptr(a[0]), uintptr(a[1]))); err != nil {
 			return fmt.Errorf("%d bytes of shared memory, the device has %d: %w", shared, d.shared, err)
 		}
 	}

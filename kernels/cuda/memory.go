@@ -6,6 +6,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -58,7 +59,7 @@ func (d *device) alloc(bytes int64) (a kernels.Address, err error) {
 	if bytes > d.bytes {
 		return 0, fmt.Errorf("%w: %d bytes, the device has %d", kernels.ErrMemory, bytes, d.bytes)
 	}
-	err = d.check("cuMemAlloc", invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1))))
+	err = d.check("cuMemAlloc", nvidia.Invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1))))
 	if err != nil {
 		return 0, fmt.Errorf("%d bytes, the device has %d in all: %w", bytes, d.bytes, err)
 	}
@@ -71,11 +72,12 @@ func (d *device) allocZero(bytes int64) (kernels.Address, error) {
 	if err != nil || bytes == 0 {
 		return a, err
 	}
-	return a, d.check("cuMemsetD8Async", invoke(d.cuMemsetD8Async, uintptr(a), 0, uintptr(bytes), d.stream))
+	return a, d.check("cuMemsetD8Async", nvidia.Invoke(d.cuMemsetD8Async, uintptr(a), 0, uintptr(bytes),
+		d.stream))
 }
 
 func (d *device) free(a kernels.Address) error {
-	return d.check("cuMemFree", invoke(d.cuMemFree, uintptr(a)))
+	return d.check("cuMemFree", nvidia.Invoke(d.cuMemFree, uintptr(a)))
 }
 
 // allocHost returns pinned host memory that all devices of the process know.
@@ -83,12 +85,12 @@ func (d *device) allocHost(bytes int64) (a kernels.Address, err error) {
 	if bytes < 0 {
 		return 0, fmt.Errorf("%w: %d bytes", kernels.ErrShape, bytes)
 	}
-	return a, d.check("cuMemHostAlloc", invoke(d.cuMemHostAlloc, uintptr(unsafe.Pointer(&a)),
+	return a, d.check("cuMemHostAlloc", nvidia.Invoke(d.cuMemHostAlloc, uintptr(unsafe.Pointer(&a)),
 		uintptr(max(bytes, 1)), hostPortable))
 }
 
 func (d *device) freeHost(a kernels.Address) error {
-	return d.check("cuMemFreeHost", invoke(d.cuMemFreeHost, uintptr(a)))
+	return d.check("cuMemFreeHost", nvidia.Invoke(d.cuMemFreeHost, uintptr(a)))
 }
 
 // entered calls f on a thread that is bound to the device, and names the operation if it fails.
@@ -108,7 +110,7 @@ func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
 	err = d.entered("Alloc", func() error {
 		a, err = d.allocZero(bytes)
 		if err == nil {
-			err = d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, d.stream))
+			err = d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream))
 		}
 		if err != nil && a != 0 {
 			err = errors.Join(err, d.free(a))

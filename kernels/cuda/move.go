@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -28,11 +29,11 @@ func (m *movers) take(d *device) (mover, error) {
 		return x, nil
 	}
 	var x mover
-	if err := d.check("cuStreamCreate", invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&x.stream)),
+	if err := d.check("cuStreamCreate", nvidia.Invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&x.stream)),
 		streamNonBlocking)); err != nil {
 		return x, err
 	}
-	return x, d.check("cuEventCreate", invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&x.event)),
+	return x, d.check("cuEventCreate", nvidia.Invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&x.event)),
 		eventDisableTiming))
 }
 
@@ -45,8 +46,8 @@ func (m *movers) give(x mover) {
 func (m *movers) close(d *device) error {
 	var err error
 	for _, x := range m.free {
-		err = errors.Join(err, d.check("cuEventDestroy", invoke(d.cuEventDestroy, x.event)),
-			d.check("cuStreamDestroy", invoke(d.cuStreamDestroy, x.stream)))
+		err = errors.Join(err, d.check("cuEventDestroy", nvidia.Invoke(d.cuEventDestroy, x.event)),
+			d.check("cuStreamDestroy", nvidia.Invoke(d.cuStreamDestroy, x.stream)))
 	}
 	m.free = nil
 	return err
@@ -62,17 +63,18 @@ func (d *device) move(operation string, ordered bool, f func(stream uintptr) err
 		}
 		defer d.movers.give(x)
 		if ordered {
-			if err := d.check("cuEventRecord", invoke(d.cuEventRecord, x.event, d.stream)); err != nil {
+			if err := d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, x.event, d.stream)); err != nil {
 				return err
 			}
-			if err := d.check("cuStreamWaitEvent", invoke(d.cuStreamWaitEvent, x.stream, x.event, 0)); err != nil {
+			if err := d.check("cuStreamWaitEvent", nvidia.Invoke(d.cuStreamWaitEvent, x.stream, x.event,
+				0)); err != nil {
 				return err
 			}
 		}
 		if err := f(x.stream); err != nil {
 			return err
 		}
-		return d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, x.stream))
+		return d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, x.stream))
 	})
 }
 
@@ -118,14 +120,14 @@ func (d *device) copyMatrix(stream uintptr, to, from side, m, n int) error {
 	if to.host {
 		c.dstType, c.dstHost, c.dstDevice = memoryHost, to.address, 0
 	}
-	return d.check("cuMemcpy2DAsync", invoke(d.cuMemcpy2DAsync, uintptr(unsafe.Pointer(c)), stream))
+	return d.check("cuMemcpy2DAsync", nvidia.Invoke(d.cuMemcpy2DAsync, uintptr(unsafe.Pointer(c)), stream))
 }
 
 func (d *device) copyBytes(stream, to, from uintptr, bytes int64) error {
 	if bytes == 0 {
 		return nil
 	}
-	return d.check("cuMemcpyAsync", invoke(d.cuMemcpyAsync, to, from, uintptr(bytes), stream))
+	return d.check("cuMemcpyAsync", nvidia.Invoke(d.cuMemcpyAsync, to, from, uintptr(bytes), stream))
 }
 
 // pinned returns the side of a host matrix whose slice stays where it is until the pinner lets go.
@@ -173,7 +175,7 @@ func (d *device) Copy(dst, src kernels.Panel) error {
 		return nil
 	}
 	var home int32
-	code := invoke(d.cuPointerGetAttribute, uintptr(unsafe.Pointer(&home)), attributePointerIndex,
+	code := nvidia.Invoke(d.cuPointerGetAttribute, uintptr(unsafe.Pointer(&home)), attributePointerIndex,
 		uintptr(src.Data))
 	if code != 0 {
 		return fmt.Errorf("cuda: Copy: src %#x: %w: %w", uintptr(src.Data), kernels.ErrAddress,

@@ -6,12 +6,11 @@ import (
 	"sync"
 	"unsafe"
 
-	"github.com/ebitengine/purego"
+	"jmpi/internal/nvidia"
 )
 
 // compiler is NVRTC, NVIDIA's run-time compiler.
 type compiler struct {
-	library
 	version string // "13.0"
 
 	nvrtcGetErrorString, nvrtcCreateProgram, nvrtcDestroyProgram, nvrtcCompileProgram,
@@ -20,24 +19,24 @@ type compiler struct {
 
 // loadCompiler opens NVRTC once.
 var loadCompiler = sync.OnceValues(func() (*compiler, error) {
-	lib, err := openLibrary("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
+	lib, err := nvidia.NVRTC()
 	if err != nil {
 		return nil, fmt.Errorf("cuda: NVRTC, the run-time compiler of the CUDA toolkit: %w", err)
 	}
-	c := &compiler{library: lib}
+	c := &compiler{}
 	var nvrtcVersion uintptr
-	err = lib.bind([]routine{
-		{"nvrtcVersion", &nvrtcVersion}, {"nvrtcGetErrorString", &c.nvrtcGetErrorString},
-		{"nvrtcCreateProgram", &c.nvrtcCreateProgram}, {"nvrtcDestroyProgram", &c.nvrtcDestroyProgram},
-		{"nvrtcCompileProgram", &c.nvrtcCompileProgram}, {"nvrtcGetProgramLogSize", &c.nvrtcGetProgramLogSize},
-		{"nvrtcGetProgramLog", &c.nvrtcGetProgramLog}, {"nvrtcGetCUBINSize", &c.nvrtcGetCUBINSize},
-		{"nvrtcGetCUBIN", &c.nvrtcGetCUBIN},
+	err = lib.Bind(nvidia.Routines{
+		"nvrtcVersion": &nvrtcVersion, "nvrtcGetErrorString": &c.nvrtcGetErrorString,
+		"nvrtcCreateProgram": &c.nvrtcCreateProgram, "nvrtcDestroyProgram": &c.nvrtcDestroyProgram,
+		"nvrtcCompileProgram": &c.nvrtcCompileProgram, "nvrtcGetProgramLogSize": &c.nvrtcGetProgramLogSize,
+		"nvrtcGetProgramLog": &c.nvrtcGetProgramLog, "nvrtcGetCUBINSize": &c.nvrtcGetCUBINSize,
+		"nvrtcGetCUBIN": &c.nvrtcGetCUBIN,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cuda: NVRTC: %w", err)
 	}
 	var major, minor int32
-	invoke(nvrtcVersion, uintptr(unsafe.Pointer(&major)), uintptr(unsafe.Pointer(&minor)))
+	nvidia.Invoke(nvrtcVersion, uintptr(unsafe.Pointer(&major)), uintptr(unsafe.Pointer(&minor)))
 	c.version = fmt.Sprintf("%d.%d", major, minor)
 	return c, nil
 })
@@ -79,13 +78,13 @@ func (c *compiler) compile(file, source string, headers []header, options []stri
 		flags.add(o)
 	}
 	var program uintptr
-	code := invoke(c.nvrtcCreateProgram, uintptr(unsafe.Pointer(&program)), own.add(source), own.add(file),
-		uintptr(len(headers)), texts.array(), names.array())
+	code := nvidia.Invoke(c.nvrtcCreateProgram, uintptr(unsafe.Pointer(&program)), own.add(source),
+		own.add(file), uintptr(len(headers)), texts.array(), names.array())
 	if err := c.check("nvrtcCreateProgram", code); err != nil {
 		return nil, err
 	}
-	defer func() { invoke(c.nvrtcDestroyProgram, uintptr(unsafe.Pointer(&program))) }()
-	code = invoke(c.nvrtcCompileProgram, program, uintptr(len(options)), flags.array())
+	defer func() { nvidia.Invoke(c.nvrtcDestroyProgram, uintptr(unsafe.Pointer(&program))) }()
+	code = nvidia.Invoke(c.nvrtcCompileProgram, program, uintptr(len(options)), flags.array())
 	if code != 0 {
 		log, err := c.output(program, c.nvrtcGetProgramLogSize, c.nvrtcGetProgramLog)
 		if err != nil {
@@ -100,17 +99,16 @@ func (c *compiler) compile(file, source string, headers []header, options []stri
 func (c *compiler) output(program, size, contents uintptr) ([]byte, error) {
 	var n uintptr
 	if err := c.check("the size of the compiler's output",
-		invoke(size, program, uintptr(unsafe.Pointer(&n)))); err != nil || n == 0 {
+		nvidia.Invoke(size, program, uintptr(unsafe.Pointer(&n)))); err != nil || n == 0 {
 		return nil, err
 	}
 	b := make([]byte, n)
-	return b, c.check("the compiler's output", invoke(contents, program, uintptr(unsafe.Pointer(&b[0]))))
+	return b, c.check("the compiler's output", nvidia.Invoke(contents, program, uintptr(unsafe.Pointer(&b[0]))))
 }
 
 func (c *compiler) check(call string, code int32) error {
 	if code == 0 {
 		return nil
 	}
-	text, _, _ := purego.SyscallN(c.nvrtcGetErrorString, uintptr(code))
-	return fmt.Errorf("cuda: %w", &callError{call, code, goString(text)})
+	return fmt.Errorf("cuda: %w", &callError{call, code, nvidia.Text(c.nvrtcGetErrorString, uintptr(code))})
 }

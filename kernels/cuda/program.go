@@ -43,7 +43,7 @@ func files() (names []string, headers []header, err error) {
 }
 
 // Compile compiles all kernels for an architecture, such as "sm_90", with NVRTC; a GPU is not needed. It
-// fails with ErrMissing where NVRTC is not installed, and with a *CompileError where a source has
+// fails with nvidia.ErrMissing where NVRTC is not installed, and with a *CompileError where a source has
 // faults. The cache is not used.
 func Compile(architecture string) error {
 	_, err := build(architecture, func(c *compiler, file, source string, headers []header,

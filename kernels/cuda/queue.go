@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -214,7 +215,7 @@ func (d *device) sync() error {
 			return err
 		}
 	}
-	if err := d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, d.stream)); err != nil {
+	if err := d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream)); err != nil {
 		return err
 	}
 	values := structs[kernels.Tally](q.tallyMirror, q.tallyCount)

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -55,7 +56,7 @@ func (s *schedule) send(d *device, from *kernels.Schedule,
 		int64(len(words))*4); err != nil {
 		return 0, 0, err
 	}
-	err = d.check("cuStreamSynchronize", invoke(d.cuStreamSynchronize, d.stream))
+	err = d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream))
 	s.order, s.slots, s.steps, s.pairs = order, slots, steps, pairs
 	return pairs, steps, err
 }

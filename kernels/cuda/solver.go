@@ -5,6 +5,7 @@ import (
 	"sync"
 	"unsafe"
 
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -15,16 +16,16 @@ type cusolver struct {
 }
 
 var loadSolver = sync.OnceValues(func() (*cusolver, error) {
-	lib, err := openLibrary("libcusolver.so.12", "libcusolver.so.11", "libcusolver.so")
+	lib, err := nvidia.CUSOLVER()
 	if err != nil {
 		return nil, fmt.Errorf("cuSOLVER of the CUDA toolkit: %w", err)
 	}
 	c := &cusolver{}
-	return c, lib.bind([]routine{
-		{"cusolverDnCreate", &c.cusolverDnCreate}, {"cusolverDnDestroy", &c.cusolverDnDestroy},
-		{"cusolverDnSetStream", &c.cusolverDnSetStream},
-		{"cusolverDnDgeqrf_bufferSize", &c.cusolverDnDgeqrfBufferSize},
-		{"cusolverDnDgeqrf", &c.cusolverDnDgeqrf},
+	return c, lib.Bind(nvidia.Routines{
+		"cusolverDnCreate": &c.cusolverDnCreate, "cusolverDnDestroy": &c.cusolverDnDestroy,
+		"cusolverDnSetStream":         &c.cusolverDnSetStream,
+		"cusolverDnDgeqrf_bufferSize": &c.cusolverDnDgeqrfBufferSize,
+		"cusolverDnDgeqrf":            &c.cusolverDnDgeqrf,
 	})
 })
 
@@ -49,11 +50,11 @@ func (s *solver) open(d *device) error {
 	if s.api, err = loadSolver(); err != nil {
 		return fmt.Errorf("pivots of order over %d are factored by %w", d.order(), err)
 	}
-	if err := s.check("cusolverDnCreate", invoke(s.api.cusolverDnCreate,
+	if err := s.check("cusolverDnCreate", nvidia.Invoke(s.api.cusolverDnCreate,
 		uintptr(unsafe.Pointer(&s.handle)))); err != nil {
 		return err
 	}
-	return s.check("cusolverDnSetStream", invoke(s.api.cusolverDnSetStream, s.handle, d.stream))
+	return s.check("cusolverDnSetStream", nvidia.Invoke(s.api.cusolverDnSetStream, s.handle, d.stream))
 }
 
 // geqrf overwrites the m×k matrix a, leading dimension m, by its QR factorization.
@@ -63,7 +64,7 @@ func (s *solver) geqrf(d *device, m, k int, a kernels.Address) error {
 	}
 	rows, columns, ld := uintptr(m), uintptr(k), uintptr(m)
 	var elements int32
-	code := invoke(s.api.cusolverDnDgeqrfBufferSize, s.handle, rows, columns, uintptr(a), ld,
+	code := nvidia.Invoke(s.api.cusolverDnDgeqrfBufferSize, s.handle, rows, columns, uintptr(a), ld,
 		uintptr(unsafe.Pointer(&elements)))
 	if err := s.check("cusolverDnDgeqrf_bufferSize", code); err != nil {
 		return err
@@ -74,7 +75,7 @@ func (s *solver) geqrf(d *device, m, k int, a kernels.Address) error {
 		return err
 	}
 	info := work + kernels.Address(k*kernels.WordBytes)
-	code = invoke(s.api.cusolverDnDgeqrf, s.handle, rows, columns, uintptr(a), ld, uintptr(work),
+	code = nvidia.Invoke(s.api.cusolverDnDgeqrf, s.handle, rows, columns, uintptr(a), ld, uintptr(work),
 		uintptr(info)+kernels.WordBytes, uintptr(elements), uintptr(info))
 	return s.check("cusolverDnDgeqrf", code)
 }
@@ -83,7 +84,7 @@ func (s *solver) close() error {
 	if s.handle == 0 {
 		return nil
 	}
-	err := s.check("cusolverDnDestroy", invoke(s.api.cusolverDnDestroy, s.handle))
+	err := s.check("cusolverDnDestroy", nvidia.Invoke(s.api.cusolverDnDestroy, s.handle))
 	s.handle = 0
 	return err
 }
