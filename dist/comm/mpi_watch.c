@@ -11,6 +11,9 @@ enum { BEAT, LAST };
 static MPI_Comm comm = MPI_COMM_NULL;
 static int before, after; // the neighbours in the ring
 static MPI_Request sent = MPI_REQUEST_NULL, awaited = MPI_REQUEST_NULL;
+// The last beat has come: nothing is awaited any more. The rank before may end its beats while this one still
+// sends some, since a rank leaves the barrier of the end when it sees fit.
+static int over;
 
 static int await_beat(void) { return MPI_Irecv(NULL, 0, MPI_BYTE, before, MPI_ANY_TAG, comm, &awaited); }
 
@@ -22,6 +25,7 @@ int watch_start(void) {
   int rank = 0, size = 1;
   MPI_Comm_rank(comm, &rank);
   MPI_Comm_size(comm, &size);
+  over = 0;
   before = (rank + size - 1) % size;
   after = (rank + 1) % size;
   return await_beat();
@@ -34,38 +38,39 @@ static int send(int tag, int *left) {
   return MPI_Isend(NULL, 0, MPI_BYTE, after, tag, comm, &sent);
 }
 
-// listen takes the beats that have come; *last says whether the last one is among them.
-static int listen(int *heard, int *last) {
-  *heard = *last = 0;
-  for (;;) {
+// listen takes the beats that have come.
+static int listen(int *heard) {
+  *heard = 0;
+  while (!over) {
     int done = 0;
     MPI_Status status;
     int code = MPI_Test(&awaited, &done, &status);
     if (code != MPI_SUCCESS || !done) return code;
     ++*heard;
-    *last = status.MPI_TAG == LAST;
-    if (*last) return MPI_SUCCESS;
+    over = status.MPI_TAG == LAST;
+    if (over) break;
     code = await_beat();
     if (code != MPI_SUCCESS) return code;
   }
+  return MPI_SUCCESS;
 }
 
 int watch_beat(int *heard) {
-  int left, last;
+  int left;
   int code = send(BEAT, &left);
-  return code != MPI_SUCCESS ? code : listen(heard, &last);
+  return code != MPI_SUCCESS ? code : listen(heard);
 }
 
 int watch_stop(int64_t limit_ns) {
   int64_t end = raw_now() + limit_ns;
-  int posted = 0, left = 0, last = 0;
+  int posted = 0, left = 0;
   for (;; sched_yield()) {
     int code = posted ? MPI_Test(&sent, &left, MPI_STATUS_IGNORE) : send(LAST, &posted);
     if (code != MPI_SUCCESS) return code;
     int heard;
-    if (!last) code = listen(&heard, &last);
+    code = listen(&heard);
     if (code != MPI_SUCCESS) return code;
-    if (left && last) return MPI_Comm_free(&comm);
+    if (left && over) return MPI_Comm_free(&comm);
     if (raw_now() > end) return WATCH_LATE;
   }
 }

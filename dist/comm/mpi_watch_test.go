@@ -150,3 +150,18 @@ func TestMPIRankEndsLate(t *testing.T) {
 		t.Errorf("rank %d ends with the error %v", c.Rank(), err)
 	}
 }
+
+func TestMPIRankThatEndsFirst(t *testing.T) { passes(t, 3, "TestMPIRankEndsFirst") }
+
+// Rank 0 ends its beats while the others still send some. They hear its last beat among the others, and end too.
+func TestMPIRankEndsFirst(t *testing.T) {
+	c := rank(t)
+	const silence = 4 * time.Second
+	watch(t, c, silence)
+	if c.Rank() != 0 {
+		time.Sleep(silence / 2) // some beats
+	}
+	if err := library(c).Do(comm.EndBeats(c)); err != nil {
+		t.Errorf("rank %d ends with the error %v", c.Rank(), err)
+	}
+}
