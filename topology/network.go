@@ -106,9 +106,6 @@ func (n *Network) Largest() (most int) {
 	return most
 }
 
-// Levels returns the levels, fastest first.
-func (n *Network) Levels() []Level { return slices.Clone(n.levels) }
-
 // Level returns the level that an exchange between devices a and b crosses; 0 if a = b.
 func (n *Network) Level(a, b int) int {
 	l := 0

@@ -107,7 +107,7 @@ group site1/node1 1
 			}
 		}
 	}
-	if l := net.Levels(); len(l) != 3 || l[1] != (Level{"infiniband", 8}) {
+	if l := net.levels; len(l) != 3 || l[1] != (Level{"infiniband", 8}) {
 		t.Errorf("levels %v", l)
 	}
 	const levels = "level a 1\nlevel b 2\n"
@@ -138,40 +138,6 @@ group site1/node1 1
 	}
 }
 
-func TestExpandSlurm(t *testing.T) {
-	for list, want := range map[string]string{
-		"n1":                                     "n1",
-		"n[1-3,7],gpu[01-02]":                    "n1 n2 n3 n7 gpu01 gpu02",
-		"n[1-3,7],gpu[01-02]-ib,login\n":         "n1 n2 n3 n7 gpu01-ib gpu02-ib login",
-		"rack[1-2]n[08-10]":                      "rack1n08 rack1n09 rack1n10 rack2n08 rack2n09 rack2n10",
-		"a,b":                                    "a b",
-		"x[098-101]":                             "x098 x099 x100 x101",
-		"c[5]":                                   "c5",
-		"w[18446744073709551-18446744073709552]": "w18446744073709551 w18446744073709552",
-	} {
-		got, err := ExpandSlurm(list)
-		if err != nil || strings.Join(got, " ") != want {
-			t.Errorf("%q: %v, %v, want %s", list, got, err, want)
-		}
-	}
-	for _, list := range []string{"", ",", "a,", "n[", "n[1", "n]", "n[]", "n[a-b]", "n[3-1]", "n[1-2]]",
-		"n[[1]]", "a b", "n[1-]", "n[-1]",
-		"n[1-9999999999]", "n[1-300]m[1-300]", "n[1-99999999999999999999]", "a[0-65535],b"} {
-		if got, err := ExpandSlurm(list); err == nil {
-			t.Errorf("%q: %d names", list, len(got))
-		}
-	}
-	net, err := FromSlurm("n[1-3]", 2)
-	if err != nil || !slices.Equal(sizes(net), []int{2, 2, 2}) {
-		t.Errorf("%v %v", net, err)
-	}
-	for _, perNode := range []int{0, -1, 1 << 40} {
-		if _, err := FromSlurm("n[1-3]", perNode); err == nil {
-			t.Errorf("%d devices a node", perNode)
-		}
-	}
-}
-
 // Parsers return an error or a network, whatever they are given.
 func TestParsersDoNotPanic(t *testing.T) {
 	word := rapid.SampledFrom([]string{"level", "group", "a", "b/c", "1", "-5", "slots=2", ":", "[", "]", "1-3",
@@ -183,9 +149,6 @@ func TestParsersDoNotPanic(t *testing.T) {
 		}
 		if net, err := FromFile(strings.NewReader(text)); (net == nil) == (err == nil) {
 			t.Fatal(net, err)
-		}
-		if names, err := ExpandSlurm(text); (len(names) == 0) == (err == nil) {
-			t.Fatal(names, err)
 		}
 	})
 }

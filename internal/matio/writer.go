@@ -84,11 +84,6 @@ func (w *Writer) WriteColumns(j0 int64, src []float64, ld int, n int) error {
 	return w.write(0, j0, w.Rows, int64(n), src, ld)
 }
 
-// WriteRows writes src, column-major, n×Cols with leading dimension ld ≥ n, as rows i0 ≤ i < i0+n.
-func (w *Writer) WriteRows(i0 int64, src []float64, ld int, n int) error {
-	return w.write(i0, 0, int64(n), w.Cols, src, ld)
-}
-
 // WritePart writes src, column-major, rows×cols with leading dimension ld ≥ rows, at row i0 and column j0.
 func (w *Writer) WritePart(i0, j0, rows, cols int64, src []float64, ld int) error {
 	return w.write(i0, j0, rows, cols, src, ld)

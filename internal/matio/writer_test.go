@@ -68,7 +68,7 @@ func TestParallelWriters(t *testing.T) {
 				clear(src[j*(n+gap):][:n])
 			}
 			if err := writeWith(path, func(w *Writer) error {
-				return w.WriteRows(int64(k*n), src, n+gap, n)
+				return w.WritePart(int64(k*n), 0, n, w.Cols, src, n+gap)
 			}); err != nil {
 				t.Error(err)
 			}
@@ -124,9 +124,9 @@ func TestWriterArguments(t *testing.T) {
 	for name, err := range map[string]error{
 		"column below":  w.WriteColumns(-1, x, 3, 1),
 		"column beyond": w.WriteColumns(3, x, 3, 2),
-		"row beyond":    w.WriteRows(2, x, 2, 2),
-		"negative":      w.WriteRows(0, x, 3, -1),
-		"overflow":      w.WriteRows(math.MaxInt64, x, 3, 1),
+		"row beyond":    w.WritePart(2, 0, 2, w.Cols, x, 2),
+		"negative":      w.WritePart(0, 0, -1, w.Cols, x, 3),
+		"overflow":      w.WritePart(math.MaxInt64, 0, 1, w.Cols, x, 3),
 		"ld":            w.WriteColumns(0, x, 2, 1),
 		"memory":        w.WriteColumns(0, x[:11], 3, 4),
 	} {
@@ -158,7 +158,7 @@ func TestFullDisk(t *testing.T) {
 	defer w.Close()
 	x := make([]float64, 1000*1000)
 	for name, err := range map[string]error{"columns": w.WriteColumns(0, x, 1000, 1000),
-		"rows": w.WriteRows(5, x, 1000, 10)} {
+		"rows": w.WritePart(5, 0, 10, w.Cols, x, 1000)} {
 		if !errors.Is(err, syscall.ENOSPC) || !strings.Contains(err.Error(), "/dev/full") {
 			t.Errorf("%s: %v, expected no space left on /dev/full", name, err)
 		}
