@@ -28,8 +28,9 @@ type Decomposition struct {
 	vectors vectors
 }
 
-// Decompose computes the singular value decomposition of a matrix. It is collective. Where one rank fails
-// alone while the others compute, its error is not a *comm.Failure, and the caller must Abort.
+// Decompose computes the singular value decomposition of a matrix in five steps, of which the last, writing,
+// is the caller's (Vectors). It is collective. Where one rank fails alone while the others compute, its error
+// is not a *comm.Failure, and the caller must Abort.
 func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	t Task) (*Decomposition, error) {
 	s := site{Host: t.Host, comm: world, devices: devices, seconds: map[string]float64{}}
@@ -37,41 +38,31 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	if err != nil {
 		return nil, err
 	}
-	return decompose(ctx, s, t, in)
+	x, err := prepare(ctx, s, t, in)
+	if err != nil {
+		return nil, err
+	}
+	o, err := iterate(ctx, s, t, x)
+	if err != nil {
+		return nil, err
+	}
+	u, err := undo(ctx, s, t, o)
+	if err != nil {
+		return nil, err
+	}
+	return result(s, t, u), nil
 }
 
-// decompose does everything from the scaled matrix in the memory of the hosts on, but for writing
-// the vectors (Vectors).
-func decompose(ctx context.Context, s site, t Task, in input) (*Decomposition, error) {
-	p, err := prepare(ctx, s, t, in)
-	if err != nil {
-		return nil, err
-	}
-	o, err := iterate(ctx, s, t, p)
-	if err != nil {
-		o.Free()
-		return nil, err
-	}
-	sigma, rank, err := values(o)
-	if err != nil {
-		o.Free()
-		return nil, err
-	}
-	done, err := undo(ctx, s, t, o)
-	if err != nil {
-		done.Free()
-		return nil, err
-	}
+// result is what is told of a decomposition.
+func result(s site, t Task, u undone) *Decomposition {
 	d := &Decomposition{
-		Solution: done.Solution, Sigma: sigma, Residual: done.residual, Rank: rank, Fidelity: o.fidelity,
-		Host: s.seconds,
-		comm: s.comm, vectors: done.vectors,
+		Solution: u.Solution, Sigma: u.sigma, Residual: u.residual, Rank: u.rank, Fidelity: u.fidelity,
+		Host: s.seconds, EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)), comm: s.comm, vectors: u.vectors,
 	}
+	d.Precondition, d.V = u.method.used()
 	d.vectors.rightLeads = t.RightLeads
-	d.Precondition, d.V = done.method.used()
-	d.Seconds = s.seconds["precondition"] + d.Solution.Seconds + s.seconds["verify"] + s.seconds["vectors"]
-	d.EstimatedBytes = s.estimate(t, done.ways, len(done.Devices))
-	return d, nil
+	d.Seconds = s.seconds["precondition"] + u.Seconds + s.seconds["verify"] + s.seconds["vectors"]
+	return d
 }
 
 // PhaseSeconds returns the seconds of this rank in each phase: those of the Jacobi method summed over its

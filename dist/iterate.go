@@ -20,11 +20,16 @@ type outcome struct {
 }
 
 // iterate runs the Jacobi method on X. It is collective.
-func iterate(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
+func iterate(ctx context.Context, s site, t Task, p prepared) (o outcome, err error) {
 	if p.hyperbolic() {
-		return iterateHyperbolic(ctx, s, t, p)
+		o, err = iterateHyperbolic(ctx, s, t, p)
+	} else {
+		o, err = solve(ctx, s, t, p)
 	}
-	return solve(ctx, s, t, p)
+	if err != nil {
+		o.Free()
+	}
+	return o, err
 }
 
 // solve gives X to the devices, and is done with it unless it is needed for V or for a measurement.
@@ -148,14 +153,22 @@ func svdOf(ctx context.Context, s site, t Task, x *matrix.Matrix, orthonormal, l
 	if in.exponent, err = scaled(x); err != nil {
 		return svd{}, err
 	}
-	d, err := decompose(ctx, s, inner, in)
+	p, err := prepare(ctx, s, inner, in)
 	if err != nil {
 		return svd{}, err
 	}
-	defer d.Free()
-	if !d.Converged {
+	o, err := iterate(ctx, s, inner, p)
+	if err != nil {
+		return svd{}, err
+	}
+	u, err := undo(ctx, s, inner, o)
+	if err != nil {
+		return svd{}, err
+	}
+	defer u.Free()
+	if !u.Converged {
 		return svd{}, &comm.Failure{Kind: comm.BadResource,
 			Text: fmt.Sprintf("not converged in %d sweeps", innerSweeps)}
 	}
-	return svd{d.Sigma, d.vectors.u, d.vectors.v}, nil
+	return svd{u.sigma, u.vectors.u, u.vectors.v}, nil
 }

@@ -11,9 +11,12 @@ import (
 	"jmpi/kernels"
 )
 
-// undone has the singular vectors of A.
+// undone is the decomposition of A.
 type undone struct {
 	*jacobi.Solution
+	sigma    []float64
+	rank     Rank
+	fidelity *Fidelity
 	vectors  vectors
 	method   method
 	ways     ways
@@ -24,11 +27,19 @@ type undone struct {
 // ε·N·‖A‖_F as the check has it.
 var residualLimit = 1.0
 
-// undo forms the singular vectors that are needed in the memory of the hosts, unless they can be read
-// from the devices: those of X first, and from them those of A, by undoing the steps from the last
-// one on. It is collective.
+// undo scales the singular values back, and forms the singular vectors that are needed in the memory of the
+// hosts, unless they can be read from the devices: those of X first, and from them those of A, by undoing the
+// steps from the last one on. It is collective.
 func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err error) {
-	done = undone{Solution: o.Solution, method: o.method, ways: o.ways(t)}
+	done = undone{Solution: o.Solution, fidelity: o.fidelity, method: o.method, ways: o.ways(t)}
+	defer func() {
+		if err != nil {
+			done.Free()
+		}
+	}()
+	if done.sigma, done.rank, err = values(o); err != nil {
+		return done, err
+	}
 	needs := t.needs()
 	switch {
 	case !needs.any():
