@@ -153,7 +153,8 @@ func TestMPIRankEndsLate(t *testing.T) {
 
 func TestMPIRankThatEndsFirst(t *testing.T) { passes(t, 3, "TestMPIRankEndsFirst") }
 
-// Rank 0 ends its beats while the others still send some. They hear its last beat among the others, and end too.
+// Rank 0 ends its beats while the others still send some. They hear its last beat among the others, and end
+// too.
 func TestMPIRankEndsFirst(t *testing.T) {
 	c := rank(t)
 	const silence = 4 * time.Second
