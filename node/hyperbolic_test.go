@@ -209,8 +209,8 @@ func (x *hyperbolic) check(t *testing.T) {
 	}
 }
 
-// eps is the spacing of numbers at 1, which the program's check counts in.
-const eps = 0x1p-52
+// eps is what the program's check counts in.
+const eps = kernels.Epsilon
 
 func must(t *testing.T, err error) {
 	t.Helper()
