@@ -18,8 +18,8 @@ import (
 //
 //	A = Q·U₁ · Σ · (Y·Z·|Λ|^−½·V₁)ᵀ,
 //
-// and J·N·Z₀·|Λ₀|^−½·sgn Λ₀ are the columns of V for σ = 0, where NᵀJN = Z₀·Λ₀·Z₀ᵀ. Rounding errors in the
-// place of null columns would be rotated hyperbolically against each other; here there are none.
+// and J·N·Z₀·|Λ₀|^−½·sgn Λ₀ are the columns of V for σ = 0, where NᵀJN = Z₀·Λ₀·Z₀ᵀ. Rounding errors instead
+// of null columns would be rotated hyperbolically against each other; here there are none.
 type deflation struct {
 	n        int // order of A
 	positive int // eigenvalues Λ above 0
@@ -156,7 +156,7 @@ func (f *deflation) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, e
 
 // left returns U of R, n×n, from U₁.
 func (f *deflation) left(u *matrix.Matrix, n int) (*matrix.Matrix, error) {
-	return f.beside(u, matrix.UnitColumns(u.Comm, u.Threads, n-u.N, 0, n-u.N))
+	return f.between(u, matrix.UnitColumns(u.Comm, u.Threads, n-u.N, 0, n-u.N))
 }
 
 // right returns [Y N]ᵀ·V, n×n, from V₁, but for J and sgn Λ₀ in the columns of the null space.
@@ -173,7 +173,7 @@ func (f *deflation) right(v *matrix.Matrix) (*matrix.Matrix, error) {
 	f.null.z.Columns(func(j int, x []float64) {
 		dense.Scale(x, 1/f.null.root[j])
 	})
-	return f.beside(v, f.null.z)
+	return f.between(v, f.null.z)
 }
 
 // nullSigns stands for what V still needs when all else is undone.
@@ -200,18 +200,18 @@ func (f nullSigns) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, er
 	return u, v, nil
 }
 
-// beside returns the matrix [X₊ 0 X₋; 0 Y 0], the columns of x of either sign and between them
+// between returns the matrix [X₊ 0 X₋; 0 Y 0], the columns of x of either sign and between them
 // those of y. It is collective.
-func (f *deflation) beside(x, y *matrix.Matrix) (*matrix.Matrix, error) {
+func (f *deflation) between(x, y *matrix.Matrix) (*matrix.Matrix, error) {
 	n := x.N + y.N
 	columns := map[int][]float64{}
-	put := func(s *matrix.Matrix, row int, place func(j int) int) {
+	put := func(s *matrix.Matrix, row int, number func(j int) int) {
 		for b := range s.Own {
 			j0, j1 := s.Span(b)
 			for j := j0; j < j1; j++ {
 				c := make([]float64, n)
 				copy(c[row:], s.Column(j))
-				columns[place(j)] = c
+				columns[number(j)] = c
 			}
 		}
 	}

@@ -6,12 +6,12 @@ import (
 )
 
 // Footprint is the memory that a decomposition takes. It is the one estimate that there is: `plan` prints it,
-// a run is refused by it, and info.json has it beside what the run took.
+// a run is refused by it, and info.json has it next to what the run took.
 type Footprint struct {
 	Device int64 // bytes that each device allocates
 	// bytes in the memory of all hosts together for the matrix, a tall one with the tree of its reduction
 	Matrix int64
-	Beside int64 // bytes beside it, at the worst moment
+	Extra  int64 // bytes besides, at the worst moment
 }
 
 const (
@@ -23,10 +23,10 @@ const (
 	rankBytes = 64 << 20
 )
 
-// Host returns the bytes in the memory of one host. It has a part of what the hosts hold, part/of, some
-// ranks, and some devices, whose memory is that of the host or not.
-func (f Footprint) Host(part, of, ranks, devices int, hostMemory bool) int64 {
-	heap := float64(f.Matrix+f.Beside) * float64(part) / float64(of)
+// Host returns the bytes in the memory of one host. It has count of `of` equal shares of what the hosts
+// hold, some ranks, and some devices, whose memory is that of the host or not.
+func (f Footprint) Host(count, of, ranks, devices int, hostMemory bool) int64 {
+	heap := float64(f.Matrix+f.Extra) * float64(count) / float64(of)
 	bytes := int64(heap*(1+CollectPercent/100.)) + int64(ranks)*rankBytes
 	if hostMemory {
 		bytes += int64(devices) * f.Device
@@ -36,7 +36,7 @@ func (f Footprint) Host(part, of, ranks, devices int, hostMemory bool) int64 {
 
 // most returns the larger of each.
 func (f Footprint) most(g Footprint) Footprint {
-	return Footprint{max(f.Device, g.Device), max(f.Matrix, g.Matrix), max(f.Beside, g.Beside)}
+	return Footprint{max(f.Device, g.Device), max(f.Matrix, g.Matrix), max(f.Extra, g.Extra)}
 }
 
 // ways are the choices of a decomposition that decide how much memory it takes.
@@ -50,7 +50,7 @@ type ways struct {
 	bySVD        bool // hyperbolic, by way of the SVD
 }
 
-// copies returns how many copies of the matrix that the Jacobi method works on the hosts hold beside it. The
+// copies returns how many copies of the matrix that the Jacobi method works on the hosts hold besides it. The
 // numbers are what was measured.
 func (w ways) copies() int64 {
 	switch {
@@ -143,11 +143,11 @@ func (w ways) footprint(t Task, devices int, limits kernels.Limits) Footprint {
 		tree := f.Matrix / 2 // merges of 2n rows, one for each slab of at least 4n rows
 		f.Matrix += tree
 		if w.vectors {
-			f.Beside = tree
+			f.Extra = tree
 		}
-		f.Beside += kernels.WordBytes * int64(t.N) * int64(t.N)
+		f.Extra += kernels.WordBytes * int64(t.N) * int64(t.N)
 	}
-	f.Beside += w.copies() * kernels.WordBytes * int64(c.M) * int64(c.N)
+	f.Extra += w.copies() * kernels.WordBytes * int64(c.M) * int64(c.N)
 	return f
 }
 

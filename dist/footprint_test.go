@@ -20,11 +20,11 @@ func TestFootprint(t *testing.T) {
 	const n = 1024
 	const square, tall = int64(8 * n * n), int64(8 * 10 * n * n)
 	for _, c := range []struct {
-		name           string
-		m              int
-		w              ways
-		matrix, beside int64
-		carried        bool // V lies on the devices
+		name          string
+		m             int
+		w             ways
+		matrix, extra int64
+		carried       bool // V lies on the devices
 	}{
 		{"values alone", n, ways{precondition: NoPreconditioner, v: noRight}, square, 0, false},
 		{"solve", n, ways{precondition: NoPreconditioner, v: FromLeft, vectors: true}, square, 3 * square, false},
@@ -48,7 +48,7 @@ func TestFootprint(t *testing.T) {
 				config.M = n
 			}
 			if want := (Footprint{node.Demand(config.Node(devices, hostLimits), hostLimits), c.matrix,
-				c.beside}); f != want {
+				c.extra}); f != want {
 				t.Errorf("%s on %d devices: %+v, want %+v", c.name, devices, f, want)
 			}
 		}
@@ -56,7 +56,7 @@ func TestFootprint(t *testing.T) {
 	if f := (ways{}).footprint(Task{M: 5}, 2, hostLimits); f != (Footprint{}) {
 		t.Errorf("no columns: %+v", f)
 	}
-	f := Footprint{Device: 1000, Matrix: 600, Beside: 1400}
+	f := Footprint{Device: 1000, Matrix: 600, Extra: 1400}
 	if got := f.Host(1, 2, 3, 4, true); got != 1150+3*rankBytes+4000 {
 		t.Errorf("half of it on CPUs: %d", got)
 	}

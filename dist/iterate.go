@@ -14,7 +14,7 @@ import (
 // outcome is what the Jacobi method has come to.
 type outcome struct {
 	prepared
-	*jacobi.Solution           // of X, or of what the second way has in its place
+	*jacobi.Solution           // of X, or of what the second way has instead
 	second           *pair     // the vectors of X by the second way, nil otherwise
 	fidelity         *Fidelity // of a hyperbolic SVD
 }

@@ -47,12 +47,12 @@ func (s site) fitsOn(h exchange.Host, t Task, w ways, there bool) error {
 	}
 	if !limits.HostMemory {
 		c := w.config(t)
-		if err := c.Fits(h.Devices, h.Beside, h.First, s.devices); err != nil {
+		if err := c.Fits(h.Devices, h.OnHost, h.First, s.devices); err != nil {
 			return err
 		}
 	}
 	if s.Memory != nil {
-		need := f.Host(h.Ranks, ranks, h.Ranks, h.Beside, limits.HostMemory)
+		need := f.Host(h.Ranks, ranks, h.Ranks, h.OnHost, limits.HostMemory)
 		if free := s.Memory(); free > 0 && need > free {
 			return fmt.Errorf("%s %.3g GiB on this host for %d of %d ranks, which has %.3g "+
 				"GiB available: take more hosts", matrix, float64(need)/gib, h.Ranks, ranks, float64(free)/gib)

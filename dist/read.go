@@ -47,7 +47,7 @@ func read(s site, t Task) (input, error) {
 		}
 	}
 	var err error
-	in.x, err = matrix.Load(s.comm, s.Threads, t.M, t.N, in.signature.load(t.M, t.Load))
+	in.x, err = matrix.Load(s.comm, s.Threads, t.M, t.N, in.signature.reordered(t.M, t.Load))
 	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
 		return in, err
 	}

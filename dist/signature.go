@@ -36,9 +36,10 @@ func partition(n int, signs []float64) signature {
 	return s
 }
 
-// load reads columns in this order, by a function that reads those of A, m×n, in runs that are
-// neighbours there.
-func (s signature) load(m int, load func(j0, j1 int, x []float64) error) func(j0, j1 int, x []float64) error {
+// reordered returns a function that reads columns in this order, by one that reads those of A, m×n, in runs
+// that are neighbours there.
+func (s signature) reordered(m int,
+	load func(j0, j1 int, x []float64) error) func(j0, j1 int, x []float64) error {
 	if s.order == nil {
 		return load
 	}

@@ -42,7 +42,7 @@ type Host struct {
 	Room func(computing bool) (bytes int64, limit string)
 }
 
-// Preconditioner says what is done to A before the Jacobi method works on X in its place, [docs/numerics.md
+// Preconditioner says what is done to A before the Jacobi method works on X instead, [docs/numerics.md
 // §4]. For the hyperbolic SVD, whose columns keep their signs, QR is A·P = Q·R with the rows sorted and
 // column pivoting, and X = R·Pᵀ.
 type Preconditioner int

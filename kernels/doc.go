@@ -16,10 +16,11 @@
 //
 // # A rotation
 //
-// For two columns x, y with xᵀx = hpp, yᵀy = hqq, xᵀy = hpq:
+// ε is 2⁻⁵² (Epsilon), and u = ε/2 the unit roundoff (UnitRoundoff). [Nov15] writes ε for u: its c(ε) is c(u)
+// here. For two columns x, y with xᵀx = hpp, yᵀy = hqq, xᵀy = hpq:
 //
 //	symbol             here                    meaning
-//	c(ε) = ε·√min(k,16) Tolerance              rotate where |hpq| > c(ε)·√hpp·√hqq (NeedsRotation)
+//	c(u) = u·√min(k,16) Tolerance              rotate where |hpq| > c(u)·√hpp·√hqq (NeedsRotation)
 //	tan φ              Kind.Rotation, tan      (4.3)–(4.5)
 //	sin φ, tan(φ/2)    Turn                    t/s and t/(1+s) with t = tan φ, s = √(1+t²), instead of (4.6)
 //	(4.1)              Turn.Rotate             x' = x − sin φ·(y + tan(φ/2)·x), y' = y + sin φ·(x − tan(φ/2)·y)
@@ -27,9 +28,9 @@
 //
 // [Nov15, §4.3] prints h'pp with + and h'qq with −; with (4.1) and (4.3) it must be the other way round, as
 // here. There is no factor cos φ: near 1, where almost all cosines are, its rounding error, or its being lost
-// beside x, always has the same sign and spoils the norms of T by more than chance would. The correction of x
-// is a small number of its own instead ([Rut66]). Even so thousands of rotations lose some orthogonality; one
-// Newton–Schulz step on T brings it back to ε.
+// against x, always has the same sign and spoils the norms of T by more than chance would. The correction of
+// x is a small number of its own instead ([Rut66]). Even so thousands of rotations lose some orthogonality;
+// one Newton–Schulz step on T brings it back to ε.
 //
 // # Hyperbolic rotations
 //
@@ -54,9 +55,9 @@
 //
 // T need not be small: its norm is that of cosh φ. Errors of R·T and of TᵀJT − J are relative to ‖R‖·‖T‖ and
 // ‖T‖². So two rules for T with |T_ij| ≤ 1 are kept from going wrong: no |T_ij| counts for more than 1 where
-// it is told what is rounding noise in R·T, and elements of E beyond √ε, which are rounding errors of long
-// columns, are left out. Columns that are known to be independent never count as noise
-// (JacobiOptions.Independent).
+// it is told what is rounding errors in R·T, and elements of E beyond √ε, which are rounding errors of long
+// columns, are left out. Columns that are known to be independent never count as rounding
+// errors (JacobiOptions.Independent).
 //
 // If rank(G·J·Gᵀ) < rank(G) there is no hyperbolic SVD: a + column and a − column become parallel and of the
 // same norm. Their rotation is degenerate only if they meet exactly so; mostly they have been rotated with

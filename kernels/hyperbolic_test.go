@@ -110,7 +110,7 @@ func TestKindOf(t *testing.T) {
 }
 
 // hyperbolicDrift multiplies I by many random hyperbolic rotations and returns ‖TᵀJT − J‖_F/‖T‖²_F,
-// in units of ε.
+// in units of u.
 func hyperbolicDrift(seed uint64, rotate func(tanh, x, y float64) (float64, float64)) float64 {
 	const k, rotations = 16, 10000
 	rnd := rand.New(rand.NewPCG(seed, 1))
@@ -158,9 +158,9 @@ func TestHyperbolicRotateUnbiased(t *testing.T) {
 	}
 	first := naive(func(t float64) float64 { return 1 / math.Sqrt(math.FMA(-t, t, 1)) })
 	second := naive(func(t float64) float64 { return math.Abs(1/t) / math.Sqrt(math.FMA(1/t, 1/t, -1)) })
-	t.Logf("‖TᵀJT − J‖/(ε‖T‖²): half angle %.2g, cosh₁ %.2g, cosh₂ %.2g", half, first, second)
+	t.Logf("‖TᵀJT − J‖/(u‖T‖²): half angle %.2g, cosh₁ %.2g, cosh₂ %.2g", half, first, second)
 	if half > 20 {
-		t.Errorf("the half-angle form loses %g·ε of J-orthogonality", half)
+		t.Errorf("the half-angle form loses %g·u of J-orthogonality", half)
 	}
 	if first < 10*half || second < 2*half {
 		t.Errorf("the half-angle form, %g, is not far below the others, %g and %g", half, first, second)

@@ -60,7 +60,7 @@ func (t *Tally) Add(other Tally) {
 
 // Settled tells, of a sweep, whether the columns are orthogonal: no rotation was proper. Idle rotations,
 // which columns of nearly the same norm undergo for their rounding errors, mix columns by large angles, so
-// beside them there must be no open ones: what was orthogonal would not be any more.
+// there must be no open ones then: what was orthogonal would not be any more.
 func (t *Tally) Settled() bool { return t.Proper == 0 && (t.Idle == 0 || t.Open == 0) }
 
 // Batch is a set of pivot problems that share no block-column and are solved together.
@@ -108,7 +108,7 @@ type Description struct {
 	UUID    string `json:"uuid"`    // empty where there is none
 	Threads int    `json:"threads"` // CPU threads that work for this device
 	Memory  int64  `json:"memory"`  // bytes of the device's memory
-	// what Alloc can still give beside the back end's own workspace; 0 where that is not told
+	// what Alloc can still give besides the back end's own workspace; 0 where that is not told
 	Free    int64  `json:"-"`
 	Library string `json:"library"` // the BLAS, with version
 }
@@ -123,7 +123,7 @@ type Limits struct {
 }
 
 // Backend is one device. Its methods may be called from one goroutine at a time, except
-// Copy, Read and Write, which may run beside the others on memory that those do not touch.
+// Copy, Read and Write, which may run at the same time as the others, on memory that those do not touch.
 // Methods may return before the work is done; work on one device is done in the order of the calls;
 // the slices of a Batch and the Schedule may be changed again after Sync.
 // Sync waits for all of it. Panels must not overlap unless it is said. Errors are wrapped, name the
@@ -157,7 +157,7 @@ type Memory interface {
 
 	// AllocHost returns bytes of host memory that this device copies to and from at full speed (pinned, for a
 	// GPU), outside the Go heap; FreeHost gives it back. Fetch copies bytes from device memory to it, Store the
-	// reverse; both return when the copy is done, and any number may run at once, beside everything else.
+	// reverse; both return when the copy is done, and any number may run at once, and while anything else runs.
 	AllocHost(bytes int64) (Address, error)
 	FreeHost(a Address) error
 	Fetch(host, device Address, bytes int64) error
@@ -179,7 +179,7 @@ type Pivots interface {
 	// Cholesky overwrites each Gram matrix in R by its upper triangular factor, zero below the diagonal, and
 	// sets Tally to zero. Where the factorization breaks down, Broken is 1 and R undefined. That is so if a
 	// diagonal element of H is not finite, if one is below 2⁻⁹⁰⁰ (its scaling is lost), or if a pivot r_jj² is
-	// at most k·ε·h_jj ([Nov15, §4.1]).
+	// at most k·u·h_jj, u being UnitRoundoff ([Nov15, §4.1], which calls it ε).
 	Cholesky(b *Batch) error
 	// QR puts the upper triangular QR factor of [P Q] (zero below the diagonal, and below row min(m,k))
 	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.
@@ -190,7 +190,7 @@ type Pivots interface {
 	// norm, as far as proper rotations sort them, so that the eigenvalues of R·J·Rᵀ are non-increasing. One
 	// Newton–Schulz step then makes T orthogonal, or J-orthogonal, TᵀJT = J, to working precision relative to
 	// ‖T‖². It keeps the graded structure that T has for graded columns. Where J ≠ I it leaves out corrections
-	// above 2⁻²⁶. A column of R·T whose norm is at most c(ε)·√Σᵢ(min(|T_ij|, 1)·‖R_i‖)² is nothing but rounding
+	// above 2⁻²⁶. A column of R·T whose norm is at most c(u)·√Σᵢ(min(|T_ij|, 1)·‖R_i‖)² is nothing but rounding
 	// errors of dependent columns. It is set to zero, unless the options say that the columns are independent.
 	// Jacobi adds to the counts of rotations in Tally and sets Tally.Changed. Columns whose norm is below 2⁻⁹⁹⁰
 	// of the largest in the factor may count as zero: they are not rotated.

@@ -5,26 +5,26 @@ import "math"
 // Epsilon is ε, the distance from 1 to the next float64. The documents and the check count errors in it.
 const Epsilon = 0x1p-52
 
-// UnitRoundoff is the largest relative error of one rounding to nearest, ε/2. It is the ε of [Nov15, App. A].
+// UnitRoundoff is u = ε/2, the largest relative error of one rounding to nearest. [Nov15] calls it ε.
 const UnitRoundoff = Epsilon / 2
 
-// bigCot bounds from above those |cot 2φ| for which √(cot²2φ + 1) must be computed: beyond √(2/ε) = 2²⁷
+// bigCot bounds from above those |cot 2φ| for which √(cot²2φ + 1) must be computed: beyond √(2/u) = 2²⁷
 // it rounds to |cot 2φ| itself, and cot²2φ cannot overflow where it is not used ([Nov15, §4.3.1]).
 const bigCot = 0x1p27
 
 // degenerateCoth takes the place of a computed |coth 2φ| ≤ 1: tanh φ = ±1/2.
 const degenerateCoth = 1.25
 
-// properCosine bounds the cosine of the angle between two columns whose rotation is not proper, about √ε.
+// properCosine bounds the cosine of the angle between two columns whose rotation is not proper, √ε.
 const properCosine = 0x1p-26
 
-// noiseCosine bounds the cosine of the angle between two columns that are orthogonal up to rounding errors,
-// those of Gram matrices included.
-const noiseCosine = 0x1p-48
+// roundingCosine bounds the cosine of the angle between two columns that are orthogonal up to rounding
+// errors, those of Gram matrices included.
+const roundingCosine = 0x1p-48
 
-// Tolerance returns c(ε), the bound on the cosine of the angle between two columns of a factor of order k
-// that pass for orthogonal ([Nov15, §4.3, subphase 2]): ε·√k up to k = 16, and 4ε beyond. A computed product
-// of two columns is good to about that for all orders that occur, since it is summed in parts. Against ε·√k
+// Tolerance returns c(u), the bound on the cosine of the angle between two columns of a factor of order k
+// that pass for orthogonal ([Nov15, §4.3, subphase 2]): u·√k up to k = 16, and 4u beyond. A computed product
+// of two columns is good to about that for all orders that occur, since it is summed in parts. Against u·√k
 // no matrix tried needs another sweep, and U is two to three times as orthogonal.
 func Tolerance(k int) float64 { return UnitRoundoff * math.Sqrt(float64(min(k, 16))) }
 
@@ -72,7 +72,7 @@ type Turn struct {
 // which makes them shorter, and the rotation is degenerate.
 //
 // A rotation is proper if its computed cosine, fl(1 − 𝔱·sin φ·tan(φ/2)), is not 1 ([Nov15, §4.3]), or if the
-// cosine of the angle between the columns exceeds 2⁻²⁶ ≈ √ε. For columns of about the same norm the two say
+// cosine of the angle between the columns exceeds 2⁻²⁶ = √ε. For columns of about the same norm the two say
 // the same. Where the norms differ by more than 1/√ε, as in graded matrices, φ is tiny however far the
 // columns are from orthogonal, and only the second tells that a sweep has left something to do. Where many
 // norms are equal, as in projections, φ is large however close to orthogonal the columns are, and a cosine of
@@ -94,7 +94,7 @@ func (t Kind) Rotation(hpp, hqq, hpq float64) (turn Turn, tan float64, c Class) 
 	turn = Turn{Kind: t, Sin: tan / s, Tau: tan / (1 + s)}
 	size, norms := math.Abs(hpq), math.Sqrt(hpp)*math.Sqrt(hqq)
 	large := math.FMA(-k*turn.Sin, turn.Tau, 1) != 1
-	c.Open = size > noiseCosine*norms
+	c.Open = size > roundingCosine*norms
 	c.Proper = large && c.Open || size > properCosine*norms
 	c.Idle = large && !c.Open
 	return turn, tan, c

@@ -74,8 +74,8 @@ func (d *Device) Free() {
 	d.memory = 0
 }
 
-// Place says that macro block-column column now lies in slot s; column -1 empties it.
-func (d *Device) Place(s, column int) { d.slots[s].column = column }
+// SetColumn says that macro block-column column now lies in slot s; column -1 empties it.
+func (d *Device) SetColumn(s, column int) { d.slots[s].column = column }
 
 // Column returns the macro block-column that lies in slot s, -1 for none.
 func (d *Device) Column(s int) int { return d.slots[s].column }

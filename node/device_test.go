@@ -93,8 +93,8 @@ func TestPhasesAreTimedWhereAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Place(0, 0)
-		d.Place(1, 1)
+		d.SetColumn(0, 0)
+		d.SetColumn(1, 1)
 		if err := d.Run([]strategy.Pair{{P: 0, Q: 1}, {P: 2, Q: 5}}); err != nil {
 			t.Fatal(err)
 		}
@@ -127,8 +127,8 @@ func BenchmarkRun(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			d.Place(0, 0)
-			d.Place(1, 1)
+			d.SetColumn(0, 0)
+			d.SetColumn(1, 1)
 			table, err := strategy.New("rev-rowcyc", l.Columns)
 			if err != nil {
 				b.Fatal(err)

@@ -63,8 +63,8 @@ func TestCountsOfSubPivots(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d.Place(0, 0)
-		d.Place(1, 1)
+		d.SetColumn(0, 0)
+		d.SetColumn(1, 1)
 		if err := d.Run([]strategy.Pair{{P: 0, Q: 1}, {P: 2, Q: 3}}); err != nil {
 			t.Fatal(err)
 		}
@@ -120,7 +120,7 @@ func newHyperbolic(t *testing.T, be kernels.Backend, c Config) *hyperbolic {
 		x.a[i] = rnd.NormFloat64()
 	}
 	for s := range 2 {
-		d.Place(s, s)
+		d.SetColumn(s, s)
 		j0, j1 := c.Layout.Macro(s)
 		g, v := d.Panels(s, s, 0, c.Layout.PerMacro)
 		must(t, be.Write(g, x.a[m*j0:m*j1], m))
@@ -209,8 +209,8 @@ func (x *hyperbolic) check(t *testing.T) {
 	}
 }
 
-// eps is the spacing of numbers at 1, which the program's check counts in.
-const eps = 0x1p-52
+// eps is what the program's check counts in.
+const eps = kernels.Epsilon
 
 func must(t *testing.T, err error) {
 	t.Helper()

@@ -27,7 +27,7 @@ func TestLayoutCovers(t *testing.T) {
 		}
 		for j := range l.Columns {
 			if w := l.Start(j+1) - l.Start(j); w > l.Width() || w < l.Width()-1 {
-				t.Fatalf("block-column %d has width %d beside %d", j, w, l.Width())
+				t.Fatalf("block-column %d has width %d, others %d", j, w, l.Width())
 			}
 		}
 	})

@@ -12,7 +12,7 @@ func HostBytes(a kernels.Address, bytes int64) []byte {
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&a)), bytes)
 }
 
-// NewBuffer returns n zeroed bytes outside the Go heap, to be freed by freeBuffer.
+// NewBuffer returns n zeroed bytes outside the Go heap, to be freed by FreeBuffer.
 func NewBuffer(n int) ([]byte, error) { return newCSlice[byte](n) }
 
 func FreeBuffer(b []byte) { freeCSlice(b) }

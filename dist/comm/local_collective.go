@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// localRound is one collective call: every rank brings its part, and takes what all have brought.
+// localRound is one collective call: every rank brings its contribution, and takes what all have brought.
 type localRound struct {
 	op      string
-	parts   []localPart
+	parts   []contribution
 	missing int           // ranks that have not come yet
 	over    chan struct{} // closed when the last one has come, or by Abort
 	err     error         // may be read when over is closed
 }
 
-// localPart is what one rank brings: words to allreduce or bytes to allgather.
-type localPart struct {
+// contribution is what one rank brings: words to allreduce or bytes to allgather.
+type contribution struct {
 	here  bool
 	words []int64
 	bytes []byte
@@ -29,8 +29,8 @@ func (r *localRound) end(err error) {
 	close(r.over)
 }
 
-// meet adds this rank's part to the round under way and returns the parts of all ranks.
-func (c *localComm) meet(op string, part localPart) ([]localPart, error) {
+// meet adds this rank's contribution to the round under way and returns those of all ranks.
+func (c *localComm) meet(op string, part contribution) ([]contribution, error) {
 	r, err := c.join(op, part)
 	if err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (c *localComm) meet(op string, part localPart) ([]localPart, error) {
 	return r.parts, r.err
 }
 
-func (c *localComm) join(op string, part localPart) (*localRound, error) {
+func (c *localComm) join(op string, part contribution) (*localRound, error) {
 	w := c.world
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -47,7 +47,8 @@ func (c *localComm) join(op string, part localPart) (*localRound, error) {
 		return nil, err
 	}
 	if w.round == nil {
-		w.round = &localRound{op: op, parts: make([]localPart, w.size), missing: w.size, over: make(chan struct{})}
+		w.round = &localRound{op: op, parts: make([]contribution, w.size), missing: w.size,
+			over: make(chan struct{})}
 	}
 	r := w.round
 	if r.parts[c.rank].here {
@@ -74,7 +75,7 @@ func (c *localComm) AllreduceMax(x []int64) error {
 }
 
 func (c *localComm) allreduce(name string, x []int64, combine func(a, b int64) int64) error {
-	parts, err := c.meet(opAllreduce+" "+name, localPart{here: true, words: slices.Clone(x)})
+	parts, err := c.meet(opAllreduce+" "+name, contribution{here: true, words: slices.Clone(x)})
 	if err != nil {
 		return collectiveError(opAllreduce, c.rank, err)
 	}
@@ -97,7 +98,7 @@ func (c *localComm) Bcast(b []byte, root int) ([]byte, error) {
 	if err := checkRoot(root, c.world.size); err != nil {
 		return nil, collectiveError(opBcast, c.rank, err)
 	}
-	part := localPart{here: true}
+	part := contribution{here: true}
 	if c.rank == root {
 		part.bytes = slices.Clone(b)
 	}
@@ -109,7 +110,7 @@ func (c *localComm) Bcast(b []byte, root int) ([]byte, error) {
 }
 
 func (c *localComm) Allgather(b []byte) ([][]byte, error) {
-	parts, err := c.meet(opAllgather, localPart{here: true, bytes: slices.Clone(b)})
+	parts, err := c.meet(opAllgather, contribution{here: true, bytes: slices.Clone(b)})
 	if err != nil {
 		return nil, collectiveError(opAllgather, c.rank, err)
 	}

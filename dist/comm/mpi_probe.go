@@ -64,7 +64,7 @@ func (c *mpiDevices) Probe(send kernels.Address, to int, receive kernels.Address
 	return c.Do(func() error { return rawProbe(send, to, receive, from, bytes) })
 }
 
-// Spin needs cores beside the one that it takes; it is ignored where there are less than spinCores.
+// Spin needs other cores than the one that it takes; it is ignored where there are less than spinCores.
 func (c *mpiDevices) Spin(on bool) {
 	var cores unix.CPUSet
 	if err := unix.SchedGetaffinity(0, &cores); err != nil || int64(cores.Count()) < spinCores {

@@ -11,7 +11,7 @@ int probe_start(void);
 // of this name.
 int probe_flag(const char *name);
 
-// What probe_exchange returns beside MPI_SUCCESS and MPI's error codes, which are positive.
+// What probe_exchange returns besides MPI_SUCCESS and MPI's error codes, which are positive.
 enum { PROBE_FAULT = -1, PROBE_LATE = -2 };
 
 // probe_exchange sends bytes from one address to rank `to` and receives as many from rank `from` into

@@ -1,4 +1,4 @@
-// The part of MPI that jmpi uses beside gompi: non-blocking calls on raw memory, on an own
+// The part of MPI that jmpi uses besides gompi: non-blocking calls on raw memory, on an own
 // duplicate of MPI_COMM_WORLD with MPI_ERRORS_RETURN. MPI exists once in a process, so does this state.
 // All functions but raw_ring and raw_now are for the one thread that started MPI. They return
 // MPI_SUCCESS (0) or an MPI error code; raw_error_text explains it.

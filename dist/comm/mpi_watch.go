@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// mpiWatch is a rank's part in the watch. Its goroutine asks MPI's thread for every beat. So a rank
+// mpiWatch is what a rank does in the watch. Its goroutine asks MPI's thread for every beat. So a rank
 // sends beats as long as its process runs, in Go and in MPI, whatever it computes, reads or waits
 // for. MPI's thread is free for that: all that it waits for it polls, and no call of this package
 // keeps it for more than seconds.

@@ -4,7 +4,7 @@
 #define JMPI_MPI_WATCH_H
 #include <stdint.h>
 
-// What watch_stop returns beside MPI_SUCCESS and MPI's error codes, which are positive.
+// What watch_stop returns besides MPI_SUCCESS and MPI's error codes, which are positive.
 enum { WATCH_LATE = -1 };
 
 // watch_start makes the communicator. It is collective.

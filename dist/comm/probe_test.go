@@ -55,15 +55,15 @@ func TestMPIRankProbe(t *testing.T) {
 	case 1:
 		want = "no message within 300ms"
 	}
-	var beside sync.WaitGroup
-	beside.Go(func() {
+	var meanwhile sync.WaitGroup
+	meanwhile.Go(func() {
 		for range 100 {
 			panicIsRecovered(t)
 			time.Sleep(time.Millisecond)
 		}
 	})
 	err := library(c).Probe(send, right, b.Address(1<<20), left, 8)
-	beside.Wait()
+	meanwhile.Wait()
 	if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
 		t.Errorf("rank %d: error %v, want %q", c.Rank(), err, want)
 	}

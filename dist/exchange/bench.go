@@ -56,7 +56,7 @@ func Bench(c comm.Comm, devices []kernels.Backend, transport Transport, sizes []
 	return rows, nil
 }
 
-// exchangeBench is one rank's part of BenchExchange.
+// exchangeBench is what one rank has for Bench.
 type exchangeBench struct {
 	comm    comm.Comm
 	devices []kernels.Backend
@@ -245,9 +245,9 @@ func (b *exchangeBench) exchange(x *Exchange, pairs [][2]int, bytes int64) error
 	var requests []*comm.Request
 	err := b.each(pairs, func(from, to int, sends bool, be kernels.Backend, m benchMemory) error {
 		if sends {
-			requests = append(requests, x.Send(from, to, Part{}, kernels.Panel{M: n, N: 1, Ld: n, Data: m.send}))
+			requests = append(requests, x.Send(from, to, Label{}, kernels.Panel{M: n, N: 1, Ld: n, Data: m.send}))
 		} else {
-			requests = append(requests, x.Receive(be, from, to, Part{},
+			requests = append(requests, x.Receive(be, from, to, Label{},
 				kernels.Panel{M: n, N: 1, Ld: n, Data: m.receive}))
 		}
 		return nil

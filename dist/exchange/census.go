@@ -10,7 +10,7 @@ import (
 	"jmpi/kernels"
 )
 
-// DeviceInfo places one device.
+// DeviceInfo says what one device is, and where.
 type DeviceInfo struct {
 	Rank int    `json:"rank"`
 	Host string `json:"host"`
@@ -46,9 +46,9 @@ func Census(comm comm.Comm, devices []kernels.Backend) ([]DeviceInfo, error) {
 	return all, nil
 }
 
-// Host is what runs beside a rank, itself included: ranks and devices; its own devices have the numbers from
-// first on, of all devices.
-type Host struct{ Ranks, Beside, First, Devices int }
+// Host is the host of a rank: the ranks and the devices on it, the number of the rank's first device among
+// all devices, and how many devices there are on all hosts.
+type Host struct{ Ranks, OnHost, First, Devices int }
 
 // HostOf finds it in the census of all devices; every rank has some.
 func HostOf(rank int, all []DeviceInfo) Host {
@@ -58,7 +58,7 @@ func HostOf(rank int, all []DeviceInfo) Host {
 		if d.Host != all[h.First].Host {
 			continue
 		}
-		h.Beside++
+		h.OnHost++
 		if d.Rank != last {
 			h.Ranks++
 		}

@@ -25,18 +25,18 @@ type Exchange struct {
 	boxes map[address]chan parcel
 }
 
-// Part says which part of a macro block-column a message carries.
-type Part struct {
+// Label says what a message carries: a piece of a macro block-column.
+type Label struct {
 	Column int // macro block-column
-	Piece  int // of it, < pieces
+	Piece  int // of it, < Pieces
 	Kind   int // 0: of G, 1: of V
-	Turn   int // 0 or 1 in turn, exchange by exchange
+	Parity int // of the exchange: 0, 1, 0, 1, …
 }
 
 // address is where a message inside a rank waits for its receiver.
 type address struct {
 	from, to int
-	Part
+	Label
 }
 
 // parcel is memory on offer until the request ends.
@@ -89,9 +89,9 @@ func (x *Exchange) Close() (err error) {
 
 // tag keeps apart all messages that may be under way between two ranks at once: a device sends only when its
 // messages of the exchange before are through, and receives into one landing slot while the other may still
-// be filled, so two turns do.
-func (x *Exchange) tag(from, to int, p Part) int {
-	return (((x.local[from]*x.most+x.local[to])*Pieces+p.Piece)*2+p.Kind)*2 + p.Turn
+// be filled, so a parity does.
+func (x *Exchange) tag(from, to int, p Label) int {
+	return (((x.local[from]*x.most+x.local[to])*Pieces+p.Piece)*2+p.Kind)*2 + p.Parity
 }
 
 func (x *Exchange) box(a address) chan parcel {
@@ -107,7 +107,7 @@ func (x *Exchange) box(a address) chan parcel {
 
 // Send starts to send the contiguous panel p from one device to another. p must stay unchanged
 // until the request is done.
-func (x *Exchange) Send(from, to int, what Part, p kernels.Panel) *comm.Request {
+func (x *Exchange) Send(from, to int, what Label, p kernels.Panel) *comm.Request {
 	if x.rank[to] != x.rank[from] {
 		if l, staged := x.lanes[from]; staged {
 			return l[0].put(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))
@@ -120,7 +120,7 @@ func (x *Exchange) Send(from, to int, what Part, p kernels.Panel) *comm.Request 
 }
 
 // Receive starts to receive into the contiguous panel p, in the memory of back end be.
-func (x *Exchange) Receive(be kernels.Memory, from, to int, what Part, p kernels.Panel) *comm.Request {
+func (x *Exchange) Receive(be kernels.Memory, from, to int, what Label, p kernels.Panel) *comm.Request {
 	if x.rank[to] != x.rank[from] {
 		if l, staged := x.lanes[to]; staged {
 			return l[1].put(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))

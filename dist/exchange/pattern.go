@@ -8,7 +8,7 @@ import (
 	"jmpi/kernels"
 )
 
-// pattern is known content of device memory: 64-bit words that depend on their place and on a seed.
+// pattern is known content of device memory: 64-bit words that depend on their number and on a seed.
 // It is written and read through a block of the device's host memory.
 type pattern struct {
 	be    kernels.Memory

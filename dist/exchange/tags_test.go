@@ -45,7 +45,7 @@ func TestTagsDoNotCollide(t *testing.T) {
 			for _, m := range step.Moves {
 				for piece := range Pieces {
 					for kind := range 2 {
-						tag := x.tag(m.From, m.To, Part{m.Column, piece, kind, s % 2})
+						tag := x.tag(m.From, m.To, Label{m.Column, piece, kind, s % 2})
 						k, u := key{rank[m.From], rank[m.To], tag}, use{m.From, m.To, s}
 						before, used := last[k]
 						if used && (before.from != u.from || before.to != u.to || u.step-before.step < 2) {
@@ -68,8 +68,8 @@ func TestTagsSuitEveryMPI(t *testing.T) {
 		for to := devices; to < 2*devices; to++ {
 			for piece := range Pieces {
 				for kind := range 2 {
-					for turn := range 2 {
-						tag := x.tag(from, to, Part{0, piece, kind, turn})
+					for parity := range 2 {
+						tag := x.tag(from, to, Label{0, piece, kind, parity})
 						if tag < 0 || tag > limit || seen[tag] {
 							t.Fatalf("tag %d from device %d to device %d", tag, from, to)
 						}

@@ -31,7 +31,7 @@ type Problem struct {
 	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called
 	// from one goroutine, in increasing order within a macro block-column.
 	Load func(j0, j1 int, dst []float64) error
-	// Source, if not nil, takes the place of Load. Its blocks are given up as the devices take them,
+	// Source, if not nil, is used instead of Load. Its blocks are given up as the devices take them,
 	// unless KeepSource is set.
 	Source     *matrix.Matrix
 	KeepSource bool

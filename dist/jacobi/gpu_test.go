@@ -14,8 +14,8 @@ import (
 	"jmpi/kernels/cuda"
 )
 
-// decomposeOnGPUs runs Solve on ranks of one process, each with devices; GPUs are taken in turn, and
-// again where there are too few.
+// decomposeOnGPUs runs Solve on ranks of one process, each with devices; GPUs are taken one after the other,
+// and again where there are too few.
 func decomposeOnGPUs(t *testing.T, a []float64, ranks, devices int, c Config) outcome {
 	t.Helper()
 	count := disttest.GPUs(t)

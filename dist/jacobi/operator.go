@@ -19,7 +19,7 @@ func (o onDevices) panel(g, w kernels.Panel) kernels.Panel {
 	return g
 }
 
-// Times is that of operator. The columns are those of the matrix that was solved, in their order.
+// Times is that of matrix.Operator. The columns are those of the matrix that was solved, in their order.
 func (o onDevices) Times(transposed bool, x []float64, count int) ([]float64, error) {
 	n, long := o.n, o.m
 	if o.right || transposed {

@@ -7,9 +7,9 @@ import (
 )
 
 // Fits refuses a matrix for which one of this rank's devices, or this host for all the devices that take its
-// memory, has no room. The devices of all ranks are all in number, those of this host beside, and this rank's
-// begin with the one of number first.
-func (c Config) Fits(all, beside, first int, devices []kernels.Backend) error {
+// memory, has no room. There are `all` devices, onHost of them on this host, and this rank's begin with the
+// one of number first.
+func (c Config) Fits(all, onHost, first int, devices []kernels.Backend) error {
 	const gib = 1 << 30
 	for i, be := range devices {
 		limits, d := be.Limits(), be.Describe()
@@ -19,9 +19,9 @@ func (c Config) Fits(all, beside, first int, devices []kernels.Backend) error {
 		}
 		need := c.Demand(all, limits)
 		if limits.HostMemory {
-			if free > 0 && need*int64(beside) > free {
+			if free > 0 && need*int64(onHost) > free {
 				return fmt.Errorf("a %d×%d matrix needs %.3g GiB for the %d of %d devices on this host, which has %.3g "+
-					"GiB available: take more hosts", c.M, c.N, float64(need)*float64(beside)/gib, beside, all,
+					"GiB available: take more hosts", c.M, c.N, float64(need)*float64(onHost)/gib, onHost, all,
 					float64(free)/gib)
 			}
 			continue

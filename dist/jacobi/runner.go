@@ -19,7 +19,7 @@ type runner struct {
 	program  *node.Program
 	exchange *exchange.Exchange
 
-	turn     int             // of the next exchange, see part
+	parity   int             // of the next exchange, see exchange.Label
 	incoming []arrival       // of the macro block-column that is landing or has landed last
 	outgoing []*comm.Request // of the one that left last; its slot is free when they are done
 	fast     int64           // bytes received in this sweep over fast links
@@ -76,13 +76,13 @@ func (r *runner) macroStep(s topology.Step, done func()) error {
 		done()
 	}
 	if t.out != nil {
-		r.dev.Place(r.dev.Slot(t.out.Column), -1)
+		r.dev.SetColumn(r.dev.Slot(t.out.Column), -1)
 	}
 	if t.in != nil {
-		r.dev.Place(landing.slot, t.in.Column)
+		r.dev.SetColumn(landing.slot, t.in.Column)
 		r.incoming = landing.arrivals
 	}
-	r.turn = 1 - r.turn
+	r.parity = 1 - r.parity
 	return nil
 }
 
@@ -111,7 +111,7 @@ func (r *runner) openLanding(in *topology.Move) (landing, error) {
 		for k, p := range []kernels.Panel{g, v} {
 			if p.Bytes() > 0 {
 				a.requests = append(a.requests, r.exchange.Receive(r.dev.Backend, in.From, in.To,
-					exchange.Part{Column: in.Column, Piece: i, Kind: k, Turn: r.turn}, p))
+					exchange.Label{Column: in.Column, Piece: i, Kind: k, Parity: r.parity}, p))
 				r.count(in.Slow, p)
 			}
 		}
@@ -203,7 +203,7 @@ func (r *runner) depart(out *topology.Move, piece int, cut [2]int) {
 	for k, p := range []kernels.Panel{g, v} {
 		if p.Bytes() > 0 {
 			r.outgoing = append(r.outgoing, r.exchange.Send(out.From, out.To,
-				exchange.Part{Column: out.Column, Piece: piece, Kind: k, Turn: r.turn}, p))
+				exchange.Label{Column: out.Column, Piece: piece, Kind: k, Parity: r.parity}, p))
 		}
 	}
 }

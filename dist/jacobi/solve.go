@@ -21,8 +21,8 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 		return nil, err
 	}
 	s := &Solution{Devices: r.devices, Layout: r.layout, Transport: r.transport, run: r}
-	l := loader{r.spread, c.Problem}
-	scale, floor, err := l.load(p.start())
+	l := distributor{r.spread, c.Problem}
+	scale, floor, err := l.distribute(p.start())
 	if err != nil {
 		return s, err
 	}
@@ -98,7 +98,7 @@ func (r *run) open(devices []kernels.Backend, program *node.Program, nc node.Con
 		ranks[i] = d.Rank
 	}
 	h := exchange.HostOf(r.comm.Rank(), r.devices)
-	if err := r.config.Fits(h.Devices, h.Beside, h.First, devices); err != nil {
+	if err := r.config.Fits(h.Devices, h.OnHost, h.First, devices); err != nil {
 		return err
 	}
 	r.exchange = exchange.New(r.ctx, r.cancel, r.comm, ranks, r.config.StageBytes)

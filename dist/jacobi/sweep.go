@@ -53,7 +53,7 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 				"norm, so that A·J·Aᵀ has a lower rank than A", n)
 			return done, errors.Join(err, r.all((*runner).settle))
 		}
-		if err := clearNoise(r, n, floor); err != nil {
+		if err := clearDependent(r, n, floor); err != nil {
 			return done, err
 		}
 		if r.config.Swept != nil {

@@ -8,9 +8,9 @@ import (
 	"jmpi/internal/dense"
 )
 
-// Columns calls visit for each column that lies on this rank's devices: k is its place in Sigma, u (length M)
-// the left singular vector, v (length N, nil if V was not accumulated) the right one; both may be kept only
-// until visit returns. The entry of largest magnitude (the first of them) of u, or of v with signByV, is
+// Columns calls visit for each column that lies on this rank's devices: k is its number in Sigma, u (length
+// M) the left singular vector, v (length N, nil if V was not accumulated) the right one; both may be kept
+// only until visit returns. The entry of largest magnitude (the first of them) of u, or of v with signByV, is
 // positive. Columns of U whose singular value is zero are completed to an orthonormal set. It is collective.
 func (s *Solution) Columns(signByV bool, visit func(k int, u, v []float64) error) error {
 	c := completion{s.run.spread, s.at.norm}

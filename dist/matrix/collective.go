@@ -79,7 +79,7 @@ func (s *Matrix) Transpose(place []int, m int) (*Matrix, error) {
 	return t, nil
 }
 
-// Scatter returns the m×n sheet of the columns that this rank has, by number, and takes them away.
+// Scatter returns the m×n matrix of the columns that this rank has, by number, and takes them away.
 // It is collective.
 func Scatter(world comm.Comm, threads, m, n int, columns map[int][]float64) (*Matrix, error) {
 	s := New(world, threads, m, n)
@@ -108,7 +108,7 @@ func Scatter(world comm.Comm, threads, m, n int, columns map[int][]float64) (*Ma
 	return s, nil
 }
 
-// Times is that of operator.
+// Times is that of Operator.
 func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, error) {
 	blas := gonum.Implementation{}
 	if transposed {

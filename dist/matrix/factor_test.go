@@ -14,7 +14,7 @@ import (
 	"jmpi/internal/gen"
 )
 
-func TestSheetFactor(t *testing.T) {
+func TestFactor(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		m := rapid.IntRange(1, 200).Draw(rt, "m")
 		n := rapid.IntRange(1, 200).Draw(rt, "n")

@@ -25,10 +25,10 @@ func Factor(s *Matrix, order []int) (q *Orthogonal, place []int, err error) {
 	return f.q, f.place, err
 }
 
-// FactorPivoted is factor with column pivoting that tells the rank: how many columns were more than noise
+// FactorPivoted is Factor with column pivoting that tells the rank: how many columns were more than noise
 // when they were taken. Of columns that are noise, all become zero, or those that do not count in the
 // singular values (remainder.go). Noise is that of s, and is changed. It also returns by how much noise may
-// turn the space of the rows of R, in radians or so.
+// rotate the space of the rows of R, in radians or so.
 func FactorPivoted(s *Matrix, noise dense.Noise,
 	all bool) (q *Orthogonal, place []int, rank int, doubt float64, err error) {
 	f, err := factorize(s, nil, noise, all)

@@ -16,21 +16,21 @@ var bunchParlett = (1 + math.Sqrt(17)) / 8
 // ErrSingular says that a symmetric matrix cannot be factored.
 var ErrSingular = errors.New("the symmetric matrix is singular")
 
-// indefinite is the state of sheet.factorIndefinite: what is left of the matrix, rows and columns
+// indefinite is the state of FactorIndefinite: what is left of the matrix, rows and columns
 // that are done being zero.
 type indefinite struct {
 	*Matrix
 	done []bool
-	// of each column of this rank that is not done: the diagonal element, and the largest beside it
+	// of each column of this rank that is not done: the diagonal element, and the largest off the diagonal
 	largest []element
 	kept    map[int][]float64
 	signs   []float64
 }
 
-// element is the diagonal element of a column, and the largest magnitude beside it, in row `row`.
+// element is the diagonal element of a column, and the largest magnitude off the diagonal, in row `row`.
 type element struct {
-	diagonal, beside float64
-	row              int
+	diagonal, off float64
+	row           int
 }
 
 // FactorIndefinite returns G and signs with M = G·diag(signs)·Gᵀ for a symmetric matrix M of order n, which
@@ -66,8 +66,8 @@ func FactorIndefinite(s *Matrix) (g *Matrix, signs []float64, err error) {
 func (f *indefinite) look(j int, x []float64) {
 	e := element{diagonal: x[j], row: -1}
 	for i, v := range x {
-		if v = math.Abs(v); v > e.beside && i != j {
-			e.beside, e.row = v, i
+		if v = math.Abs(v); v > e.off && i != j {
+			e.off, e.row = v, i
 		}
 	}
 	f.largest[j] = e
@@ -124,14 +124,14 @@ type candidate struct {
 	diagonal float64   // the largest magnitude on the diagonal
 	j        int       // its column
 	x        []float64 // the column itself
-	beside   float64   // the largest magnitude beside the diagonal
+	off      float64   // the largest magnitude off the diagonal
 	p, q     int       // its column, and its row
 	y        []float64 // column p itself
 }
 
 // candidate finds that of this rank.
 func (f *indefinite) candidate() candidate {
-	c := candidate{diagonal: -1, beside: -1}
+	c := candidate{diagonal: -1, off: -1}
 	for b := range f.Blocks() {
 		j0, j1 := f.Span(b)
 		for j := j0; j < j1 && f.Own[b] != nil; j++ {
@@ -142,8 +142,8 @@ func (f *indefinite) candidate() candidate {
 			if d := math.Abs(e.diagonal); d > c.diagonal {
 				c.diagonal, c.j, c.x = d, j, f.Column(j)
 			}
-			if e.beside > c.beside {
-				c.beside, c.p, c.q, c.y = e.beside, j, e.row, f.Column(j)
+			if e.off > c.off {
+				c.off, c.p, c.q, c.y = e.off, j, e.row, f.Column(j)
 			}
 		}
 	}
@@ -153,7 +153,7 @@ func (f *indefinite) candidate() candidate {
 // choose returns the next pivot, one column or two, the same on every rank, and these columns.
 func (f *indefinite) choose() (pivot []int, columns [][]float64, err error) {
 	c, n := f.candidate(), f.N
-	message := []float64{c.diagonal, float64(c.j), c.beside, float64(c.p), float64(c.q)}
+	message := []float64{c.diagonal, float64(c.j), c.off, float64(c.p), float64(c.q)}
 	const head = 5
 	if f.Comm.Size() > 1 && c.x != nil {
 		message = append(append(message, c.x...), c.y...)
@@ -167,14 +167,14 @@ func (f *indefinite) choose() (pivot []int, columns [][]float64, err error) {
 		if d, j := x[0], int(x[1]); d > best.diagonal || d == best.diagonal && j < best.j {
 			best.diagonal, best.j, best.x = d, j, x[head:head+n]
 		}
-		if d, j := x[2], int(x[3]); d > best.beside || d == best.beside && j < best.p {
-			best.beside, best.p, best.q, best.y = d, j, int(x[4]), x[head+n:]
+		if d, j := x[2], int(x[3]); d > best.off || d == best.off && j < best.p {
+			best.off, best.p, best.q, best.y = d, j, int(x[4]), x[head+n:]
 		}
 	}
-	switch largest := max(best.diagonal, best.beside); {
+	switch largest := max(best.diagonal, best.off); {
 	case !(largest > 0) || math.IsInf(largest, 0):
 		return nil, nil, ErrSingular
-	case best.diagonal >= bunchParlett*best.beside:
+	case best.diagonal >= bunchParlett*best.off:
 		return []int{best.j}, [][]float64{best.x}, nil
 	}
 	var x []float64

@@ -6,13 +6,13 @@ import (
 	"jmpi/internal/parallel"
 )
 
-// blockWidth is the width of a sheet's blocks, and so of the products on them: it does not depend on the
+// blockWidth is the width of a matrix' blocks, and so of the products on them: it does not depend on the
 // number of ranks, nor do the bits.
 const blockWidth = 64
 
 // Matrix is a dense m×n matrix in the memory of the hosts, for what is done before and after the Jacobi
-// method: its blocks of blockWidth columns are dealt out to the ranks in turn. Each is column-major
-// with leading dimension m.
+// method: its blocks of blockWidth columns are dealt out to the ranks one after the other. Each is
+// column-major with leading dimension m.
 type Matrix struct {
 	Comm    comm.Comm
 	Threads int // that work on the blocks of this rank
@@ -88,7 +88,7 @@ func (s *Matrix) Each(f func(b int, x []float64)) {
 	})
 }
 
-// Rows returns the sheet whose row i is row from[i] of s; nil for s itself.
+// Rows returns the matrix whose row i is row from[i] of s; nil for s itself.
 func (s *Matrix) Rows(from []int) *Matrix {
 	if from == nil {
 		return s

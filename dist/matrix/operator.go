@@ -10,7 +10,7 @@ import (
 
 // Operator is a matrix that can be multiplied by a few vectors, wherever it lies.
 type Operator interface {
-	// times returns the matrix, or its transpose, times so many vectors; they follow one another, as those of
+	// Times returns the matrix, or its transpose, times so many vectors; they follow one another, as those of
 	// the result do. Every rank gives the same ones and gets the same result, whose bits do not depend on the
 	// number of ranks. It is collective.
 	Times(transposed bool, x []float64, count int) ([]float64, error)

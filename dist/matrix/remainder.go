@@ -22,7 +22,7 @@ import (
 // by ‖E‖²/2σ. The rest of E is what A has beyond R.
 
 // Noise in the way of small columns becomes zero at once, whatever its size. While what is left of a
-// dependent column waits for its turn, its errors stand in the rows of R that are done meanwhile, and where
+// dependent column waits to be taken, its errors stand in the rows of R that are done meanwhile, and where
 // the columns are graded, these rows belong to small singular values: a column of errors e adds e²/2σ to one.
 // The loss does not count there: small singular values would have no digit ([docs/numerics.md §10]).
 

@@ -7,9 +7,11 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"jmpi/kernels"
 )
 
-const eps = 0x1p-52
+const eps = kernels.Epsilon
 
 // graded returns a random m×n matrix with row i scaled by rows[i] and column j by columns[j]; nil for 1.
 func graded(seed uint64, m, n int, rows, columns func(int) float64) []float64 {

@@ -147,7 +147,7 @@ type factoring struct {
 
 func (f *factoring) column(j int) []float64 { return f.a[j*f.m : (j+1)*f.m] }
 
-// pivot brings the longest of the columns from j on that are not noise to place j. It tells whether
+// pivot brings the longest of the columns from j on that are not noise to number j. It tells whether
 // it may be taken.
 func (f *factoring) pivot(j int, bound float64) bool {
 	var best int

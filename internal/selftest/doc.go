@@ -2,18 +2,19 @@
 // problems: what a user can run on a new machine to see that its GPUs, driver and libraries compute right.
 //
 // Every primitive gets the same input on both sides, made by the reference, so that an error shows where it
-// is made. With ε = 2⁻⁵³, an m×k pivot [P Q], its columns a_i, and its factor R, a primitive passes if
+// is made. With the unit roundoff u = 2⁻⁵³, an m×k pivot [P Q], its columns a_i, and its factor R, a
+// primitive passes if
 //
 //	memory        what was written is read back, also through pinned host memory         bit for bit
 //	identity      is one                                                                bit for bit
-//	norms         |‖a_i‖ − ‖a_i‖'| ≤ 2(m+2)·ε·‖a_i‖
-//	gram          |h_ij − h_ij'| ≤ 4m·ε·‖a_i‖·‖a_j‖
-//	cholesky      the same break-downs, |(RᵀR)_ij − h_ij| ≤ 4(k+1)·ε·√h_ii·√h_jj
-//	qr            |(RᵀR)_ij − (R'ᵀR')_ij| ≤ 16(m+k)·ε·‖a_i‖·‖a_j‖
+//	norms         |‖a_i‖ − ‖a_i‖'| ≤ 2(m+2)·u·‖a_i‖
+//	gram          |h_ij − h_ij'| ≤ 4m·u·‖a_i‖·‖a_j‖
+//	cholesky      the same break-downs, |(RᵀR)_ij − h_ij| ≤ 4(k+1)·u·√h_ii·√h_jj
+//	qr            |(RᵀR)_ij − (R'ᵀR')_ij| ≤ 16(m+k)·u·‖a_i‖·‖a_j‖
 //	rotations     R·T and the counters of a p-step are the same                           bit for bit
-//	jacobi-sigma  |σ_i − σ_i'| ≤ 40k·ε·σ_i after sweeps to convergence, also of graded columns
-//	jacobi-t      max|TᵀT − I| ≤ 16·√k·ε
-//	multiply      |([P Q]·T)_ij − ([P Q]·T)_ij'| ≤ 4k·ε·Σ|a_il|·|t_lj|, and of V
+//	jacobi-sigma  |σ_i − σ_i'| ≤ 40k·u·σ_i after sweeps to convergence, also of graded columns
+//	jacobi-t      max|TᵀT − I| ≤ 16·√k·u
+//	multiply      |([P Q]·T)_ij − ([P Q]·T)_ij'| ≤ 4k·u·Σ|a_il|·|t_lj|, and of V
 //	copy          from another device                                                    bit for bit
 //
 // where ' marks the reference. The bounds are those of the analysis of errors in the worst case, for both

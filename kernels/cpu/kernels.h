@@ -55,8 +55,8 @@ struct jmpi_kernels {
 
 	// jacobi runs the pointwise one-sided Jacobi method ([Nov15, §4.3]) on the k×k factor r, whose `positive`
 	// leading columns have sign +1 (k: the SVD). t becomes the product of the rotations, made (J-)orthogonal,
-	// and r becomes r·t. Columns that cancel to below null are set to zero (kernels.Backend); null is c(ε), or
-	// −1 for none. It stops after max_sweeps sweeps or one without a rotation. tol is c(ε). work has
+	// and r becomes r·t. Columns that cancel to below null are set to zero (kernels.Backend); null is c(u), or
+	// −1 for none. It stops after max_sweeps sweeps or one without a rotation. tol is c(u). work has
 	// jmpi_jacobi_work(k) elements, 64-byte aligned. changed is 0 if t = I, else 1.
 	struct jmpi_tally (*jacobi)(int64_t k, int64_t positive, double *r, int64_t ldr, double *t, int64_t ldt,
 				    struct jmpi_schedule s, int64_t max_sweeps, double tol, double null, double *work);

@@ -3,7 +3,7 @@
 
 // departure puts (J − tᵀJt)/2 into the upper triangle of e, for J = diag(I, −I) with `positive` ones, and
 // d = t, or d = t − I if close. f is like e. Where t is not orthogonal, its columns may be long, and elements
-// above 2⁻²⁶ ≈ √ε are nothing but their rounding errors: 0 takes their place.
+// above 2⁻²⁶ = √ε are nothing but their rounding errors: 0 takes their place.
 INLINE void departure(int64_t k, int64_t positive, double close, const double *d, double *e, double *f,
 		      int64_t ld)
 {

@@ -7,6 +7,6 @@
 // still at the end. The sizes are odd, the two block-columns of a pivot differ in width by one,
 // batches have 1, 2 and 7 problems.
 //
-// ε = 2⁻⁵³ in all bounds. The bounds are those of the usual error analysis (a sum of m products has a
-// relative error of at most m·ε) times a small factor for the different orders of summation.
+// u is the unit roundoff, 2⁻⁵³, in all bounds. The bounds are those of the usual error analysis (a sum of m
+// products has a relative error of at most m·u) times a small factor for the different orders of summation.
 package kerneltest

@@ -7,7 +7,7 @@ import (
 	"jmpi/kernels"
 )
 
-// Gram tests the Gram matrices against plain sums, |error| ≤ 2m·ε·|P Q|ᵀ|P Q|, and that they are symmetric.
+// Gram tests the Gram matrices against plain sums, |error| ≤ 2m·u·|P Q|ᵀ|P Q|, and that they are symmetric.
 func Gram(t *testing.T, b kernels.Backend) {
 	eachBatch(t, func(t *testing.T, g []pivot) {
 		s := newBatch(t, b, g, nil)
@@ -17,7 +17,7 @@ func Gram(t *testing.T, b kernels.Backend) {
 			got, want, bound := s.r[i].download(), a.gram(), a.abs().gram()
 			for j := range a.n {
 				for l := range a.n {
-					if e := math.Abs(got.at(l, j) - want.at(l, j)); !(e <= 2*float64(a.m)*eps*bound.at(l, j)) {
+					if e := math.Abs(got.at(l, j) - want.at(l, j)); !(e <= 2*float64(a.m)*roundoff*bound.at(l, j)) {
 						t.Fatalf("problem %d: h(%d,%d) = %g, want %g", i, l, j, got.at(l, j), want.at(l, j))
 					}
 					if !same(got.at(l, j), got.at(j, l)) {
@@ -31,7 +31,7 @@ func Gram(t *testing.T, b kernels.Backend) {
 	})
 }
 
-// Cholesky tests the factor, |RᵀR − H| ≤ 2(k+1)·ε·√hᵢᵢ√hⱼⱼ, and the rule by which it breaks down.
+// Cholesky tests the factor, |RᵀR − H| ≤ 2(k+1)·u·√hᵢᵢ√hⱼⱼ, and the rule by which it breaks down.
 func Cholesky(t *testing.T, b kernels.Backend) {
 	rnd := newRand(2)
 	for _, k := range []int{1, 2, 7, 16, 33, 64, 95} {
@@ -74,7 +74,7 @@ func Cholesky(t *testing.T, b kernels.Backend) {
 				t.Errorf("k = %d, %s: tally %+v, want %+v", k, c.name, s.Tally[i], want)
 			}
 			if c.broken == 0 {
-				isFactor(t, c.name, s.r[i].download(), c.h, 2*float64(k+1)*eps)
+				isFactor(t, c.name, s.r[i].download(), c.h, 2*float64(k+1)*roundoff)
 			}
 		}
 	}
@@ -125,7 +125,7 @@ func checkQR(t *testing.T, a, r matrix) {
 	}
 	want, got := a.gram(), r.gram()
 	for i := range want.a {
-		if e := math.Abs(got.a[i] - want.a[i]); !(e <= 8*float64(a.m+a.n)*eps) {
+		if e := math.Abs(got.a[i] - want.a[i]); !(e <= 8*float64(a.m+a.n)*roundoff) {
 			t.Fatalf("RᵀR(%d) = %g, AᵀA = %g, columns normalised", i, got.a[i], want.a[i])
 		}
 	}

@@ -147,7 +147,7 @@ func checkNone(t *testing.T, r, tr matrix, tally kernels.Tally) {
 	}
 }
 
-// checkSignedGram tests that |R'·J·R'ᵀ − R·J·Rᵀ| ≤ 40k·ε·(|R|·|T|)·(|R|·|T|)ᵀ for R' = R·T, which holds if
+// checkSignedGram tests that |R'·J·R'ᵀ − R·J·Rᵀ| ≤ 40k·u·(|R|·|T|)·(|R|·|T|)ᵀ for R' = R·T, which holds if
 // T·J·Tᵀ = J, so if TᵀJT = J.
 func checkSignedGram(t *testing.T, x, r, tr matrix, positive int) {
 	t.Helper()
@@ -162,7 +162,7 @@ func checkSignedGram(t *testing.T, x, r, tr matrix, positive int) {
 	got, want, size := signed(r), signed(x), x.abs().times(tr.abs())
 	bound := size.times(size.transpose())
 	for i := range got.a {
-		if e := math.Abs(got.a[i] - want.a[i]); !(e <= 40*float64(k)*eps*bound.a[i]) {
+		if e := math.Abs(got.a[i] - want.a[i]); !(e <= 40*float64(k)*roundoff*bound.a[i]) {
 			t.Fatalf("k = %d, %d positive: element %d of R·J·Rᵀ is %g after the rotations, %g before", k, positive, i,
 				got.a[i], want.a[i])
 		}
@@ -217,7 +217,7 @@ func HyperbolicAccuracy(t *testing.T, b kernels.Backend) {
 				worst = math.Max(worst, math.Abs(norms[j]/want[j]-1))
 				v = math.Max(v, kernels.Norm2(tr[0].column(j)))
 			}
-			if !(worst <= 100*v*v*eps) {
+			if !(worst <= 100*v*v*roundoff) {
 				t.Errorf("%g decades, %d positive: relative error %g", decades, p, worst)
 			}
 		}

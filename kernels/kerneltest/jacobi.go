@@ -148,7 +148,7 @@ func cancelling(t *testing.T, b kernels.Backend) {
 func checkJacobi(t *testing.T, x matrix, positive int, r, tr matrix, tally kernels.Tally, dependent bool) {
 	t.Helper()
 	k := x.n
-	if e := orthogonality(tr, positive); !(e <= 8*math.Sqrt(float64(k))*2*eps) {
+	if e := orthogonality(tr, positive); !(e <= 8*math.Sqrt(float64(k))*2*roundoff) {
 		t.Errorf("k = %d: max|TᵀJT − J| = %g", k, e)
 	}
 	want, bound := x.times(tr), x.abs().times(tr.abs())
@@ -159,7 +159,7 @@ func checkJacobi(t *testing.T, x matrix, positive int, r, tr matrix, tally kerne
 	for j := range k {
 		norms[j] = kernels.Norm2(r.column(j))
 		for i := range k {
-			if e := math.Abs(r.at(i, j) - want.at(i, j)); !(e <= 40*float64(k)*eps*(bound.at(i, j)+norms[j])) {
+			if e := math.Abs(r.at(i, j) - want.at(i, j)); !(e <= 40*float64(k)*roundoff*(bound.at(i, j)+norms[j])) {
 				t.Fatalf("k = %d: R·T(%d,%d) = %g, want %g", k, i, j, r.at(i, j), want.at(i, j))
 			}
 		}
@@ -177,7 +177,7 @@ func checkJacobi(t *testing.T, x matrix, positive int, r, tr matrix, tally kerne
 			larger, smaller = smaller, larger
 		}
 		// equal norms may be computed as if out of order
-		if j != positive && smaller > larger*(1+8*float64(k)*eps) {
+		if j != positive && smaller > larger*(1+8*float64(k)*roundoff) {
 			t.Errorf("k = %d: columns %d, %d not sorted: norms %g, %g", k, j-1, j, norms[j-1], norms[j])
 		}
 	}
@@ -254,7 +254,7 @@ func JacobiAccuracy(t *testing.T, b kernels.Backend) {
 			for j := range k {
 				worst = math.Max(worst, math.Abs(kernels.Norm2(r[0].column(j))/want[j]-1))
 			}
-			if !(worst <= 100*eps) {
+			if !(worst <= 100*roundoff) {
 				t.Errorf("%g decades, sorted %t: relative error %g", decades, sorted, worst)
 			}
 		}

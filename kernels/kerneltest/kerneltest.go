@@ -84,7 +84,8 @@ type batch struct {
 	p, q, vp, vq, r, tr []panel
 }
 
-// newBatch uploads a batch of pivots g, and v where it is not nil. R and T are NaN, the tallies noise.
+// newBatch uploads a batch of pivots g, and v where it is not nil. R and T are NaN, the tallies have any
+// numbers.
 func newBatch(t *testing.T, b kernels.Backend, g, v []pivot) *batch {
 	t.Helper()
 	s := &batch{}

@@ -3,9 +3,12 @@ package kerneltest
 import (
 	"math"
 	"math/rand/v2"
+
+	"jmpi/kernels"
 )
 
-const eps = 0x1p-53
+// roundoff is u in the comments.
+const roundoff = kernels.UnitRoundoff
 
 // matrix is an m×n matrix on the host, column-major, without padding.
 type matrix struct {

@@ -89,7 +89,7 @@ func ColumnNorms(t *testing.T, b kernels.Backend) {
 		got, err := b.ColumnNorms(upload(t, b, a).Panel)
 		must(t, err)
 		for j, s := range scales {
-			if want := norm * s; math.Abs(got[j]-want) > float64(m+2)*eps*want {
+			if want := norm * s; math.Abs(got[j]-want) > float64(m+2)*roundoff*want {
 				t.Errorf("m = %d, scale %g: norm %g, want %g", m, s, got[j], want)
 			}
 		}
@@ -98,7 +98,7 @@ func ColumnNorms(t *testing.T, b kernels.Backend) {
 	got, err := b.ColumnNorms(upload(t, b, mixed).Panel)
 	must(t, err)
 	for j, want := range []float64{5e-200, 5e200, 1} {
-		if math.Abs(got[j]-want) > 4*eps*want {
+		if math.Abs(got[j]-want) > 4*roundoff*want {
 			t.Errorf("column %d: norm %g, want %g", j, got[j], want)
 		}
 	}
@@ -128,9 +128,9 @@ func Product(t *testing.T, b kernels.Backend) {
 			x := random(r, factor.m, s.count)
 			got, err := b.Product(p.Panel, transposed, x.a, s.count)
 			must(t, err)
-			parts, tiny := 1, float64(factor.m+2)*2*eps
+			parts, tiny := 1, float64(factor.m+2)*2*roundoff
 			if !transposed {
-				parts, tiny = 2, float64(factor.m+2)*4*eps*eps
+				parts, tiny = 2, float64(factor.m+2)*4*roundoff*roundoff
 			}
 			if len(got) != parts*factor.n*s.count {
 				t.Fatalf("%d×%d, %d vectors: %d numbers, want %d", s.m, s.n, s.count, len(got), parts*factor.n*s.count)

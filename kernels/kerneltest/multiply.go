@@ -7,7 +7,7 @@ import (
 	"jmpi/kernels"
 )
 
-// Multiply tests G·T and V·T, |error| ≤ 2k·ε·|G||T|, and that problems with Changed = 0 are left alone.
+// Multiply tests G·T and V·T, |error| ≤ 2k·u·|G||T|, and that problems with Changed = 0 are left alone.
 func Multiply(t *testing.T, b kernels.Backend) {
 	eachBatch(t, func(t *testing.T, g []pivot) {
 		rnd := newRand(len(g))
@@ -49,7 +49,7 @@ func product(t *testing.T, g pivot, x matrix, p, q panel, changed int64) {
 	got := pivot{p.download(), q.download()}.join()
 	want, bound := a.times(x), a.abs().times(x.abs())
 	for i := range want.a {
-		if e := math.Abs(got.a[i] - want.a[i]); !(e <= 2*float64(a.n)*eps*bound.a[i]) {
+		if e := math.Abs(got.a[i] - want.a[i]); !(e <= 2*float64(a.n)*roundoff*bound.a[i]) {
 			t.Fatalf("element %d of the product is %g, want %g", i, got.a[i], want.a[i])
 		}
 	}

@@ -51,7 +51,7 @@ func Step(t *testing.T, b kernels.Backend) {
 func checkSolved(t *testing.T, a, got, v matrix) {
 	t.Helper()
 	k := float64(a.n)
-	if e := orthogonality(v, v.n); !(e <= 40*math.Sqrt(k)*eps) {
+	if e := orthogonality(v, v.n); !(e <= 40*math.Sqrt(k)*roundoff) {
 		t.Errorf("max|VᵀV − I| = %g", e)
 	}
 	want, bound := a.times(v), a.abs().times(ones(a.n))
@@ -59,7 +59,7 @@ func checkSolved(t *testing.T, a, got, v matrix) {
 	for j := range a.n {
 		norms[j] = kernels.Norm2(got.column(j))
 		for i := range a.m {
-			if e := math.Abs(got.at(i, j) - want.at(i, j)); !(e <= 40*k*eps*(bound.at(i, j)+norms[j])) {
+			if e := math.Abs(got.at(i, j) - want.at(i, j)); !(e <= 40*k*roundoff*(bound.at(i, j)+norms[j])) {
 				t.Fatalf("A·V(%d,%d) = %g, want %g", i, j, got.at(i, j), want.at(i, j))
 			}
 		}
@@ -70,7 +70,7 @@ func checkSolved(t *testing.T, a, got, v matrix) {
 				continue
 			}
 			c := math.Abs(dotScaled(got.column(i), got.column(j), norms[i], norms[j]))
-			if !(c <= 10*(math.Sqrt(k)+math.Sqrt(float64(a.m)))*eps) {
+			if !(c <= 10*(math.Sqrt(k)+math.Sqrt(float64(a.m)))*roundoff) {
 				t.Fatalf("cosine of columns %d and %d is %g", i, j, c)
 			}
 		}

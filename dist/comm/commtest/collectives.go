@@ -67,7 +67,7 @@ func allgather(c comm.Comm) error {
 		}
 		for rank, got := range parts {
 			if !bytes.Equal(got, part(rank)) {
-				return fmt.Errorf("the part of rank %d, %d bytes, came as %d others", rank, length(rank), len(got))
+				return fmt.Errorf("what rank %d gave, %d bytes, came as %d others", rank, length(rank), len(got))
 			}
 		}
 	}

@@ -99,7 +99,7 @@ func self(c comm.Comm) error {
 	return exchange(c, m, m, func(message) int { return 300_001 })
 }
 
-// firstInFirstOut sends short and long messages in turn: MPI carries them by different protocols.
+// firstInFirstOut alternates short and long messages: MPI carries them by different protocols.
 func firstInFirstOut(c comm.Comm) error {
 	out, in := everyPair(c, 7, 8)
 	return exchange(c, out, in, func(m message) int { return 1 + m.number%2*100_000 + m.number })

@@ -13,21 +13,22 @@ import (
 // chunkBytes bounds the host memory through which block-columns are read and written.
 const chunkBytes = 32 << 20
 
-// loader brings a matrix to the devices.
-type loader struct {
+// distributor brings a matrix to the devices.
+type distributor struct {
 	*spread
 	Problem
 }
 
-// load distributes the matrix, scaled by a power of two so that its largest entry lies in [2^(top−1), 2^top),
-// and sets V to the identity; `at` has the two macro block-columns of each device. It returns the exponent e
-// of the scaling, G = 2^-e·A, and the norm below which columns are rounding errors. It is collective.
-func (l loader) load(at map[int][2]int) (e int, floor float64, err error) {
-	load := l.loadFiles
+// distribute brings the matrix to the devices, scaled by a power of two so that its largest entry lies in
+// [2^(top−1), 2^top), and sets V to the identity; `at` has the two macro block-columns of each device. It
+// returns the exponent e of the scaling, G = 2^-e·A, and the norm below which columns are rounding errors. It
+// is collective.
+func (l distributor) distribute(at map[int][2]int) (e int, floor float64, err error) {
+	take := l.takeLoaded
 	if l.Source != nil {
-		load = l.loadSource
+		take = l.takeSource
 	}
-	largest, err := load(at)
+	largest, err := take(at)
 	if err := comm.Agree(l.comm, comm.BadInput, err); err != nil {
 		return 0, 0, err
 	}
@@ -41,15 +42,15 @@ func (l loader) load(at map[int][2]int) (e int, floor float64, err error) {
 	if err := comm.Agree(l.comm, comm.BadResource, err); err != nil {
 		return 0, 0, err
 	}
-	return e, noise(norms), nil
+	return e, floorOf(norms), nil
 }
 
-// loadFiles reads the block-columns of this rank's devices, and returns the largest magnitude.
-func (l loader) loadFiles(at map[int][2]int) (largest float64, err error) {
+// takeLoaded reads the block-columns of this rank's devices, and returns the largest magnitude.
+func (l distributor) takeLoaded(at map[int][2]int) (largest float64, err error) {
 	for _, r := range l.runners {
 		for slot, column := range at[r.id] {
-			r.dev.Place(slot, column)
-			if largest, err = l.loadMacro(r, slot, column, largest); err != nil {
+			r.dev.SetColumn(slot, column)
+			if largest, err = l.readMacro(r, slot, column, largest); err != nil {
 				return 0, err
 			}
 		}
@@ -57,12 +58,13 @@ func (l loader) loadFiles(at map[int][2]int) (largest float64, err error) {
 	return largest, nil
 }
 
-// loadSource takes the block-columns of this rank's devices from a sheet, whose blocks pass by on every rank.
-func (l loader) loadSource(at map[int][2]int) (largest float64, err error) {
+// takeSource takes the block-columns of this rank's devices from the source, whose blocks pass by on every
+// rank.
+func (l distributor) takeSource(at map[int][2]int) (largest float64, err error) {
 	from := l.Source
 	for _, r := range l.runners {
 		for slot, column := range at[r.id] {
-			r.dev.Place(slot, column)
+			r.dev.SetColumn(slot, column)
 			if _, v := l.panels(r, slot, column); v.N > 0 && err == nil {
 				j0, _ := l.layout.Macro(column)
 				err = r.dev.Backend.Identity(v, j0)
@@ -80,7 +82,7 @@ func (l loader) loadSource(at map[int][2]int) (largest float64, err error) {
 		for _, r := range l.runners {
 			for slot, column := range at[r.id] {
 				if err == nil {
-					largest, err = l.place(r, slot, column, b, x, largest)
+					largest, err = l.writeBlock(r, slot, column, b, x, largest)
 				}
 			}
 		}
@@ -88,9 +90,10 @@ func (l loader) loadSource(at map[int][2]int) (largest float64, err error) {
 	return largest, err
 }
 
-// place writes what block b of the source has of a macro block-column, and returns its largest
+// writeBlock writes what block b of the source has of a macro block-column, and returns its largest
 // magnitude or the one given.
-func (l loader) place(r *runner, slot, column, b int, x []float64, largest float64) (float64, error) {
+func (l distributor) writeBlock(r *runner, slot, column, b int, x []float64,
+	largest float64) (float64, error) {
 	g, _ := l.panels(r, slot, column)
 	b0, b1 := l.Source.Span(b)
 	j0, j1 := l.layout.Macro(column)
@@ -105,8 +108,8 @@ func (l loader) place(r *runner, slot, column, b int, x []float64, largest float
 	return largest, r.dev.Backend.Write(g.Columns(from-j0, to-j0), part, g.M)
 }
 
-// loadMacro reads one macro block-column, and returns its largest magnitude or the one given.
-func (l loader) loadMacro(r *runner, slot, column int, largest float64) (float64, error) {
+// readMacro reads one macro block-column, and returns its largest magnitude or the one given.
+func (l distributor) readMacro(r *runner, slot, column int, largest float64) (float64, error) {
 	g, v := l.panels(r, slot, column)
 	j0, _ := l.layout.Macro(column)
 	err := chunks(g, func(a, b int, buf []float64) error {
@@ -128,7 +131,7 @@ func (l loader) loadMacro(r *runner, slot, column int, largest float64) (float64
 }
 
 // scaleAll multiplies G by 2^e on the devices of this rank.
-func (l loader) scaleAll(e int) error {
+func (l distributor) scaleAll(e int) error {
 	if e == 0 {
 		return nil
 	}
