@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	case os.Getenv(failureVariable) != "":
 		failAlone()
 	case os.Getenv(programVariable) != "":
+		if fault := os.Getenv(faultVariable); fault != "" {
+			injectFault(fault)
+		}
 		main()
 	}
 	path := os.Getenv(runsVariable)

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"time"
+
+	"jmpi/internal/parallel"
 )
 
 // mpiWatch is a rank's part in the watch. Its goroutine asks MPI's thread for every beat. So a rank
@@ -41,7 +43,7 @@ func (c *mpiComm) Watch(silence time.Duration, lost func(error)) error {
 		stop:    make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
-	go c.watch.run(c, lost)
+	go parallel.Guard(func() { c.watch.run(c, lost) }, lost)
 	return nil
 }
 

@@ -141,8 +141,9 @@ func (b *exchangeBench) free() {
 func (b *exchangeBench) time(path string, both bool, bytes int64) (row Row, err error) {
 	run, end := context.WithCancelCause(context.Background())
 	x := New(run, end, b.comm, b.rank, benchChunk)
+	failed := true // by an error or a panic
 	defer func() {
-		if err != nil {
+		if failed {
 			end(err)
 			err = fmt.Errorf("exchange: exchange of %d bytes, %s: %w", bytes, path, err)
 		}
@@ -179,6 +180,7 @@ func (b *exchangeBench) time(path string, both bool, bytes int64) (row Row, err 
 	}
 	slices.Sort(seconds)
 	median := seconds[len(seconds)/2]
+	failed = false
 	return Row{path, both, bytes, median, float64(bytes) / median / 1e9}, nil
 }
 
