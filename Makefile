@@ -8,6 +8,7 @@ PREFIX      ?= /usr/local
 MPIRUN      ?= mpirun
 GO          := scripts/mpiflags.sh go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
+ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
 
 # Where sudo and login shells forget it.
 export PATH := $(PATH):/usr/local/go/bin
@@ -17,7 +18,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
 
-.PHONY: run build test test-mpi test-signals test-gpu bench golden vet lint setup install clean help
+.PHONY: run build test test-race test-mpi test-signals test-gpu bench golden vet lint setup install clean help
 
 run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
 	mkdir -p .build/run && bin/jmpi gen gauss -o .build/run/gauss.npy --shape 1024x1024 --seed 1
@@ -30,6 +31,9 @@ build: setup ## build bin/jmpi
 
 test: setup vet ## vet, then all Go tests, those under mpirun included
 	scripts/test.sh ./...
+
+test-race: setup ## the race detector over what runs on several goroutines, without the long tests
+	scripts/test.sh -race -short ./node ./dist/...
 
 test-mpi: build ## end-to-end tests of the program on 1 to 5 MPI ranks
 	scripts/test-mpi.sh
@@ -54,8 +58,9 @@ vet: setup ## gofmt and go vet; strategy, topology and kernels without cgo too
 	$(GO) vet ./...
 	CGO_ENABLED=0 go vet ./strategy ./topology ./kernels
 
-lint: vet ## vet, then staticcheck
+lint: vet ## vet, then staticcheck and errcheck
 	$(GO) run $(STATICCHECK) ./...
+	$(GO) run $(ERRCHECK) -exclude scripts/errcheck.txt ./...
 
 setup: ## install what is missing on Debian and Ubuntu, elsewhere say how
 	@scripts/setup.sh

@@ -72,7 +72,11 @@ func tryOn(t testing.TB, a []float64, ranks int, task Task,
 			return err
 		}
 		for _, be := range backends {
-			defer be.Close()
+			defer func() {
+				if err := be.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
 		}
 		d, err := Decompose(context.Background(), comm, backends, task)
 		if err != nil {

@@ -66,10 +66,10 @@ func NewDevice(be kernels.Backend, c Config) (*Device, error) {
 	return d, nil
 }
 
-// Free gives the device's memory back.
+// Free gives the device's memory back. A device that cannot do so gives it back when it is closed.
 func (d *Device) Free() {
 	if d.memory != 0 {
-		d.Backend.Free(d.memory)
+		_ = d.Backend.Free(d.memory)
 	}
 	d.memory = 0
 }

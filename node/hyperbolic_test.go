@@ -81,7 +81,11 @@ func TestHyperbolicSVD(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer be.Close()
+	defer func() {
+		if err := be.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	const m, n = 120, 100
 	for _, c := range []struct {
 		positive int

@@ -69,7 +69,9 @@ func TestWriteTextReportsErrors(t *testing.T) {
 func ExamplePlan_WriteText() {
 	var t testing.T
 	p := mustPlan(&t, mustTable(&t, "rev-rowcyc", 4), mustGroups(&t, 2, 1), Options{Sweeps: 1})
-	p.WriteText(os.Stdout)
+	if err := p.WriteText(os.Stdout); err != nil {
+		fmt.Println(err)
+	}
 	// Output:
 	// sweep 1 step 1  2-3@0 1-4@1
 	//         moves   3:0>1! 4:1>0!

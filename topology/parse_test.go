@@ -68,7 +68,7 @@ func TestHostfileExample(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // which was only read
 	net, err := FromHostfile(file)
 	if err != nil {
 		t.Fatal(err)

@@ -134,7 +134,7 @@ type bench struct {
 	file   *matio.File
 	m, n   int
 	ours   float64 // seconds of jmpi
-	out    io.Writer
+	out    *printer
 
 	cusolver *rivals.CUSOLVER // once it was opened; on rank 0
 }
@@ -153,10 +153,7 @@ func runBench(f benchFlags) error {
 	}
 	f.resolve(s.devices[0].Limits(), false)
 	s.quiet()
-	b := &bench{session: s, f: f, m: int(m), n: int(n), out: io.Discard}
-	if s.comm.Rank() == 0 {
-		b.out = os.Stdout
-	}
+	b := &bench{session: s, f: f, m: int(m), n: int(n), out: s.printer()}
 	return s.end(b.run())
 }
 
@@ -172,11 +169,35 @@ func (b *bench) run() (err error) {
 	if err := b.jmpi("jmpi", b.f.methodFlags); err != nil {
 		return err
 	}
-	return b.rivals()
+	if err := b.rivals(); err != nil {
+		return err
+	}
+	return b.agree(comm.BadResource, b.out.err)
+}
+
+// printer is a writer that keeps its first error, and writes nothing after it.
+type printer struct {
+	w   io.Writer
+	err error
+}
+
+func (o *printer) Write(text []byte) (n int, err error) {
+	if o.err == nil {
+		n, o.err = o.w.Write(text)
+	}
+	return n, o.err
+}
+
+// printer is stdout on rank 0, and nothing on the others.
+func (s *session) printer() *printer {
+	if s.comm.Rank() == 0 {
+		return &printer{w: os.Stdout}
+	}
+	return &printer{w: io.Discard}
 }
 
 // circumstances writes the lines that say what runs where on which matrix.
-func (s *session) circumstances(w io.Writer, matrix string) {
+func (s *session) circumstances(w *printer, matrix string) {
 	fmt.Fprintf(w, "%% %s\n%% command: jmpi %s\n", version(), printable(strings.Join(os.Args[1:], " ")))
 	fmt.Fprintf(w, "%% %s; %d ranks, %d devices each; cores used: %d of each rank; threads: %d of each rank\n",
 		matrix, s.comm.Size(), len(s.devices), s.choice.Cores, s.threads())

@@ -95,7 +95,7 @@ type paperBench struct {
 	*session
 	f    benchFlags
 	rows []paper.Row // on rank 0
-	out  io.Writer
+	out  *printer
 }
 
 func runPaper(f benchFlags) error {
@@ -104,10 +104,7 @@ func runPaper(f benchFlags) error {
 		return err
 	}
 	s.quiet()
-	b := &paperBench{session: s, f: f, out: io.Discard}
-	if s.comm.Rank() == 0 {
-		b.out = os.Stdout
-	}
+	b := &paperBench{session: s, f: f, out: s.printer()}
 	return s.end(b.run())
 }
 

@@ -33,9 +33,9 @@ func paperOf(t *testing.T, ranks int, f benchFlags) string {
 				return
 			}
 			s := &session{comm: world, opened: o, log: zerolog.Nop()}
-			b := &paperBench{session: s, f: f, out: io.Discard}
+			b := &paperBench{session: s, f: f, out: &printer{w: io.Discard}}
 			if rank == 0 {
-				b.out = &out
+				b.out.w = &out
 			}
 			if err := s.end(b.run()); err != nil {
 				t.Errorf("rank %d: %v", rank, err)
@@ -61,7 +61,7 @@ func TestPaperTablesAndFigures(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v; printed:\n%s", err, text)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // which was only read
 	rows, err := csv.NewReader(file).ReadAll()
 	if err != nil {
 		t.Fatal(err)
@@ -99,7 +99,7 @@ func TestPaperTablesAndFigures(t *testing.T) {
 		if _, err := png.DecodeConfig(figure); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
-		figure.Close()
+		_ = figure.Close() // which was only read
 	}
 }
 

@@ -25,7 +25,9 @@ func output(t *testing.T, args ...string) (int, string) {
 	}
 	os.Stdout = w
 	code := run(args)
-	w.Close()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
 	text, err := io.ReadAll(r)
 	if err != nil {
 		t.Fatal(err)

@@ -78,7 +78,7 @@ func (o opener) openGPUs(world comm.Comm, perRank int, d *opened) error {
 	}
 	if err := comm.Agree(world, comm.BadResource, failed); err != nil {
 		for _, be := range d.devices {
-			be.Close() // the failure counts, not what closing says after it
+			_ = be.Close() // the failure counts, not what closing says after it
 		}
 		d.devices = nil
 		return err

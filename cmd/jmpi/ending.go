@@ -16,6 +16,7 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/internal/cores"
+	"jmpi/internal/parallel"
 )
 
 // stopSignals ask a process to end. They come from terminals, launchers and schedulers.
@@ -61,7 +62,7 @@ func (e *ending) watch() {
 			signal.Notify(signals, s)
 		}
 	}
-	go func() { e.stop(<-signals) }()
+	go parallel.Guard(func() { e.stop(<-signals) }, e.fail)
 }
 
 // stop ends all ranks because of a signal.
@@ -79,8 +80,15 @@ func (e *ending) stop(s os.Signal) {
 	})
 }
 
-// fail ends all ranks because of an error that this rank alone has met.
-func (e *ending) fail(err error) { e.end(false, func() error { return err }) }
+// fail ends all ranks because of an error that this rank alone has met. Where it comes from a panic, the stack
+// of the panic goes before the line, and the line says nothing else.
+func (e *ending) fail(err error) {
+	if lost := (*parallel.Panic)(nil); errors.As(err, &lost) {
+		fmt.Fprintf(os.Stderr, "%s\n", lost.Stack)
+		err = lost
+	}
+	e.end(false, func() error { return err })
+}
 
 // end prints the line, deletes the unfinished files and ends all ranks. It does not return. modest
 // says that rank 0 is better suited to print the line: it has got the signal too, or gets SIGTERM
@@ -109,12 +117,16 @@ func (e *ending) end(modest bool, line func() error) {
 	os.Exit(code)
 }
 
-// name is what stands before a line of this rank.
+// name is what stands before a line of this rank: nothing where there is only one.
 func (e *ending) name() string {
-	if e.comm == nil {
+	ranks := cores.FindLauncher().Size
+	if e.comm != nil {
+		ranks = e.comm.Size()
+	}
+	if ranks == 1 {
 		return ""
 	}
-	return fmt.Sprintf("rank %d: ", e.comm.Rank())
+	return fmt.Sprintf("rank %d: ", e.rank.Load())
 }
 
 // moveFolders gives the folders names that no other rank knows, and returns the names of those that it has
@@ -124,7 +136,7 @@ func (e *ending) moveFolders() (moved []string, known bool) {
 		return nil, false
 	}
 	done := make(chan []string, 1)
-	go func() {
+	go parallel.Guard(func() {
 		var moved []string
 		for _, path := range e.folders {
 			away := movedName(path)
@@ -136,7 +148,7 @@ func (e *ending) moveFolders() (moved []string, known bool) {
 			}
 		}
 		done <- moved
-	}()
+	}, func(error) { done <- e.anyNames() })
 	select {
 	case moved = <-done:
 		return moved, true

@@ -143,12 +143,7 @@ func writeInputs(t *testing.T, dir string) {
 // test makes the run in a folder with links to the inputs.
 func (s stopping) test(t *testing.T, inputs string) {
 	dir := t.TempDir()
-	paths, _ := filepath.Glob(filepath.Join(inputs, "*"))
-	for _, path := range paths {
-		if err := os.Symlink(path, filepath.Join(dir, filepath.Base(path))); err != nil {
-			t.Fatal(err)
-		}
-	}
+	linkAll(t, inputs, dir)
 	p := startProgram(t, dir, s.ranks, s.phase.args)
 	p.await(t, s.phase)
 	p.send(t, s)

@@ -123,7 +123,7 @@ var sidecars = []struct {
 
 // generate writes the matrix and what is known about it in a hidden folder beside the output, and moves the
 // files out of it when all are complete.
-func generate(kind string, f genFlags) error {
+func generate(kind string, f genFlags) (err error) {
 	folder, err := genFolder(f)
 	if err != nil {
 		return exit(exitInput, err)
@@ -132,7 +132,11 @@ func generate(kind string, f genFlags) error {
 	if err != nil {
 		return exit(exitInput, fmt.Errorf("cannot write %s: %w", f.output, err))
 	}
-	defer process.discard(hidden, folder.Discard)
+	defer func() {
+		if e := process.discard(hidden, folder.Discard); err == nil {
+			err = exit(exitFailure, e)
+		}
+	}()
 	a, err := gen.New(kind, f.options)
 	if errors.Is(err, gen.ErrOptions) {
 		return usagef("%w", err)

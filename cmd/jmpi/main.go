@@ -16,6 +16,7 @@ import (
 
 	"jmpi/dist"
 	"jmpi/internal/cores"
+	"jmpi/internal/parallel"
 	"jmpi/internal/stall"
 )
 
@@ -31,15 +32,14 @@ func main() {
 // rankZeroFirst is how long the other ranks leave rank 0 to print what all have met.
 const rankZeroFirst = 2 * time.Second
 
-// run executes the command line and returns the exit code; an error becomes one line on stderr. A
-// panic ends all ranks.
-func run(args []string) int {
-	defer func() {
-		if p := recover(); p != nil {
-			fmt.Fprintf(os.Stderr, "%s", debug.Stack())
-			process.fail(fmt.Errorf("internal error: %v", p))
-		}
-	}()
+// run executes the command line and returns the exit code. A panic ends all ranks.
+func run(args []string) (code int) {
+	parallel.Guard(func() { code = execute(args) }, process.fail)
+	return code
+}
+
+// execute executes the command line and returns the exit code; an error becomes one line on stderr.
+func execute(args []string) int {
 	root := newRootCommand()
 	args, err := withCommand(root, args)
 	if err == nil {
@@ -57,8 +57,11 @@ func run(args []string) int {
 
 // announce prints an error that has ended this process. What goes wrong before MPI is started goes wrong on
 // every rank, and the launcher ends all when one has ended: so rank 0 comes first. A rank that is still there
-// then, and may be the only one with that error, prints it.
+// then, and may be the only one with that error, prints it. A panic is always of this rank alone.
 func announce(err error) {
+	if lost := (*parallel.Panic)(nil); errors.As(err, &lost) {
+		process.fail(lost) // does not return
+	}
 	code := exitCode(err)
 	var own *ownError
 	switch launcher := cores.FindLauncher(); {

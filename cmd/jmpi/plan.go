@@ -210,7 +210,7 @@ func (f planFlags) readNetwork() (*topology.Network, error) {
 	if err != nil {
 		return nil, exit(exitInput, err)
 	}
-	defer file.Close()
+	defer func() { _ = file.Close() }() // which was only read
 	network, err := read(file)
 	if err != nil {
 		return nil, exit(exitInput, fmt.Errorf("%s: %w", path, err))

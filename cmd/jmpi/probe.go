@@ -52,7 +52,7 @@ func readMemory() map[string]int64 {
 	if err != nil {
 		return nil
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // which was only read
 	return parseMemory(f)
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"jmpi/dist/jacobi"
+	"jmpi/internal/parallel"
 )
 
 // phaseName is a phase of a run.
@@ -111,7 +112,7 @@ func (p *progress) start(tick time.Duration) {
 			shownBar.show(nil)
 		}
 	})
-	go func() {
+	go parallel.Guard(func() {
 		defer close(gone)
 		for {
 			select {
@@ -121,7 +122,7 @@ func (p *progress) start(tick time.Duration) {
 				p.remind(now)
 			}
 		}
-	}()
+	}, process.fail)
 }
 
 // remind draws the bar, or logs how far the run is if there was no line for long.

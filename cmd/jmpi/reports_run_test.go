@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	case os.Getenv(failureVariable) != "":
 		failAlone()
 	case os.Getenv(programVariable) != "":
+		if fault := os.Getenv(faultVariable); fault != "" {
+			injectFault(fault)
+		}
 		main()
 	}
 	path := os.Getenv(runsVariable)
@@ -204,7 +207,11 @@ func (a svdRuns) start(t *testing.T, ranks int) ([]byte, error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer out.Close()
+	defer func() {
+		if err := out.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	command.Stdout, command.Stderr = out, out
 	ended := command.Run()
 	all, err := os.ReadFile(out.Name())

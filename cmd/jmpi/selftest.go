@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"strings"
 
@@ -41,7 +40,7 @@ rank tests its own devices.`,
 			if err != nil {
 				return err
 			}
-			return s.end(s.selftest(os.Stdout))
+			return s.end(s.selftest(&printer{w: os.Stdout}))
 		},
 	}
 	f.register(cmd.Flags())
@@ -63,7 +62,7 @@ func (v *verdicts) add(device string, r selftest.Result) {
 }
 
 // selftest tests this rank's devices, and messages between all; rank 0 prints the lines of all ranks.
-func (s *session) selftest(out io.Writer) error {
+func (s *session) selftest(out *printer) error {
 	mine, err := s.judge()
 	if err := s.agree(comm.BadResource, err); err != nil {
 		return err
@@ -98,7 +97,7 @@ func (s *session) selftest(out io.Writer) error {
 	if failed != nil {
 		return s.verdict(exitCheckFailed, failed)
 	}
-	return nil
+	return s.agree(comm.BadResource, out.err)
 }
 
 // exchangeOnce sends messages along every path and compares what arrives. It returns a line for each path; an

@@ -20,7 +20,7 @@ func selftestOf(t *testing.T, o opened) (code int, text string) {
 	t.Helper()
 	var out strings.Builder
 	s := &session{comm: comm.NewLocal(1)[0], opened: o}
-	err := s.selftest(&out)
+	err := s.selftest(&printer{w: &out})
 	return exitCode(err), out.String()
 }
 
@@ -29,7 +29,11 @@ func TestSelftestVerdicts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer be.Close()
+	defer func() {
+		if err := be.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	why := errors.New("no driver")
 	for _, test := range []struct {
 		name string

@@ -2,7 +2,10 @@ package comm
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
+
+	"jmpi/internal/parallel"
 )
 
 // Kind says what failed, so that a command can choose its exit code.
@@ -31,9 +34,12 @@ func (f *Failure) Error() string {
 
 // Agree makes the failure of any rank the failure of all: every rank calls it with its own error (nil
 // for none) and its kind, and every rank gets the same answer: nil, or the *Failure of the lowest rank
-// among the most basic kind.
+// among the most basic kind. A panic is nothing to agree on: it goes on, and ends all ranks.
 func Agree(c Comm, kind Kind, err error) error {
 	var mine []byte
+	if lost := (*parallel.Panic)(nil); errors.As(err, &lost) {
+		panic(lost)
+	}
 	if err != nil {
 		mine = binary.LittleEndian.AppendUint64(nil, uint64(kind))
 		mine = append(mine, err.Error()...)

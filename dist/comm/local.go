@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -102,11 +103,14 @@ func (c *localComm) post(op string, peer, tag int, a kernels.Address, bytes int6
 	} else {
 		w.unmatched[key] = queue[1:]
 	}
-	if op == opSend {
-		go deliver(m, queue[0])
-	} else {
-		go deliver(queue[0], m)
+	send, receive := m, queue[0]
+	if op != opSend {
+		send, receive = receive, send
 	}
+	go parallel.Guard(func() { deliver(send, receive) }, func(err error) {
+		send.fail(err)
+		receive.fail(err)
+	})
 	return m.request
 }
 

@@ -8,6 +8,7 @@ import (
 
 	mpi "github.com/sbromberger/gompi"
 
+	"jmpi/internal/parallel"
 	"jmpi/internal/stall"
 	"jmpi/kernels"
 )
@@ -33,7 +34,7 @@ func StartMPI() (Comm, error) {
 	stall.Prevent() // MPI's thread waits in C
 	c := &mpiComm{mpiDevices: mpiDevices{queue: &mpiQueue{}}, ended: make(chan struct{})}
 	started := make(chan error)
-	go c.run(started)
+	go parallel.Guard(func() { c.run(started) }, func(err error) { started <- err })
 	if err := <-started; err != nil {
 		return nil, collectiveError(opStart, c.rank, err)
 	}

@@ -3,6 +3,8 @@ package comm
 import (
 	"fmt"
 	"sync"
+
+	"jmpi/internal/parallel"
 )
 
 // worthPolling is the pace of a transfer, in bytes per second, that is worth a core's full attention.
@@ -37,15 +39,15 @@ func (o *operation) finish(err error) {
 type mpiQueue struct {
 	mu         sync.Mutex
 	operations []*operation
-	closed     bool
+	closed     error // why operations fail, nil while they do not
 }
 
 // put appends an operation and wakes MPI's thread. After close the operation fails.
 func (q *mpiQueue) put(o *operation) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.closed {
-		o.finish(errClosed)
+	if q.closed != nil {
+		o.finish(q.closed)
 		return
 	}
 	q.operations = append(q.operations, o)
@@ -62,12 +64,12 @@ func (q *mpiQueue) take() []*operation {
 }
 
 // close fails what has been put too late.
-func (q *mpiQueue) close() {
+func (q *mpiQueue) close(why error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	q.closed = true
+	q.closed = why
 	for _, o := range q.operations {
-		o.finish(errClosed)
+		o.finish(why)
 	}
 }
 
@@ -80,9 +82,18 @@ type mpiThread struct {
 	stopped bool  // MPI has ended
 }
 
-// serve runs the queue's operations until one of them has stopped MPI.
+// serve runs the queue's operations until one of them has stopped MPI. After a panic all operations fail.
 func serve(q *mpiQueue) {
 	t := &mpiThread{running: map[int64]*operation{}}
+	parallel.Guard(func() { t.serve(q) }, func(err error) {
+		q.close(err)
+		for id := range t.running {
+			t.end(id, err)
+		}
+	})
+}
+
+func (t *mpiThread) serve(q *mpiQueue) {
 	for {
 		for _, o := range q.take() {
 			if t.stopped {
@@ -92,7 +103,7 @@ func serve(q *mpiQueue) {
 			}
 		}
 		if t.stopped {
-			q.close()
+			q.close(errClosed)
 			return
 		}
 		completions, err := rawWait(int64(float64(t.bytes)/worthPolling*1e9), t.spin)
@@ -107,10 +118,12 @@ func serve(q *mpiQueue) {
 	}
 }
 
-// begin posts an operation.
+// begin posts an operation, to which a panic in its function belongs.
 func (t *mpiThread) begin(o *operation) {
 	t.lastID++
-	n, err := o.post(t, t.lastID)
+	var n int
+	var err error
+	parallel.Guard(func() { n, err = o.post(t, t.lastID) }, func(lost error) { err = lost })
 	if err != nil || n == 0 {
 		o.finish(err)
 		return

@@ -6,6 +6,8 @@ import "C"
 import (
 	"fmt"
 	"time"
+
+	"jmpi/internal/parallel"
 )
 
 // mpiWatch is what a rank does in the watch. Its goroutine asks MPI's thread for every beat. So a rank
@@ -31,7 +33,7 @@ func startWatch(c *mpiComm, hosts [][]byte, silence time.Duration, lost func(err
 		stop:    make(chan struct{}),
 		ended:   make(chan struct{}),
 	}
-	go w.run(c, lost)
+	go parallel.Guard(func() { w.run(c, lost) }, lost)
 	return w, nil
 }
 

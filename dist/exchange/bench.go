@@ -37,7 +37,6 @@ func Bench(c comm.Comm, devices []kernels.Backend, transport Transport, sizes []
 	if err := b.census(transport); err != nil {
 		return nil, err
 	}
-	defer b.free()
 	if err := comm.Agree(c, comm.BadResource, b.alloc(slices.Max(sizes))); err != nil {
 		return nil, err
 	}
@@ -53,7 +52,7 @@ func Bench(c comm.Comm, devices []kernels.Backend, transport Transport, sizes []
 			}
 		}
 	}
-	return rows, nil
+	return rows, b.free()
 }
 
 // exchangeBench is what one rank has for Bench.
@@ -126,23 +125,22 @@ func (b *exchangeBench) alloc(longest int64) error {
 	return nil
 }
 
-func (b *exchangeBench) free() {
+// free gives the memory back when all is done. After an error messages may be under way, and the memory is left
+// to Close of the devices.
+func (b *exchangeBench) free() (err error) {
 	for i, m := range b.memory {
-		m.pattern.free()
-		for _, a := range []kernels.Address{m.send, m.receive} {
-			if a != 0 {
-				b.devices[i].Free(a)
-			}
-		}
+		err = errors.Join(err, m.pattern.free(), b.devices[i].Free(m.send), b.devices[i].Free(m.receive))
 	}
+	return err
 }
 
 // time runs one row.
 func (b *exchangeBench) time(path string, both bool, bytes int64) (row Row, err error) {
 	run, end := context.WithCancelCause(context.Background())
 	x := New(run, end, b.comm, b.rank, benchChunk)
+	failed := true // by an error or a panic
 	defer func() {
-		if err != nil {
+		if failed {
 			end(err)
 			err = fmt.Errorf("exchange: exchange of %d bytes, %s: %w", bytes, path, err)
 		}
@@ -179,6 +177,7 @@ func (b *exchangeBench) time(path string, both bool, bytes int64) (row Row, err 
 	}
 	slices.Sort(seconds)
 	median := seconds[len(seconds)/2]
+	failed = false
 	return Row{path, both, bytes, median, float64(bytes) / median / 1e9}, nil
 }
 

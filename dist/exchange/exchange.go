@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"jmpi/dist/comm"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -128,7 +129,7 @@ func (x *Exchange) Receive(be kernels.Memory, from, to int, what Label, p kernel
 		return x.comm.Irecv(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))
 	}
 	r := comm.NewRequest()
-	go func() {
+	go parallel.Guard(func() {
 		select {
 		case offer := <-x.box(address{from, to, what}):
 			err := be.Copy(p, offer.from)
@@ -137,7 +138,7 @@ func (x *Exchange) Receive(be kernels.Memory, from, to int, what Label, p kernel
 		case <-x.run.Done():
 			r.Finish(context.Cause(x.run))
 		}
-	}()
+	}, x.fail)
 	return r
 }
 

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"jmpi/dist/comm"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -69,8 +70,8 @@ func newLane(x *Exchange, be kernels.Memory, inward bool, longest int64) (*lane,
 	for i := range stageBuffers {
 		l.free <- l.memory + kernels.Address(int64(i)*l.chunk)
 	}
-	l.ends.Go(l.depart)
-	l.ends.Go(l.arrive)
+	l.ends.Go(func() { parallel.Guard(l.depart, l.fail) })
+	l.ends.Go(func() { parallel.Guard(l.arrive, l.fail) })
 	return l, nil
 }
 

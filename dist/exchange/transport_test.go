@@ -60,7 +60,11 @@ func choose(t *testing.T, comms []comm.Comm, mode GPUDirect,
 			if err != nil {
 				t.Error(err)
 			}
-			defer d.Close()
+			defer func() {
+				if err := d.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
 			if got[i], err = ChooseTransport(c, []kernels.Backend{open(d)}, mode); err != nil {
 				t.Error(err)
 			}

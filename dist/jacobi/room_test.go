@@ -23,7 +23,9 @@ func TestMemoryIsCheckedFirst(t *testing.T) {
 		t.Fatal(err)
 	}
 	limits := be.Limits()
-	be.Close()
+	if err := be.Close(); err != nil {
+		t.Fatal(err)
+	}
 	for _, share := range []float64{1, 0.99, 0.5, 0.1, 0.001} {
 		free := int64(share * float64(c.Demand(4, limits)))
 		errs := make([]error, 2)

@@ -124,8 +124,10 @@ func (r *run) open(devices []kernels.Backend, program *node.Program, nc node.Con
 	return nil
 }
 
-// free gives the memory on the devices back.
+// free gives the memory on the devices back. Where the run has ended early the library may still use it, and it
+// is left to Close of the back end.
 func (r *run) free() {
+	early := r.ctx.Err() != nil
 	if r.exchange != nil {
 		// Nothing is under way outside of the sweeps, which have closed it: only a failed start has an
 		// error to tell here.
@@ -133,7 +135,9 @@ func (r *run) free() {
 	}
 	r.cancel(nil)
 	for _, x := range r.runners {
-		x.dev.Free()
+		if !early {
+			x.dev.Free()
+		}
 	}
 	r.runners = nil
 }

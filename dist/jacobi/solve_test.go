@@ -11,7 +11,6 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
-	"jmpi/dist/exchange"
 	"jmpi/internal/dense"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
@@ -19,143 +18,6 @@ import (
 	"jmpi/node"
 	"jmpi/strategy"
 )
-
-// outcome is a decomposition gathered from all ranks.
-type outcome struct {
-	m, n      int
-	s         []float64
-	u, v      []float64 // column-major m×n, n×n
-	sweeps    []SweepInfo
-	done      bool
-	transport exchange.Transport
-	trace     map[int][][4]int // of each device: level, problem, p, q
-}
-
-func schemeOf(nested bool) Scheme {
-	if nested {
-		return Nested
-	}
-	return Flat
-}
-
-func variantOf(full bool) Variant {
-	if full {
-		return Full
-	}
-	return Block
-}
-
-// decompose runs Solve on ranks of one process, each with CPU devices.
-func decompose(t *testing.T, a []float64, ranks, devices int, c Config) outcome {
-	t.Helper()
-	return decomposeOn(t, a, comm.NewLocal(ranks), c, func(comm comm.Comm) ([]kernels.Backend, comm.Comm) {
-		var backends []kernels.Backend
-		for range devices {
-			be, err := cpu.Open(1)
-			if err != nil {
-				t.Error(err)
-			}
-			backends = append(backends, be)
-		}
-		return backends, comm
-	})
-}
-
-// decomposeOn runs Solve on some ranks, with the devices and the Comm that open gives a rank. What the other
-// ranks have of U and V stays zero.
-func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
-	open func(comm.Comm) ([]kernels.Backend, comm.Comm)) outcome {
-	t.Helper()
-	o := outcome{m: c.M, n: c.N, u: make([]float64, c.M*c.N), v: make([]float64, c.N*c.N),
-		trace: map[int][][4]int{}}
-	if c.MaxSweeps == 0 {
-		c.MaxSweeps = 30
-	}
-	if c.Strategy == "" {
-		c.Strategy = "rev-rowcyc"
-	}
-	c.Load = func(j0, j1 int, dst []float64) error {
-		copy(dst, a[j0*c.M:j1*c.M])
-		return nil
-	}
-	var mu sync.Mutex
-	c.Trace = func(device, level, problem, p, q int) {
-		mu.Lock()
-		defer mu.Unlock()
-		o.trace[device] = append(o.trace[device], [4]int{level, problem, p, q})
-	}
-	var wg sync.WaitGroup
-	for _, comm := range comms {
-		wg.Go(func() {
-			backends, comm := open(comm)
-			for _, be := range backends {
-				defer be.Close()
-			}
-			s, err := Solve(context.Background(), comm, backends, c)
-			if err != nil {
-				t.Error(err)
-				comm.Abort(1)
-				return
-			}
-			defer s.Free()
-			err = s.Columns(false, func(k int, u, v []float64) error {
-				copy(o.u[k*c.M:(k+1)*c.M], u) // disjoint parts
-				copy(o.v[k*c.N:], v)
-				return nil
-			})
-			if err != nil {
-				t.Error(err)
-				comm.Abort(1)
-				return
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			o.s, o.sweeps, o.done, o.transport = s.Sigma, s.Sweeps, s.Converged, s.Transport
-		})
-	}
-	wg.Wait()
-	if t.Failed() {
-		t.FailNow()
-	}
-	return o
-}
-
-// verify asserts the check rows of docs/contract.md below limit: residual, orthogonality of U and V, order.
-func (o outcome) verify(t *testing.T, a []float64, limit float64) {
-	t.Helper()
-	if !o.done {
-		t.Errorf("not converged in %d sweeps", len(o.sweeps))
-	}
-	normA, r := 0.0, 0.0
-	for j := range o.n {
-		for i := range o.m {
-			x := a[j*o.m+i]
-			normA += x * x
-			for k := range o.n {
-				x -= o.u[k*o.m+i] * o.s[k] * o.v[k*o.n+j]
-			}
-			r += x * x
-		}
-	}
-	if normA > 0 {
-		if got := math.Sqrt(r) / (math.Sqrt(normA) * float64(max(o.m, o.n)) * kernels.Epsilon); !(got < limit) {
-			t.Errorf("residual %.3g", got)
-		}
-	} else if r != 0 {
-		t.Errorf("residual of the zero matrix %g", r)
-	}
-	if got := disttest.Orthogonality(o.u, o.m, o.n); !(got < limit) {
-		t.Errorf("orthU %.3g", got)
-	}
-	if got := disttest.Orthogonality(o.v, o.n, o.n); !(got < limit) {
-		t.Errorf("orthV %.3g", got)
-	}
-	for k := range o.s {
-		if !(o.s[k] >= 0) || k > 0 && o.s[k] > o.s[k-1] {
-			t.Fatalf("σ_%d = %g after %g", k+1, o.s[k], o.s[max(k-1, 0)])
-		}
-	}
-}
 
 // Ordinary and awkward shapes, on any number of ranks and devices, by all schemes and variants.
 func TestSolve(t *testing.T) {
@@ -403,7 +265,11 @@ func TestLoadFailureIsAgreed(t *testing.T) {
 				t.Error(err)
 				return
 			}
-			defer be.Close()
+			defer func() {
+				if err := be.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
 			_, errs[i] = Solve(context.Background(), comm, []kernels.Backend{be},
 				Config{Problem: Problem{M: 12, N: 12, Load: func(j0, j1 int, dst []float64) error {
 					if comm.Rank() == 1 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"jmpi/dist/comm"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 	"jmpi/topology"
 )
@@ -26,8 +27,9 @@ type iterated struct {
 // iterate sweeps until a sweep has no proper rotation, or the limit is reached. Columns of G·V whose norm is
 // below floor are rounding errors.
 func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
+	failed := true // by an error or a panic
 	defer func() {
-		if err != nil {
+		if failed {
 			r.cancel(err) // what is under way ends
 		}
 		err = errors.Join(err, r.exchange.Close())
@@ -49,6 +51,7 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		done.sweeps = append(done.sweeps, info)
 		done.converged = info.tally.Settled()
 		if done.stalls(r.config.MaxSweeps) { // all ranks say so: nothing may be left under way
+			failed = false
 			err := NoDecomposition("in sweep %d columns of different signs were still parallel and of the same "+
 				"norm, so that A·J·Aᵀ has a lower rank than A", n)
 			return done, errors.Join(err, r.all((*runner).settle))
@@ -60,7 +63,9 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 			r.config.Swept(info)
 		}
 	}
-	return done, r.all((*runner).settle)
+	err = r.all((*runner).settle)
+	failed = err != nil
+	return done, err
 }
 
 // stalls tells if the hyperbolic SVD does not exist: there are vectors x ≠ 0 in the range of Gᵀ
@@ -101,20 +106,17 @@ func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
 }
 
 // all runs f for each device of the rank at the same time. The first error ends the run on all of them: what
-// is under way between them outlives a sweep, so it is the run's context that ends, not one of the call.
+// is under way between them outlives a sweep, so it is the run's context that ends, not one of the call. A
+// panic does the same. Its *parallel.Panic is the error.
 func (r *run) all(f func(*runner) error) error {
 	var wg sync.WaitGroup
 	for _, x := range r.runners {
-		wg.Go(func() {
-			defer func() {
-				if p := recover(); p != nil {
-					r.cancel(fmt.Errorf("jacobi: device %d: internal error: %v", x.id, p))
-				}
-			}()
+		one := func() {
 			if err := f(x); err != nil {
 				r.cancel(err)
 			}
-		})
+		}
+		wg.Go(func() { parallel.Guard(one, r.cancel) })
 	}
 	wg.Wait()
 	return context.Cause(r.ctx)

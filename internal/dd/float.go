@@ -87,3 +87,14 @@ func (a Float) Sqrt() Float {
 	p, e = FastTwoSum(x, r.Hi/(2*x))
 	return Float{p, e}
 }
+
+// Cmp returns −1, 0 or +1 for a < b, a = b, a > b; 0 if one of them is NaN.
+func (a Float) Cmp(b Float) int {
+	switch {
+	case a.Hi < b.Hi || a.Hi == b.Hi && a.Lo < b.Lo:
+		return -1
+	case a.Hi > b.Hi || a.Hi == b.Hi && a.Lo > b.Lo:
+		return 1
+	}
+	return 0
+}

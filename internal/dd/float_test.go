@@ -111,7 +111,19 @@ func TestErrorFreeTransformations(t *testing.T) {
 	}
 }
 
-func TestSpecialValues(t *testing.T) {
+func TestCmpAndSpecialValues(t *testing.T) {
+	one, next := From(1), Float{1, 0x1p-80}
+	for _, c := range []struct {
+		a, b Float
+		want int
+	}{
+		{one, next, -1}, {next, one, 1}, {one, one, 0}, {From(-2), one, -1},
+		{next.Neg(), one.Neg(), -1}, {From(math.NaN()), one, 0},
+	} {
+		if got := c.a.Cmp(c.b); got != c.want {
+			t.Errorf("Cmp(%v, %v) = %d, want %d", c.a, c.b, got, c.want)
+		}
+	}
 	if got := From(0).Sqrt(); got != (Float{}) {
 		t.Errorf("√0 = %v", got)
 	}

@@ -57,7 +57,7 @@ func field(root fs.FS, name, key string) int64 {
 	if err != nil {
 		return 0
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // which was only read
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		words := strings.Fields(lines.Text())
 		if len(words) < 2 || words[0] != key {

@@ -43,7 +43,9 @@ func openSquare(b *testing.B, n int, descr string, fortran bool) (f *File, bytes
 	if err != nil {
 		b.Fatal(err)
 	}
-	file.Write(npyImage(1, descr, fortran, fmt.Sprintf("(%d, %d)", n, n), nil))
+	if _, err := file.Write(npyImage(1, descr, fortran, fmt.Sprintf("(%d, %d)", n, n), nil)); err != nil {
+		b.Fatal(err)
+	}
 	for range n {
 		if _, err := file.Write(column); err != nil {
 			b.Fatal(err)
@@ -108,7 +110,11 @@ func BenchmarkWriteColumns(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer w.Close()
+	defer func() {
+		if err := w.Close(); err != nil {
+			b.Error(err)
+		}
+	}()
 	src := make([]float64, n*part)
 	b.SetBytes(8 * n * part)
 	for b.Loop() {

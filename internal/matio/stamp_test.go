@@ -149,7 +149,11 @@ func TestStampOfOldFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer file.Close()
+	defer func() {
+		if err := file.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	begin := time.Now()
 	first, err := firstStamp(file)
 	if passed := time.Since(begin); err != nil || passed >= tick {

@@ -119,7 +119,11 @@ func TestWriterArguments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer w.Close()
+	defer func() {
+		if err := w.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	x := make([]float64, 12)
 	for name, err := range map[string]error{
 		"column below":  w.WriteColumns(-1, x, 3, 1),
@@ -155,7 +159,7 @@ func TestFullDisk(t *testing.T) {
 		t.Fatal(err)
 	}
 	w := &Writer{Rows: 1000, Cols: 1000, file: file}
-	defer w.Close()
+	defer func() { _ = w.Close() }() // fails, as all that is written does
 	x := make([]float64, 1000*1000)
 	for name, err := range map[string]error{"columns": w.WriteColumns(0, x, 1000, 1000),
 		"rows": w.WritePart(5, 0, 10, w.Cols, x, 1000)} {

@@ -1,8 +1,8 @@
 // Package parallel is the loop on several threads that all packages share.
 //
 // What goes wrong in an iteration is never lost. An error is returned. A panic is a fault of the program. It
-// goes on in the goroutine that called the loop, with the stack of the iteration in its text. Otherwise it
-// would end the process without a word of ours, or leave a part of the work undone.
+// goes on in the goroutine that called the loop, as a *Panic. A goroutine for which nobody waits runs in
+// Guard. Otherwise a panic would end the process without a word of ours, or leave a part of the work undone.
 package parallel
 
 import (
@@ -19,12 +19,47 @@ type Panic struct {
 	Stack []byte // of the iteration
 }
 
-func (p *Panic) Error() string { return fmt.Sprintf("%v\n%s", p.Value, p.Stack) }
+func (p *Panic) Error() string { return fmt.Sprintf("internal error: %v", p.Value) }
 
 // Unwrap returns the value if it was an error.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err
+}
+
+// recovered returns the Panic of a value that was recovered. One of a loop inside stays as it is.
+func recovered(p any) *Panic {
+	if known, ok := p.(*Panic); ok {
+		return known
+	}
+	return &Panic{p, debug.Stack()}
+}
+
+// Fault is for tests alone. Workers and Guard call it with their function. Before each call of that function
+// they call what it returns, unless it is nil.
+var Fault func(f any) (before func())
+
+// fault returns what comes before each call of f.
+func fault(f any) (before func()) {
+	if Fault != nil {
+		before = Fault(f)
+	}
+	if before == nil {
+		before = func() {}
+	}
+	return before
+}
+
+// Guard calls f. It calls lost with the panic of f, if there is one. "go parallel.Guard(f, lost)" starts a
+// goroutine for which nobody waits: lost must end what waits for its work.
+func Guard(f func(), lost func(error)) {
+	defer func() {
+		if p := recover(); p != nil {
+			lost(recovered(p))
+		}
+	}()
+	fault(f)()
+	f()
 }
 
 // Workers calls f(w, i) for 0 ≤ i < tasks on up to `threads` goroutines, numbered by w, of which the
@@ -40,20 +75,18 @@ func Workers(threads, tasks int, f func(w, i int) error) error {
 		err   error
 		panic *Panic
 	}
+	before := fault(f)
 	var next atomic.Int64
 	failures := make([]failure, count)
 	run := func(w int) {
 		i := 0
 		defer func() {
 			if p := recover(); p != nil {
-				known, ok := p.(*Panic) // of a loop inside
-				if !ok {
-					known = &Panic{p, debug.Stack()}
-				}
-				failures[w] = failure{task: i, panic: known}
+				failures[w] = failure{task: i, panic: recovered(p)}
 			}
 		}()
 		for i = int(next.Add(1)) - 1; i < tasks; i = int(next.Add(1)) - 1 {
+			before()
 			if err := f(w, i); err != nil {
 				failures[w] = failure{task: i, err: err}
 				return

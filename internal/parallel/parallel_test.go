@@ -72,7 +72,7 @@ func TestPanicReachesTheCaller(t *testing.T) {
 			func() {
 				defer func() {
 					p, ok := recover().(*Panic)
-					if !ok || !errors.Is(p, cause) || !strings.Contains(p.Error(), "TestPanicReachesTheCaller") {
+					if !ok || !errors.Is(p, cause) || !strings.Contains(string(p.Stack), t.Name()) {
 						t.Errorf("task %d on %d threads: %v", at, threads, p)
 					}
 				}()
@@ -88,4 +88,32 @@ func TestPanicReachesTheCaller(t *testing.T) {
 			}()
 		}
 	}
+}
+
+// A panic in Guard goes to lost, once, whether or not it comes from a loop inside.
+func TestGuardHandsOverAPanic(t *testing.T) {
+	cause := errors.New("the cause")
+	for name, f := range map[string]func(){
+		"plain":  func() { panic(cause) },
+		"a loop": func() { Do(4, 8, func(int) { panic(cause) }) },
+	} {
+		lost := make(chan error, 2)
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			Guard(f, func(err error) { lost <- err })
+		}()
+		<-done
+		close(lost)
+		var p *Panic
+		err := <-lost
+		if !errors.As(err, &p) || !errors.Is(err, cause) || err.Error() != "internal error: the cause" ||
+			!strings.Contains(string(p.Stack), t.Name()) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err, more := <-lost; more {
+			t.Errorf("%s: a second time: %v", name, err)
+		}
+	}
+	Guard(func() {}, func(err error) { t.Errorf("without a panic: %v", err) })
 }

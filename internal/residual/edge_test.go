@@ -167,7 +167,9 @@ func TestUnusable(t *testing.T) {
 	if err := w.WriteColumns(0, d.a, 2, 2); err != nil {
 		t.Fatal(err)
 	}
-	w.Close()
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
 	input, err := matio.Open(path)
 	if err != nil {
 		t.Fatal(err)

@@ -80,7 +80,7 @@ func (f *Folder) replace() error {
 	if errors.Is(err, errTaken) {
 		return fmt.Errorf("replace %s: %w", f.target, err)
 	} else if err == nil {
-		defer held.Close()
+		defer func() { _ = held.Close() }() // nothing was written to it
 	}
 	f.step("move the old folder")
 	if err := syscall.Rename(f.target, f.old); err != nil {

@@ -90,7 +90,7 @@ func (l leftover) restore(target string) (bool, error) {
 		if errors.Is(err, errTaken) {
 			return false, nil
 		} else if err == nil {
-			defer held.Close()
+			defer func() { _ = held.Close() }() // nothing was written to it
 		}
 	}
 	err := syscall.Rename(l.path, target)

@@ -97,7 +97,11 @@ func TestReserveTooLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer filler.Close()
+	defer func() {
+		if err := filler.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
 	free, known := freeBytes(dir)
 	if !known {
 		t.Fatal("the free space is not known")

@@ -16,7 +16,11 @@ func open(t *testing.T, threads int) kernels.Backend {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { be.Close() })
+	t.Cleanup(func() {
+		if err := be.Close(); err != nil {
+			t.Error(err)
+		}
+	})
 	return be
 }
 

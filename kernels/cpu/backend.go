@@ -90,7 +90,7 @@ func processor() string {
 	if err != nil {
 		return runtime.GOARCH
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }() // which was only read
 	for s := bufio.NewScanner(f); s.Scan(); {
 		if key, value, ok := strings.Cut(s.Text(), ":"); ok && strings.TrimSpace(key) == "model name" {
 			return strings.TrimSpace(value)

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
+
+	"jmpi/internal/parallel"
 )
 
 //go:embed *.cu *.cuh
@@ -69,23 +70,22 @@ func build(architecture string, one func(c *compiler, file, source string, heade
 		return nil, err
 	}
 	flags := append(append(slices.Clone(options), "--gpu-architecture="+architecture), t.options()...)
-	code, errs := make([][]byte, len(names)), make([]error, len(names))
-	var wg sync.WaitGroup
-	for i, name := range names {
-		wg.Go(func() {
-			source, err := sources.ReadFile(name)
-			if err == nil {
-				code[i], err = one(c, name, string(source), headers, flags)
-			}
-			errs[i] = err
-		})
+	code := make([][]byte, len(names))
+	err = parallel.Each(len(names), len(names), func(i int) error {
+		source, err := sources.ReadFile(names[i])
+		if err == nil {
+			code[i], err = one(c, names[i], string(source), headers, flags)
+		}
+		if err != nil {
+			return fmt.Errorf("cuda: %s for %s with NVRTC %s: %w", names[i], architecture, c.version, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
-	wg.Wait()
 	built := map[string][]byte{}
 	for i, name := range names {
-		if errs[i] != nil {
-			return nil, fmt.Errorf("cuda: %s for %s with NVRTC %s: %w", name, architecture, c.version, errs[i])
-		}
 		built[name] = code[i]
 	}
 	return built, nil
