@@ -160,7 +160,8 @@ func TestPanicsHaveEveryPackage(t *testing.T) {
 	for _, p := range panickings {
 		tested[strings.Fields(p.site)[0]] = true
 	}
-	// Those of the first wait for a ticker and do nothing; commtest is for tests; the loops are built on the third.
+	// Those of the first wait for a ticker and do nothing; commtest is for tests; the loops are built
+	// on the third.
 	others := []string{"internal/stall", "dist/comm/commtest", "internal/parallel"}
 	found := 0
 	for _, file := range sourceFiles(t) {
@@ -196,7 +197,8 @@ func sourceFiles(t *testing.T) (files []string) {
 		switch name := entry.Name(); {
 		case err != nil:
 			return err
-		case entry.IsDir() && (name == "testdata" || name != "../.." && strings.HasPrefix(name, ".") && name != ".."):
+		case entry.IsDir() && (name == "testdata" || name != "../.." && strings.HasPrefix(name, ".") &&
+			name != ".."):
 			return filepath.SkipDir
 		case filepath.Ext(name) == ".go" && !strings.HasSuffix(name, "_test.go"):
 			file, err := filepath.Rel("../..", path)

@@ -125,8 +125,8 @@ func (b *exchangeBench) alloc(longest int64) error {
 	return nil
 }
 
-// free gives the memory back when all is done. After an error messages may be under way, and the memory is left
-// to Close of the devices.
+// free gives the memory back when all is done. After an error messages may be under way, and the memory is
+// left to Close of the devices.
 func (b *exchangeBench) free() (err error) {
 	for i, m := range b.memory {
 		err = errors.Join(err, m.pattern.free(), b.devices[i].Free(m.send), b.devices[i].Free(m.receive))

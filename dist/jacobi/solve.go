@@ -124,8 +124,8 @@ func (r *run) open(devices []kernels.Backend, program *node.Program, nc node.Con
 	return nil
 }
 
-// free gives the memory on the devices back. Where the run has ended early the library may still use it, and it
-// is left to Close of the back end.
+// free gives the memory on the devices back. Where the run has ended early the library may still use it, and
+// it is left to Close of the back end.
 func (r *run) free() {
 	early := r.ctx.Err() != nil
 	if r.exchange != nil {
