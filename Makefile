@@ -26,7 +26,7 @@ run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
 	bin/jmpi check .build/run/gauss.npy .build/run/gauss.svd
 
 build: setup ## build bin/jmpi
-	$(GO) build -trimpath -buildvcs=$$(git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false) \
+	$(GO) build -buildvcs=$$(git rev-parse HEAD >/dev/null 2>&1 && echo true || echo false) \
 		-o bin/jmpi ./cmd/jmpi
 
 test: setup vet ## vet, then all Go tests, those under mpirun included

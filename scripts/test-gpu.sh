@@ -20,7 +20,7 @@ build() {
 	local package
 	make build || return
 	for package in "${packages[@]}"; do
-		scripts/mpiflags.sh go test -c -trimpath -ldflags '-s -w' -o "bin/$(basename "$package").test" \
+		scripts/mpiflags.sh go test -c -ldflags '-s -w' -o "bin/$(basename "$package").test" \
 			"./$package" || return
 	done
 	ls -l bin
