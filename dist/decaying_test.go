@@ -132,6 +132,9 @@ func testDecaying(t *testing.T, run runTask, ranks, n int) {
 }
 
 func TestDecaying(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares with many digits, which takes minutes with the race detector")
+	}
 	for _, n := range []int{32, 64} {
 		testDecaying(t, onCPUs, 1, n)
 		testDecaying(t, onCPUs, 3, n)
@@ -141,6 +144,9 @@ func TestDecaying(t *testing.T) {
 
 // The retained noise of kernels does not depend on how the devices are split into ranks.
 func TestDecayingBits(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute with the race detector")
+	}
 	for i, k := range decaying {
 		if i%3 != 0 {
 			continue

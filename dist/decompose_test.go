@@ -13,6 +13,9 @@ import (
 )
 
 func TestDecompose(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute and more with the race detector")
+	}
 	for _, shape := range [][2]int{{1, 1}, {7, 1}, {2, 2}, {31, 31}, {97, 53}, {90, 89}, {2100, 37}, {257, 31}} {
 		for _, kind := range []string{"gauss", "geometric", "graded-cols", "graded-rows", "lowrank"} {
 			m, n := shape[0], shape[1]
@@ -126,7 +129,12 @@ func testGraded(t *testing.T, run runTask, n, ranks int, bound float64) {
 	}
 }
 
-func TestGradedAccuracy(t *testing.T) { testGraded(t, onCPUs, 128, 2, 1e-13) }
+func TestGradedAccuracy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute and more with the race detector")
+	}
+	testGraded(t, onCPUs, 128, 2, 1e-13)
+}
 
 func TestRank(t *testing.T) {
 	const m, n = 80, 50

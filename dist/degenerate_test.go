@@ -117,7 +117,12 @@ func testDegenerate(t *testing.T, run runTask) {
 	}
 }
 
-func TestDegenerate(t *testing.T) { testDegenerate(t, onCPUs) }
+func TestDegenerate(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute with the race detector")
+	}
+	testDegenerate(t, onCPUs)
+}
 
 // testRepeated is a test of all kinds of devices: where many singular values are equal, large rotations of
 // columns that are orthogonal but for rounding errors do not keep the method from ending.
@@ -210,4 +215,9 @@ func testRepeated(t *testing.T, run runTask) {
 	}
 }
 
-func TestRepeated(t *testing.T) { testRepeated(t, onCPUs) }
+func TestRepeated(t *testing.T) {
+	if testing.Short() {
+		t.Skip("a minute and more with the race detector")
+	}
+	testRepeated(t, onCPUs)
+}

@@ -14,6 +14,9 @@ var decayingOrder = flag.Int("decaying", 96,
 // Kernels of a larger order, with -decaying 512 in some minutes: the errors are below 3·ε·σ₁, but
 // for what the stop rule leaves where half of the singular values are the largest, docs/numerics.md §11.
 func TestDecayingOrder(t *testing.T) {
+	if testing.Short() {
+		t.Skip("compares with many digits, which takes minutes with the race detector")
+	}
 	n := *decayingOrder
 	limits := map[string]float64{
 		"gauss-20":  3,

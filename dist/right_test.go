@@ -12,6 +12,9 @@ import (
 // whatever the condition; the vectors of small singular values are accurate with respect to the norm of the
 // matrix alone (the table of docs/numerics.md §4).
 func TestRightVectors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute with the race detector")
+	}
 	const n = 256
 	for _, c := range []struct {
 		kind string

@@ -70,7 +70,10 @@ func newLane(x *Exchange, be kernels.Memory, inward bool, longest int64) (*lane,
 	for i := range stageBuffers {
 		l.free <- l.memory + kernels.Address(int64(i)*l.chunk)
 	}
-	l.ends.Go(func() { parallel.Guard(l.depart, l.fail) })
+	l.ends.Go(func() {
+		defer close(l.flying)
+		parallel.Guard(l.depart, l.fail)
+	})
 	l.ends.Go(func() { parallel.Guard(l.arrive, l.fail) })
 	return l, nil
 }
@@ -99,7 +102,6 @@ func (l *lane) close() error {
 
 // depart starts the chunks of all messages.
 func (l *lane) depart() {
-	defer close(l.flying)
 	for m := range l.queue {
 		for offset := int64(0); offset < m.bytes; offset += l.chunk {
 			f := flight{message: m, offset: offset, bytes: min(l.chunk, m.bytes-offset)}

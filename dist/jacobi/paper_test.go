@@ -14,6 +14,9 @@ import (
 // converges in at most 8 sweeps (full block) and 10 (block-oriented), the last, empty one included, flat on 1
 // and 4 devices and nested on 4. Brent and Luk's strategy needs more.
 func TestSweeps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute with the race detector")
+	}
 	const n = 512
 	for _, kind := range []string{"gauss", "spectrum2", "spectrum4"} {
 		a := disttest.Generate(t, kind, gen.Options{Rows: n, Cols: n, Seed: 1})
@@ -50,6 +53,9 @@ func TestSweeps(t *testing.T) {
 // High relative accuracy: every singular value of B·D, D graded, against the reference. The condition of B,
 // 623 here, is what the error grows with, not that of the matrix.
 func TestRelativeAccuracy(t *testing.T) {
+	if testing.Short() {
+		t.Skip("half a minute with the race detector")
+	}
 	const n = 128
 	for _, sorted := range []bool{false, true} {
 		for _, cond := range []float64{1e12, 1e20} {

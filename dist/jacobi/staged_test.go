@@ -2,10 +2,13 @@ package jacobi
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"jmpi/dist/comm"
@@ -13,6 +16,7 @@ import (
 	"jmpi/dist/disttest"
 	"jmpi/dist/exchange"
 	"jmpi/internal/gen"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -89,6 +93,59 @@ func TestStagingFailureEndsTheRun(t *testing.T) {
 			if err == nil || i == 1 && !strings.Contains(err.Error(), "the device is lost") {
 				t.Errorf("rank %d: error %v", i, err)
 			}
+		}
+	}
+}
+
+// faulty is the end of the name of a function that is to panic, once.
+var faulty atomic.Pointer[string]
+
+func init() {
+	parallel.Fault = func(f any) func() {
+		end := faulty.Load()
+		if end == nil {
+			return nil
+		}
+		name := runtime.FuncForPC(reflect.ValueOf(f).Pointer()).Name()
+		if !strings.HasSuffix(name, *end) || !faulty.CompareAndSwap(end, nil) {
+			return nil
+		}
+		return func() { panic("a fault for a test") }
+	}
+}
+
+// A panic in a lane ends the run on its rank: it is the error of Solve.
+func TestPanicOfALaneEndsTheRun(t *testing.T) {
+	const n = 48
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 9})
+	for _, end := range []string{"(*lane).depart-fm", "(*lane).arrive-fm"} {
+		faulty.Store(&end)
+		errs := make([]error, 3)
+		var wg sync.WaitGroup
+		for i, comm := range comm.NewLocal(3) {
+			wg.Go(func() {
+				// not closed: messages may be under way
+				_, backends, _ := disttest.OpenRank(t, comm, 1, exchange.StageBytes)
+				_, errs[i] = Solve(context.Background(), comm, backends,
+					Config{Problem: Problem{M: n, N: n, Load: func(j0, j1 int, dst []float64) error {
+						copy(dst, a[j0*n:j1*n])
+						return nil
+					}}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4, Variant: Block}})
+				comm.Abort(6)
+			})
+		}
+		wg.Wait()
+		panics := 0
+		for i, err := range errs {
+			var lost *parallel.Panic
+			if errors.As(err, &lost) {
+				panics++
+			} else if err == nil {
+				t.Errorf("%s: rank %d: no error", end, i)
+			}
+		}
+		if panics != 1 {
+			t.Errorf("%s: %v", end, errs)
 		}
 	}
 }
