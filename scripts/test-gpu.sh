@@ -13,7 +13,7 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-packages=(kernels/cuda dist internal/rivals)
+packages=(kernels/cuda dist dist/jacobi internal/rivals)
 parts=(primitives messages checks splits failures sanitizer)
 
 build() {
@@ -234,7 +234,8 @@ one_blind() {
 
 primitives() {
 	test_that "primitives: the shared tests of all back ends" program cuda . kernels/cuda
-	test_that "solver: accuracy, sweeps, splits in one process" program dist GPU dist
+	test_that "the Jacobi method: sweeps, splits in one process" program jacobi GPU dist/jacobi
+	test_that "decompositions: accuracy, shapes, ranks in one process" program dist GPU dist
 	test_that "cuSOLVER and cuBLAS, the rivals" program rivals 'CUSOLVER|Device' internal/rivals
 	test_that "selftest" selftest 1
 }
@@ -278,7 +279,7 @@ splits() {
 }
 
 failures() {
-	local input=$work/small.npy large=$work/large.200000x200000.f64 ranks=1
+	local input=$work/small.npy large=$work/large.200000x200000.colmajor.f64 ranks=1
 	"$jmpi" gen gauss -o "$input" --shape 80x70
 	CUDA_VISIBLE_DEVICES='' test_that "no GPU, --backend cuda" \
 		says 6 'no GPU' jmpi_on 1 svd "$input" --backend cuda
