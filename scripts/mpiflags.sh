@@ -50,7 +50,7 @@ link+=" $(pkg-config --libs openblas 2>/dev/null || echo -lopenblas)"
 # cgo's own default, -O2 -g, holds only while CGO_CFLAGS is unset.
 export CGO_CFLAGS="-O2 -g ${CGO_CFLAGS:+$CGO_CFLAGS }$compile"
 export CGO_LDFLAGS="${CGO_LDFLAGS:+$CGO_LDFLAGS }$link"
-# One set of flags for the program, the tests and the linters: the C kernels, which take long, are compiled once.
+# One set of flags for the program, the tests and the linters: the C kernels, which take long, compile once.
 export GOFLAGS="${GOFLAGS:+$GOFLAGS }-trimpath"
 
 if (($#)); then

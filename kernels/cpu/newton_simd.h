@@ -27,7 +27,7 @@ INLINE void departure(int64_t k, int64_t positive, double close, const double *d
 // newton_schulz does t ← t + t·E with E = (I − J·tᵀJt)/2 for the k×k matrix t, which takes what thousands
 // of rotations have lost of the (J-)orthogonality of t. In the late sweeps no column of t has moved far.
 // Then E is formed from d = t − I, which is exact, as −(d + J·dᵀJ + J·dᵀJd)/2. So small deviations are not
-// lost beside the ones of the diagonal. Both ways keep the graded structure that t has for graded columns:
+// lost against the ones of the diagonal. Both ways keep the graded structure that t has for graded columns:
 // E_ij is small where t_ij is.
 static void newton_schulz(int64_t k, int64_t positive, double *t, int64_t ldt, double *work)
 {
