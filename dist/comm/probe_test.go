@@ -13,6 +13,9 @@ import (
 )
 
 func TestMPIProbe(t *testing.T) {
+	if testing.Short() {
+		t.Skip("the ranks must meet within 300 ms, which they may not do with the race detector")
+	}
 	for _, n := range []int{2, 3} {
 		t.Run(fmt.Sprintf("ranks=%d", n), func(t *testing.T) { passes(t, n, "TestMPIRankProbe") })
 	}
