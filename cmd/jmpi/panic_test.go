@@ -81,7 +81,7 @@ var panickings = []panicking{
 	{"dist/comm StartMPI", "svd a.npy -o x", []int{1, 4}, onLast},
 	{"dist/comm comm.serve", "svd a.npy -o x", []int{1, 4}, onLast},
 	{"dist/comm (*mpiThread).begin", "svd a.npy -o x", []int{1, 4}, onLast},
-	{"dist/comm (*mpiComm).Watch", "svd a.npy -o x", []int{4}, onLast},
+	{"dist/comm comm.startWatch", "svd a.npy -o x", []int{4}, onLast},
 	{"internal/gen", "gen geometric -o x.npy --shape 100x100", []int{1, 4}, onFirst},
 	{"internal/reference", "gen geometric -o x.npy --shape 100x100 --reference", []int{1}, onFirst},
 	{"internal/residual", "check c.npy c.svd", []int{1, 4}, onFirst},
