@@ -27,7 +27,7 @@ step.
   mmstep             modified modulus: N steps, for even N some pairs twice
   roundrobin         the round-robin tournament
 
-NAME is one of` + names,
+NAME is one of ` + names,
 		Args: takes("NAME", "N"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			n, err := strconv.Atoi(args[1])

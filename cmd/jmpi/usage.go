@@ -112,7 +112,7 @@ func unknownFlag(cmd *cobra.Command, name string) error {
 func unknownLetter(cmd *cobra.Command, err *pflag.NotExistError) error {
 	letter, group := err.GetSpecifiedName(), err.GetSpecifiedShortnames()
 	if group == "np" || group == "n" {
-		return usagef("-%s is a flag of mpirun; type mpirun -np 4 %s", group, cmd.CommandPath())
+		return usagef("-%s is a flag of mpirun; type mpirun -np 4 %s …", group, cmd.CommandPath())
 	}
 	for _, name := range flagNames(cmd) {
 		if strings.HasPrefix(name, letter) {
@@ -149,6 +149,9 @@ func sample(f *pflag.Flag) string {
 	case "int", "int64", "uint64":
 		return "4"
 	case "float64":
+		if f.DefValue != "0" {
+			return f.DefValue
+		}
 		return "1e6"
 	case "intSlice":
 		return "128,256"
