@@ -123,13 +123,7 @@ func Each(threads, tasks int, f func(i int) error) error {
 // Chunks calls f on ranges lo ≤ i < hi of up to `chunk` numbers that cover 0 ≤ i < n, on all cores. What f
 // does for an i must not depend on the range.
 func Chunks(n, chunk int, f func(lo, hi int)) {
-	err := Workers(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk, func(_, c int) error {
-		f(c*chunk, min((c+1)*chunk, n))
-		return nil
-	})
-	if err != nil {
-		panic(err) // none of the calls returns one
-	}
+	Do(runtime.GOMAXPROCS(0), (n+chunk-1)/chunk, func(c int) { f(c*chunk, min((c+1)*chunk, n)) })
 }
 
 // All calls f(i) for 0 ≤ i < n on all cores, `chunk` of them at a time.
