@@ -235,24 +235,21 @@ func (c completion) present(block int) ([]float64, error) {
 	return c.share(mine)
 }
 
-// sharePiece is how many numbers share sends at once.
-const sharePiece = 1 << 22
-
-// share gives every rank the numbers of the one rank that has any.
+// share gives every rank the numbers of the one rank that has any. They must not be changed.
 func (c completion) share(mine []float64) ([]float64, error) {
-	length := []int64{int64(len(mine))}
-	if err := c.comm.AllreduceMax(length); err != nil {
+	owner := []int64{-1}
+	if len(mine) > 0 {
+		owner[0] = int64(c.comm.Rank())
+	}
+	if err := c.comm.AllreduceMax(owner); err != nil {
 		return nil, fmt.Errorf("jacobi: completing U: %w", err)
 	}
-	out := make([]float64, 0, length[0])
-	for from := 0; from < int(length[0]); from += sharePiece {
-		all, err := comm.Gather(c.comm, mine[min(from, len(mine)):min(from+sharePiece, len(mine))])
-		if err != nil {
-			return nil, fmt.Errorf("jacobi: completing U: %w", err)
-		}
-		for _, part := range all {
-			out = append(out, part...)
-		}
+	if owner[0] < 0 {
+		return nil, nil
 	}
-	return out, nil
+	all, err := comm.FromRank(c.comm, int(owner[0]), mine)
+	if err != nil {
+		return nil, fmt.Errorf("jacobi: completing U: %w", err)
+	}
+	return all, nil
 }

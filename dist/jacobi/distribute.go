@@ -135,24 +135,21 @@ func (l distributor) scaleAll(e int) error {
 	if e == 0 {
 		return nil
 	}
-	for _, r := range l.runners {
-		for slot := range 2 {
-			column := r.dev.Column(slot)
-			g, _ := l.panels(r, slot, column)
-			err := chunks(g, func(a, b int, buf []float64) error {
-				part := g.Columns(a, b)
-				if err := r.dev.Backend.Read(buf, g.M, part); err != nil {
-					return err
-				}
-				dense.Ldexp(buf, e)
-				return r.dev.Backend.Write(part, buf, g.M)
-			})
-			if err != nil {
-				return fmt.Errorf("jacobi: scale: %w", err)
+	return l.each(func(r *runner, slot, column int) error {
+		g, _ := l.panels(r, slot, column)
+		err := chunks(g, func(a, b int, buf []float64) error {
+			part := g.Columns(a, b)
+			if err := r.dev.Backend.Read(buf, g.M, part); err != nil {
+				return err
 			}
+			dense.Ldexp(buf, e)
+			return r.dev.Backend.Write(part, buf, g.M)
+		})
+		if err != nil {
+			return fmt.Errorf("jacobi: scale: %w", err)
 		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // chunks calls f for ranges of columns of a panel with a buffer of that size, column-major without padding.

@@ -3,20 +3,12 @@ package jacobi
 import (
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
-	"jmpi/kernels"
 )
 
 // onDevices is the G of a Solution, or its accumulated transformation W.
 type onDevices struct {
 	*spread
 	right bool // W
-}
-
-func (o onDevices) panel(g, w kernels.Panel) kernels.Panel {
-	if o.right {
-		return w
-	}
-	return g
 }
 
 // Times is that of matrix.Operator. The columns are those of the matrix that was solved, in their order.
@@ -28,7 +20,7 @@ func (o onDevices) Times(transposed bool, x []float64, count int) ([]float64, er
 	sum := make([]float64, 2*long*count) // of this rank
 	err := o.each(func(r *runner, slot, column int) error {
 		j0, j1 := o.layout.Macro(column)
-		p := o.panel(o.spread.panels(r, slot, column))
+		p := o.panel(r, slot, column, o.right)
 		if transposed {
 			part, err := r.dev.Backend.Product(p, true, x, count)
 			for k := range count {

@@ -37,15 +37,20 @@ func (s *spread) panels(r *runner, slot, column int) (g, v kernels.Panel) {
 	return r.dev.Panels(slot, column, 0, s.layout.PerMacro)
 }
 
+// panel returns a macro block-column of G or, with right, of V.
+func (s *spread) panel(r *runner, slot, column int, right bool) kernels.Panel {
+	g, v := s.panels(r, slot, column)
+	if right {
+		return v
+	}
+	return g
+}
+
 // norms gathers the column norms of G or, with right, of V, in the order of the columns. It is collective.
 func (s *spread) norms(right bool) ([]float64, error) {
 	var mine []byte
 	err := s.each(func(r *runner, slot, column int) error {
-		p, v := s.panels(r, slot, column)
-		if right {
-			p = v
-		}
-		x, err := r.dev.Backend.ColumnNorms(p)
+		x, err := r.dev.Backend.ColumnNorms(s.panel(r, slot, column, right))
 		if err != nil {
 			return err
 		}

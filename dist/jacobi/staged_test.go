@@ -66,6 +66,19 @@ func TestStagedIsBitIdentical(t *testing.T) {
 	}
 }
 
+// solveStaged solves a matrix of order n in narrow blocks, so that many messages go round.
+func solveStaged(c comm.Comm, backends []kernels.Backend, a []float64, n int) error {
+	load := func(j0, j1 int, dst []float64) error {
+		copy(dst, a[j0*n:j1*n])
+		return nil
+	}
+	_, err := Solve(context.Background(), c, backends, Config{
+		Problem:  Problem{M: n, N: n, Load: load},
+		Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4, Variant: Block},
+	})
+	return err
+}
+
 // A device that fails while it sends ends the run on its rank with that error, wherever the rank waits.
 func TestStagingFailureEndsTheRun(t *testing.T) {
 	const n = 48
@@ -80,11 +93,7 @@ func TestStagingFailureEndsTheRun(t *testing.T) {
 				if i == 1 {
 					devices[0].Failing = failing
 				}
-				_, errs[i] = Solve(context.Background(), comm, backends,
-					Config{Problem: Problem{M: n, N: n, Load: func(j0, j1 int, dst []float64) error {
-						copy(dst, a[j0*n:j1*n])
-						return nil
-					}}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4, Variant: Block}})
+				errs[i] = solveStaged(comm, backends, a, n)
 				comm.Abort(6)
 			})
 		}
@@ -126,11 +135,7 @@ func TestPanicOfALaneEndsTheRun(t *testing.T) {
 			wg.Go(func() {
 				// not closed: messages may be under way
 				_, backends, _ := disttest.OpenRank(t, comm, 1, exchange.StageBytes)
-				_, errs[i] = Solve(context.Background(), comm, backends,
-					Config{Problem: Problem{M: n, N: n, Load: func(j0, j1 int, dst []float64) error {
-						copy(dst, a[j0*n:j1*n])
-						return nil
-					}}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4, Variant: Block}})
+				errs[i] = solveStaged(comm, backends, a, n)
 				comm.Abort(6)
 			})
 		}
