@@ -87,8 +87,16 @@ func checkFactor(name string, p Panel, k int) error {
 	return nil
 }
 
-// Check tells whether p is a possible panel; the error calls it by name and wraps ErrShape.
+// Check tells whether p is a possible panel of float64; the error calls it by name and wraps ErrShape.
 func (p Panel) Check(name string) error {
+	if p.Type != Float64 {
+		return fmt.Errorf("%w: %s must have elements of type float64", ErrShape, name)
+	}
+	return p.CheckAny(name)
+}
+
+// CheckAny is Check for a panel of any element type.
+func (p Panel) CheckAny(name string) error {
 	if p.M < 0 || p.N < 0 || p.Ld < p.M {
 		return fmt.Errorf("%w: %s is %d×%d with Ld %d", ErrShape, name, p.M, p.N, p.Ld)
 	}

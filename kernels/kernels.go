@@ -5,28 +5,47 @@ package kernels
 // allocated it may follow it.
 type Address uintptr
 
-// WordBytes is the size of a float64, the only element type of a Panel.
+// WordBytes is the size of a float64.
 const WordBytes = 8
 
-// Panel is an m×n float64 matrix in a back end's memory, column-major:
-// element (i,j), 0-based, lies at Data + 8·(i + j·Ld), Ld ≥ M.
+// Element is the type of a panel's elements.
+type Element int
+
+const (
+	Float64 Element = iota
+	Float32
+)
+
+// Bytes is the size of an element.
+func (e Element) Bytes() int {
+	if e == Float32 {
+		return 4
+	}
+	return WordBytes
+}
+
+// Panel is an m×n matrix in a back end's memory, column-major: element (i,j), 0-based, lies at
+// Data + Type.Bytes()·(i + j·Ld), Ld ≥ M. The elements are float64 unless a primitive says that it takes others.
 type Panel struct {
 	M, N, Ld int
 	Data     Address
+	Type     Element
 }
 
 // Columns returns the panel of columns j0 ≤ j < j1.
 func (p Panel) Columns(j0, j1 int) Panel {
-	return Panel{M: p.M, N: j1 - j0, Ld: p.Ld, Data: p.Data + Address(j0*p.Ld*WordBytes)}
+	p.N, p.Data = j1-j0, p.Data+Address(j0*p.Ld*p.Type.Bytes())
+	return p
 }
 
 // Rows returns the panel of rows i0 ≤ i < i1.
 func (p Panel) Rows(i0, i1 int) Panel {
-	return Panel{M: i1 - i0, N: p.N, Ld: p.Ld, Data: p.Data + Address(i0*WordBytes)}
+	p.M, p.Data = i1-i0, p.Data+Address(i0*p.Type.Bytes())
+	return p
 }
 
 // Bytes returns the size of the panel's memory, padding rows included.
-func (p Panel) Bytes() int64 { return int64(p.Ld) * int64(p.N) * WordBytes }
+func (p Panel) Bytes() int64 { return int64(p.Ld) * int64(p.N) * int64(p.Type.Bytes()) }
 
 // Pivot is a pivot block-pair [P Q]: two block-columns with the same number of
 // rows, P left of Q in the matrix, [Nov15, §2 (2.6)]. Their widths may differ.
@@ -119,6 +138,7 @@ type Limits struct {
 	Width          int  // preferred width of the narrow block-columns
 	Align          int  // preferred alignment of Ld, in elements
 	FullBlock      bool // many inner sweeps (full block) are faster in all than one (block-oriented)
+	Tile           int  // columns of a matrix that Dense handles in one call of a library
 	HostMemory     bool // Alloc returns host memory, which any library may read and write
 }
 

@@ -69,7 +69,7 @@ func (d *device) Describe() kernels.Description {
 
 func (d *device) Limits() kernels.Limits {
 	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true,
-		HostMemory: true}
+		Tile: 64, HostMemory: true}
 }
 
 // Sync returns at once: no method leaves work behind.
