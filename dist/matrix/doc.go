@@ -17,9 +17,9 @@
 //
 // Factor and FactorPivoted compute A·P = Q·R panel by panel. One rank factors a panel (package dense); all
 // ranks apply its reflectors to their own blocks. In a given order a panel has 64 columns. With pivoting it
-// has the 32 longest columns at most; it ends before the first pivot that is shorter than dense.Threshold
-// times the longest column left out. Q is kept as reflectors, whose panels are dealt out to the ranks too
-// (Orthogonal).
+// has the 32 longest columns at most; it ends before the first pivot that is shorter than
+// kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, whose panels are dealt
+// out to the ranks too (Orthogonal).
 //
 // While it is factored a column moves within its block: the columns that are not done come first, so that
 // reflectors are applied to one piece of memory (moving).

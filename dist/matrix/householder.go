@@ -8,6 +8,7 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/internal/dense"
+	"jmpi/kernels"
 )
 
 // The largest numbers of columns that are factored at a time: with pivoting more would cost more
@@ -19,7 +20,7 @@ const (
 
 // Factor computes the QR factorization of a matrix, A·P = Q·R, by Householder reflectors, and overwrites it
 // by R: column j becomes column place[j] of R. The columns are taken in the given order or, if it is nil, by
-// decreasing norm of what remains of them, up to dense.Threshold (column pivoting). It is collective.
+// decreasing norm of what remains of them, up to kernels.PanelThreshold (column pivoting). It is collective.
 func Factor(s *Matrix, order []int) (q *Orthogonal, place []int, err error) {
 	f, err := factorize(s, order, dense.Noise{}, false)
 	return f.q, f.place, err
@@ -134,7 +135,7 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 		f.norms, f.lost.longest = all, slices.Max(all)
 	}
 	for j := range all {
-		if f.place[j] < 0 && all[j] >= dense.Negligible {
+		if f.place[j] < 0 && all[j] >= kernels.NegligibleLength {
 			columns = append(columns, j)
 		}
 	}

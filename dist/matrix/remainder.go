@@ -66,11 +66,11 @@ func (l *losses) allows(loss float64) bool {
 
 // dropping says which noise a panel sets to zero by itself: columns of which n together are no longer than
 // ε/4 times the longest of the matrix.
-func (f *factorization) dropping() dense.Dropping {
+func (f *factorization) dropping() kernels.Dropping {
 	if f.all {
-		return dense.Dropping{Longest: math.Inf(1)}
+		return kernels.Dropping{Longest: math.Inf(1)}
 	}
-	return dense.Dropping{Longest: 0x1p-54 * f.lost.longest / math.Sqrt(float64(f.N)), Retain: f.lost.retain,
+	return kernels.Dropping{Longest: 0x1p-54 * f.lost.longest / math.Sqrt(float64(f.N)), Retain: f.lost.retain,
 		Reach: f.lost.reach}
 }
 

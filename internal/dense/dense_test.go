@@ -51,7 +51,7 @@ func TestFactor(t *testing.T) {
 // testFactor compares Q·R with the columns that were taken, row by row where the rows are graded,
 // and column by column.
 func testFactor(t *testing.T, m, n int, a []float64, pivot bool) {
-	p := FactorPivoted(m, n, slices.Clone(a), 0, Noise{}, Dropping{})
+	p := FactorPivoted(m, n, slices.Clone(a), 0, Noise{}, kernels.Dropping{})
 	if !pivot {
 		p = Factor(m, n, slices.Clone(a))
 	}
@@ -112,14 +112,14 @@ func testFactor(t *testing.T, m, n int, a []float64, pivot bool) {
 func TestFactorStops(t *testing.T) {
 	a := graded(5, 50, 8, nil, func(j int) float64 { return math.Pow(4, -float64(j)) })
 	longest := Norm(a[:50])
-	p := FactorPivoted(50, 8, slices.Clone(a), longest/10, Noise{}, Dropping{})
+	p := FactorPivoted(50, 8, slices.Clone(a), longest/10, Noise{}, kernels.Dropping{})
 	if p.Count != 3 { // lengths 1, 1/4, 1/16; 1/64 is less than 1/20
 		t.Errorf("%d columns were taken, want 3", p.Count)
 	}
-	if p := FactorPivoted(50, 8, a, 4*longest, Noise{}, Dropping{}); p.Count != 1 {
+	if p := FactorPivoted(50, 8, a, 4*longest, Noise{}, kernels.Dropping{}); p.Count != 1 {
 		t.Errorf("%d columns were taken, want the first alone", p.Count)
 	}
-	if p := FactorPivoted(6, 3, make([]float64, 18), 0, Noise{}, Dropping{}); p.Count != 0 {
+	if p := FactorPivoted(6, 3, make([]float64, 18), 0, Noise{}, kernels.Dropping{}); p.Count != 0 {
 		t.Errorf("%d columns of a zero panel were taken", p.Count)
 	}
 }
@@ -183,7 +183,7 @@ func TestApplyToEqualRows(t *testing.T) {
 			a[i], a[m+i] = 1, 1e5
 		}
 		a[m] = 3 // the remainder of column 2 is that of a unit vector
-		p := FactorPivoted(m, 2, a, 0, Noise{}, Dropping{})
+		p := FactorPivoted(m, 2, a, 0, Noise{}, kernels.Dropping{})
 		if p.Count != 2 {
 			t.Fatalf("%d rows: rank %d", m, p.Count)
 		}

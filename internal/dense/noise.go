@@ -3,10 +3,9 @@ package dense
 import (
 	"math"
 	"math/rand/v2"
-)
 
-// Samples is the number of random errors that are followed for each column.
-const Samples = 8
+	"jmpi/kernels"
+)
 
 // Noise follows rounding errors through a QR factorization with column pivoting, A·P = Q·R. An element of
 // the matrix is known to about a tolerance times any bound of it that is a product of a size of its row and
@@ -37,7 +36,7 @@ func NewNoise(tol float64, norms []float64, bounds ...Bound) Noise {
 	n.Columns = make([]float64, n.Width()*len(norms))
 	const errors = 0x6e6f697365 // so that no other numbers are the same
 	for j, norm := range norms {
-		var sample [Samples]float64
+		var sample [kernels.Samples]float64
 		random := rand.New(rand.NewPCG(uint64(j), errors))
 		for i := range sample {
 			sample[i] = random.NormFloat64()
@@ -49,7 +48,7 @@ func NewNoise(tol float64, norms []float64, bounds ...Bound) Noise {
 				size = bounds[b].Columns[j]
 			}
 			for i, e := range sample {
-				x[b*Samples+i] = e * (size / length)
+				x[b*kernels.Samples+i] = e * (size / length)
 			}
 		}
 	}
@@ -60,7 +59,7 @@ func NewNoise(tol float64, norms []float64, bounds ...Bound) Noise {
 func (n Noise) None() bool { return len(n.Rows) == 0 }
 
 // Width is the number of samples of a column.
-func (n Noise) Width() int { return (len(n.Rows) + 1) * Samples }
+func (n Noise) Width() int { return (len(n.Rows) + 1) * kernels.Samples }
 
 // Column returns the samples of column j.
 func (n Noise) Column(j int) []float64 { return n.Columns[j*n.Width() : (j+1)*n.Width()] }
@@ -76,9 +75,9 @@ func (n Noise) From(i int) (from []float64) {
 // NoiseOf returns the length of the errors in what is left of a column with these samples, in rows of
 // which the errors are From.
 func NoiseOf(samples, from []float64) float64 {
-	least := Length(samples[len(from)*Samples:])
+	least := Length(samples[len(from)*kernels.Samples:])
 	for b, x := range from {
-		least = min(least, x*Length(samples[b*Samples:(b+1)*Samples]))
+		least = min(least, x*Length(samples[b*kernels.Samples:(b+1)*kernels.Samples]))
 	}
 	return least
 }
@@ -89,7 +88,7 @@ func NoiseOf(samples, from []float64) float64 {
 func (n Noise) Covers(j, i int, x []float64, length float64, from []float64, least float64) bool {
 	samples := n.Column(j)
 	square := 0.0 // of most columns this is enough, and it costs little
-	for _, e := range samples[len(from)*Samples:] {
+	for _, e := range samples[len(from)*kernels.Samples:] {
 		square += e * e
 	}
 	if length*length > square || square < least*least {
@@ -99,7 +98,7 @@ func (n Noise) Covers(j, i int, x []float64, length float64, from []float64, lea
 		return false
 	}
 	for b, rows := range n.Rows {
-		size := Length(samples[b*Samples : (b+1)*Samples])
+		size := Length(samples[b*kernels.Samples : (b+1)*kernels.Samples])
 		for l, e := range x {
 			if math.Abs(e) > rows[i+l]*size {
 				return false

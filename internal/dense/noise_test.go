@@ -4,6 +4,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"jmpi/kernels"
 )
 
 // What is left of a copy becomes zero as soon as the other one is taken, while longer columns are left; a
@@ -20,7 +22,7 @@ func TestCopiesBecomeZeroAtOnce(t *testing.T) {
 	even := slices.Repeat([]float64{1 / math.Sqrt(m)}, m)
 	for _, reach := range []float64{0, 1e-10, 1e-25} {
 		noise := NewNoise(4*math.Sqrt(n)*eps, norms, Bound{Rows: even, Columns: norms})
-		p := FactorPivoted(m, n, slices.Clone(a), 0, noise, Dropping{Reach: reach, Retain: true})
+		p := FactorPivoted(m, n, slices.Clone(a), 0, noise, kernels.Dropping{Reach: reach, Retain: true})
 		if reach > 0 && reach < 1e-15 {
 			if len(p.Noisy) != 1 || p.Noisy[0][1] != 1 || p.Noisy[0][0] > 1 || p.Count != n-1 || p.Rank != n-1 {
 				t.Errorf("reach %g: %v are noise, %d were taken, rank %d; want one copy at step 1, %d, %d",

@@ -2,15 +2,9 @@ package dense
 
 import (
 	"math"
+
+	"jmpi/kernels"
 )
-
-// Threshold is how much smaller than the longest column that was left out of a panel a pivot of it may be.
-const Threshold = 0.5
-
-// Negligible is the length below which a column counts as zero where columns are pivoted. What is left of
-// dependent columns are rounding errors, then the errors of those, and so on: at the end of the range of
-// float64 their reflectors would not be orthogonal any more.
-const Negligible = 0x1p-900
 
 // Reflectors is the product I − Y·T·Yᵀ of Count Householder reflectors of length M.
 type Reflectors struct {
@@ -94,17 +88,11 @@ func join(left, right Panel, a []float64) Panel {
 	return p
 }
 
-// Dropping says which columns that are nothing but noise become zero.
-type Dropping struct {
-	Longest float64 // those up to this length
-	Retain  bool    // longer ones are taken as any other; otherwise the panel ends with the first of them
-	Reach   float64 // but those that are noise of this size or more (Noise.Covers) become zero at once
-}
-
 // FactorPivoted factors columns of the m×n panel a, leading dimension m, which it overwrites: in every step
 // the longest of those that are more than noise, or that drop retains. It ends with the first that is shorter
-// than Threshold·bound, but takes one at least unless all are noise. It keeps the noise up to date.
-func FactorPivoted(m, n int, a []float64, bound float64, noise Noise, drop Dropping) Panel {
+// than kernels.PanelThreshold·bound, but takes one at least unless all are noise. It keeps the noise up to
+// date.
+func FactorPivoted(m, n int, a []float64, bound float64, noise Noise, drop kernels.Dropping) Panel {
 	f := factoring{m: m, n: n, a: a, noise: noise, drop: drop, columns: make([]int, n), zeroed: make([]bool, n)}
 	for j := range f.columns {
 		f.columns[j] = j
@@ -136,7 +124,7 @@ type factoring struct {
 	m, n    int
 	a       []float64
 	noise   Noise
-	drop    Dropping
+	drop    kernels.Dropping
 	rank    int
 	columns []int // of the panel, in their present order
 	tau     []float64
@@ -166,7 +154,7 @@ func (f *factoring) pivot(j int, bound float64) bool {
 				best, longest = c, x
 			}
 		}
-		if longest < Negligible || j > 0 && longest < Threshold*bound {
+		if longest < kernels.NegligibleLength || j > 0 && longest < kernels.PanelThreshold*bound {
 			return false
 		}
 		// Only the longest is judged by its length: while there are longer ones, rows of large errors may be left

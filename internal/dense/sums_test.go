@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"jmpi/kernels"
 )
 
 // exactNorm returns ‖x‖₂, rounded once.
@@ -55,7 +57,7 @@ func TestSumsOfOneSign(t *testing.T) {
 			}
 			for what, factor := range map[string]func(n int, a []float64) Panel{
 				"pivoted": func(n int, a []float64) Panel {
-					return FactorPivoted(m, n, a, 0, Noise{}, Dropping{})
+					return FactorPivoted(m, n, a, 0, Noise{}, kernels.Dropping{})
 				},
 				"in their order": func(n int, a []float64) Panel { return Factor(m, n, a) },
 			} {
