@@ -119,8 +119,10 @@ func TestFactorStops(t *testing.T) {
 	if p := FactorPivoted(50, 8, a, 4*longest, Noise{}, kernels.Dropping{}); p.Count != 1 {
 		t.Errorf("%d columns were taken, want the first alone", p.Count)
 	}
-	if p := FactorPivoted(6, 3, make([]float64, 18), 0, Noise{}, kernels.Dropping{}); p.Count != 0 {
-		t.Errorf("%d columns of a zero panel were taken", p.Count)
+	for _, m := range []int{6, 600} {
+		if p := FactorPivoted(m, 3, make([]float64, 3*m), 0, Noise{}, kernels.Dropping{}); p.Count != 0 {
+			t.Errorf("%d columns of a zero panel of %d rows were taken", p.Count, m)
+		}
 	}
 }
 

@@ -241,6 +241,9 @@ func (f *factoring) panel() Panel {
 func (q *Reflectors) form(tau func(j int) float64) {
 	r := q.Count
 	q.T = make([]float64, r*r)
+	if r == 0 {
+		return
+	}
 	g := inner(q.M-r, r, r, q.Y[r:], q.M, q.Y[r:], q.M)
 	for i, x := range inner(r, r, r, q.Y, q.M, q.Y, q.M) { // apart: see Apply
 		g[i] += x
