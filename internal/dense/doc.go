@@ -2,7 +2,7 @@
 // matrix before and after the Jacobi method, piece by piece.
 //
 //	Factor, FactorPivoted    a panel of columns, in their order or pivoted
-//	Reflectors.Apply         Q of a panel times other columns
+//	Reflectors.Apply         Q of a panel times other columns; Reflect for Y and T wherever they lie
 //	QR                       a whole matrix that lies on one rank
 //	Product, Norm, Length    BLAS
 //

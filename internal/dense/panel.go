@@ -20,7 +20,8 @@ type Panel struct {
 	R      []float64 // Count×Count, upper triangular, of the columns Pivots
 	// Noise.Width×Count: the samples of the columns Pivots when they were taken; nil where no noise is followed
 	Noise []float64
-	Rank  int // how many of them were more than noise
+	From  [][]float64 // From[j]: Noise.From(j) when j columns had been taken, 0 ≤ j ≤ Count
+	Rank  int         // how many of them were more than noise
 	// columns of the panel that became zero because they were nothing but noise when so many others
 	// had been taken
 	Noisy [][2]int
@@ -97,11 +98,13 @@ func FactorPivoted(m, n int, a []float64, bound float64, noise Noise, drop kerne
 	for j := range f.columns {
 		f.columns[j] = j
 	}
+	f.from = [][]float64{noise.From(0)}
 	for j := range min(m, n) {
 		if !f.pivot(j, bound) {
 			break
 		}
 		f.step(j)
+		f.from = append(f.from, noise.From(j+1))
 	}
 	return f.panel()
 }
@@ -128,7 +131,8 @@ type factoring struct {
 	rank    int
 	columns []int // of the panel, in their present order
 	tau     []float64
-	pivots  []float64 // noise of those that were taken
+	pivots  []float64   // noise of those that were taken
+	from    [][]float64 // see Panel
 	noisy   [][2]int
 	zeroed  []bool // columns that are in noisy
 }
@@ -140,7 +144,7 @@ func (f *factoring) column(j int) []float64 { return f.a[j*f.m : (j+1)*f.m] }
 func (f *factoring) pivot(j int, bound float64) bool {
 	var best int
 	var longest float64
-	from := f.noise.From(j)
+	from := f.from[j]
 	for {
 		best, longest = j, -1.0
 		for c := j; c < f.n; c++ {
@@ -193,7 +197,7 @@ func (f *factoring) step(j int) {
 	if rest := f.n - j - 1; rest > 0 && tau != 0 {
 		c := f.a[(j+1)*f.m+j:]
 		w := project(len(x)-1, rest, c[1:], f.m, x[1:])
-		// the first row, the largest, is added to the sum of the others: see Apply
+		// the first row, the largest, is added to the sum of the others: see Reflect
 		openblas.Daxpy(rest, 1, c, f.m, w, 1)
 		openblas.Dger(rest, len(x), -tau, w, 1, x, 1, c, f.m)
 	}
@@ -232,7 +236,7 @@ func reflector(x []float64) (beta, tau float64) {
 func (f *factoring) panel() Panel {
 	m, r := f.m, len(f.tau)
 	p := split(m, r, f.a)
-	p.Pivots, p.Rank, p.Noise, p.Noisy = f.columns[:r], f.rank, f.pivots, f.noisy
+	p.Pivots, p.Rank, p.Noise, p.From, p.Noisy = f.columns[:r], f.rank, f.pivots, f.from, f.noisy
 	p.form(func(j int) float64 { return f.tau[j] })
 	return p
 }
@@ -245,7 +249,7 @@ func (q *Reflectors) form(tau func(j int) float64) {
 		return
 	}
 	g := inner(q.M-r, r, r, q.Y[r:], q.M, q.Y[r:], q.M)
-	for i, x := range inner(r, r, r, q.Y, q.M, q.Y, q.M) { // apart: see Apply
+	for i, x := range inner(r, r, r, q.Y, q.M, q.Y, q.M) { // apart: see Reflect
 		g[i] += x
 	}
 	for j := range r {
@@ -261,17 +265,22 @@ func (q *Reflectors) form(tau func(j int) float64) {
 	}
 }
 
-// Apply does c ← Q·c, or Qᵀ·c, for Q = I − Y·T·Yᵀ and the M×n matrix c with leading dimension ld.
+// Apply does c ← Q·c, or Qᵀ·c, for the M×n matrix c with leading dimension ld.
 func (q *Reflectors) Apply(transposed bool, n int, c []float64, ld int) {
-	if n == 0 || q.Count == 0 {
+	Reflect(transposed, q.M, q.Count, q.Y, q.M, q.T, q.Count, n, c, ld)
+}
+
+// Reflect does c ← Q·c, or Qᵀ·c, for Q = I − Y·T·Yᵀ, Y being m×r and T r×r, and the m×n matrix c.
+func Reflect(transposed bool, m, r int, y []float64, ldy int, t []float64, ldt int, n int, c []float64,
+	ldc int) {
+	if n == 0 || r == 0 {
 		return
 	}
-	r := q.Count
 	tw := make([]float64, r*n)
 	// The first rows of Y are the large ones, and are summed apart: a sum that is large at once would round many
 	// small terms in one direction.
-	w := inner(q.M-r, r, n, q.Y[r:], q.M, c[r:], ld)
-	Product(true, false, r, n, r, 1, q.Y, q.M, c, ld, 1, w, r)
-	Product(transposed, false, r, n, r, 1, q.T, r, w, r, 0, tw, r)
-	Product(false, false, q.M, n, r, -1, q.Y, q.M, tw, r, 1, c, ld)
+	w := inner(m-r, r, n, y[r:], ldy, c[r:], ldc)
+	Product(true, false, r, n, r, 1, y, ldy, c, ldc, 1, w, r)
+	Product(transposed, false, r, n, r, 1, t, ldt, w, r, 0, tw, r)
+	Product(false, false, m, n, r, -1, y, ldy, tw, r, 1, c, ldc)
 }

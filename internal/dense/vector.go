@@ -43,12 +43,15 @@ func Normalize(x []float64) {
 }
 
 // LeadsNegative tells whether the first entry of largest magnitude is negative.
-func LeadsNegative(x []float64) bool {
+func LeadsNegative(x []float64) bool { return Lead(x) < 0 }
+
+// Lead returns the first entry of largest magnitude, 0 if all are zero.
+func Lead(x []float64) float64 {
 	largest, lead := 0.0, 0.0
 	for _, e := range x {
 		if a := math.Abs(e); a > largest {
 			largest, lead = a, e
 		}
 	}
-	return lead < 0
+	return lead
 }
