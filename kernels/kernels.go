@@ -25,7 +25,8 @@ func (e Element) Bytes() int {
 }
 
 // Panel is an m×n matrix in a back end's memory, column-major: element (i,j), 0-based, lies at
-// Data + Type.Bytes()·(i + j·Ld), Ld ≥ M. The elements are float64 unless a primitive says that it takes others.
+// Data + Type.Bytes()·(i + j·Ld), Ld ≥ M. The elements are float64 unless a primitive says that it takes
+// others.
 type Panel struct {
 	M, N, Ld int
 	Data     Address
