@@ -1,11 +1,11 @@
 package kernels
 
 // Dense are the primitives of what is done to a matrix before and after the Jacobi method. Panels are float64
-// unless it is said. On a GPU the work is queued like that of Pivots; a primitive that returns numbers waits
-// for them.
+// unless it is said, and any of their sizes may be 0. On a GPU the work is queued like that of Pivots; a
+// primitive that returns numbers waits for them. Slices of numbers may be changed again after the call.
 //
-// The bits of a result depend on the shapes in the call and on nothing else: not on the number of threads, and
-// in a list not on the other members. So callers keep to shapes that follow from the matrix alone.
+// The bits of a result depend on the shapes in the call and on nothing else: not on the number of threads,
+// and in a list not on the other members. So callers keep to shapes that follow from the matrix alone.
 type Dense interface {
 	// Convert copies src to dst, of the same shape, and rounds to dst's element type.
 	Convert(dst, src Panel) error
@@ -16,62 +16,64 @@ type Dense interface {
 	// GatherRows makes row i of dst row from[i] of src, or zero where from[i] < 0. The widths are the same;
 	// from has dst.M numbers.
 	GatherRows(dst, src Panel, from []int) error
-	// MoveColumns copies columns: column to[k] of dst becomes column from[k] of src. Both have the same number of
-	// rows. They may be the same panel; then all columns are read before one is written. No number in `to` comes
-	// twice.
+	// MoveColumns copies columns: column to[k] of dst becomes column from[k] of src. Both have the same number
+	// of rows. They may be the same panel; then all columns are read before one is written. No number in `to`
+	// comes twice.
 	MoveColumns(dst Panel, to []int, src Panel, from []int) error
 	// Scale does x_ij ← (x_ij·rows[i])·columns[j]; nil stands for ones.
 	Scale(p Panel, rows, columns []float64) error
 	// Ldexp does x ← 2^e·x, exact but for what leaves the range.
 	Ldexp(p Panel, e int) error
 
-	// Lengths returns the 2-norms of the columns of all panels, one after the other. They are good for comparing:
-	// fast, and right to some u·√m unless they are near the ends of the range, where they are right too. NaN and
-	// infinite elements give NaN or +Inf.
+	// Lengths returns the 2-norms of the columns of all panels, one after the other. They are good for
+	// comparing: fast, and right to m·u at most, near the ends of the range too. NaN and infinite elements give
+	// NaN or +Inf.
 	Lengths(p []Panel) ([]float64, error)
 	// RowMaxima returns max_j |x_ij|/columns[j] for each row, over the elements that are not zero; nil stands
 	// for ones. It is 0 where all are zero. A NaN among the elements is not seen.
 	RowMaxima(p Panel, columns []float64) ([]float64, error)
-	// ColumnMaxima returns max_i |x_ij|/rows[i] for each column, over the elements that are not zero; nil stands
-	// for ones.
+	// ColumnMaxima returns max_i |x_ij|/rows[i] for each column in the same way.
 	ColumnMaxima(p Panel, rows []float64) ([]float64, error)
-	// Leads returns of each column the first element of largest magnitude, 0 for a column of zeros.
+	// Leads returns of each column the first element of largest magnitude, 0 for a column of zeros. A NaN among
+	// the elements is not seen.
 	Leads(p Panel) ([]float64, error)
 
-	// Gemm does C ← α·op(A)·op(B) + β·C for some products, of which no C overlaps any other panel. β = 0 does not
-	// read C. The element types of a product are the same. Float64 products round componentwise: no fast
+	// Gemm does C ← α·op(A)·op(B) + β·C for some products, of which no C overlaps any other panel. β = 0 does
+	// not read C. The element types of a product are the same. Float64 products round componentwise: no fast
 	// multiplication of matrices, no emulation.
 	Gemm(products []Gemm) error
-	// Syrk does C ← α·AᵀA + β·C, both triangles, with the same bits in C_ij and C_ji. Any element type, the same
-	// for both.
+	// Syrk does C ← α·AᵀA + β·C, both triangles, with the same bits in C_ij and C_ji. It reads the upper
+	// triangle of C, unless β = 0. Any element type, the same for both.
 	Syrk(alpha float64, a Panel, beta float64, c Panel) error
 	// Potrf overwrites the symmetric matrix A by its upper triangular factor, A = RᵀR, zero below the diagonal.
-	// It returns how many columns were factored: less than A.N where a pivot is not positive. Then the
-	// rest of A is undefined. It reads the upper triangle.
+	// It reads the upper triangle. It returns how many columns were factored: less than A.N where a pivot is not
+	// positive, or NaN. Then the leading part of that order has its factor, and the rest of A is undefined.
 	Potrf(a Panel) (done int, err error)
-	// Trsm does B ← B·R⁻¹, or B·R⁻ᵀ if transposed, for an upper triangular R. Any element type, the same for both.
+	// Trsm does B ← B·R⁻¹, or B·R⁻ᵀ if transposed, for an upper triangular R, of which it reads no more than
+	// that triangle. Any element type, the same for both.
 	Trsm(b, r Panel, transposed bool) error
 
 	// FactorPanel factors the first min(m,n) columns of an m×n panel, n ≤ PanelWidth, by Householder reflectors,
-	// in their order: A = Q·[R; 0]. It overwrites A. Q.Y has A's rows and min(m,n) columns, and may be A's memory;
-	// Q.T and r have order min(m,n). r is zero below its diagonal.
+	// in their order: A = Q·[R; 0]. Q.Y has A's rows and min(m,n) columns; Q.T and r have order min(m,n). r is
+	// zero below its diagonal. Q.Y may be the first columns of A; otherwise A is undefined afterwards.
 	FactorPanel(a Panel, q Reflectors, r Panel) error
-	// FactorPivoted factors columns of an m×n panel, n ≤ PivotedWidth: in every step the longest of
-	// those that are more than noise, or that the dropping retains. It ends with the first that is shorter than
-	// PanelThreshold·Bound, but takes one at least unless all are noise. It overwrites A. Q.Y is m×min(m,n) and
-	// Q.T of order min(m,n); the first Count columns, and the leading Count×Count part of T, are those of the
-	// reflectors.
+	// FactorPivoted factors columns of an m×n panel, n ≤ PivotedWidth. In every step it takes the longest column
+	// of what remains, unless that is noise which becomes zero. It ends before the first that is shorter than
+	// PanelThreshold·Bound, but takes one at least unless all are noise or shorter than NegligibleLength. Q.Y is
+	// m×min(m,n) and Q.T of order min(m,n); the first Count columns, and the leading Count×Count part of T, are
+	// those of the reflectors. A and the rest of Q.Y and Q.T are undefined afterwards.
 	FactorPivoted(a Panel, q Reflectors, o PanelOptions) (PanelResult, error)
 	// Reflect does C ← Q·C, or C ← Qᵀ·C if transposed, for each C of a list, which do not overlap.
 	Reflect(q Reflectors, transposed bool, c []Panel) error
 }
 
 const (
-	// PanelWidth and PivotedWidth are the largest numbers of columns that FactorPanel and FactorPivoted take. With
-	// pivoting more would cost more than they save.
+	// PanelWidth and PivotedWidth are the largest numbers of columns that FactorPanel and FactorPivoted take.
+	// With pivoting more would cost more than they save.
 	PanelWidth   = 64
 	PivotedWidth = 32
-	// PanelThreshold is how much smaller than the longest column that was left out of a panel a pivot of it may be.
+	// PanelThreshold is how much smaller than the longest column that was left out of a panel a pivot of it may
+	// be.
 	PanelThreshold = 0.5
 	// NegligibleLength is the length below which a column counts as zero where columns are pivoted. What is left
 	// of dependent columns are rounding errors, then the errors of those, and so on: at the end of the range of
@@ -97,24 +99,33 @@ type Reflectors struct {
 // Samples is the number of random errors that are followed for each column.
 const Samples = 8
 
-// PanelNoise are the rounding errors of a panel (package dense tells what they mean). There are some bounds of
-// the elements, each a product of a size of the row and one of the column.
+// PanelNoise are the rounding errors of a panel (internal/dense tells what they mean). There are some bounds
+// of the elements, one at least, each a product of a size of the row and one of the column. Where the rows
+// from i on are left, the noise of a column is the least of these: for each bound the length of its Rows from
+// i on times that of the column's samples, and the length of the column's last samples. The reflector
+// I − τ·v·vᵀ makes √(((1 − τ·v_l²)·r_l)² + Σ_{i≠l}(τ·v_l·v_i·r_i)²) of the size r_l of a row. Where f times a
+// pivot goes from a column, f times the pivot's samples go from the column's.
 type PanelNoise struct {
-	Rows    [][]float64 // for each bound the errors of the m rows
-	Columns []float64   // (bounds+1)·Samples numbers a column
+	Rows    [][]float64 // for each bound the sizes of the m rows
+	Columns []float64   // (bounds+1)·Samples numbers a column: those of each bound, then the last ones
 }
 
-// Dropping says which columns that are nothing but noise become zero.
+// Dropping says which columns that are nothing but noise become zero. The longest that is left is noise if it
+// is no longer than its noise; others are not judged by their length. Where no noise is followed none is.
 type Dropping struct {
 	Longest float64 // those up to this length
-	Retain  bool    // longer ones are taken as any other; otherwise the panel ends with the first of them
-	Reach   float64 // but those that are noise of this size or more, in every element, become zero at once
+	// longer ones are taken as any other; otherwise the panel ends before the first of them that is not its
+	// first column
+	Retain bool
+	// But if this is not 0, those become zero at once, longest or not, that are noise of this size or more, as a
+	// whole and in every element: no |x_l| exceeds r_l·‖the samples of the bound‖, for any bound.
+	Reach float64
 }
 
 // PanelOptions say how a panel is pivoted.
 type PanelOptions struct {
 	Bound float64     // the length of the longest column that was left out
-	Noise *PanelNoise // nil: none is followed
+	Noise *PanelNoise // nil: none is followed. It is not changed
 	Drop  Dropping
 }
 
@@ -125,11 +136,11 @@ type PanelResult struct {
 	Pivots []int     // Pivots[j]: the column of the panel that was taken j-th
 	R      []float64 // Count×Count, column-major, upper triangular, of the columns Pivots
 	Tau    []float64 // of the reflectors
-	// columns that became zero because they were nothing but noise, and when so many others had been taken
+	// columns of the panel that became zero because they were nothing but noise, and how many others had been
+	// taken then. Those of a step come in any order
 	Noisy [][2]int
-	// Where noise is followed: of the rows after all reflectors, of the columns Pivots when they were taken, and
-	// for each bound the lengths of the errors of rows j, j+1, … when j columns had been taken, 0 ≤ j ≤ Count
-	Rows    [][]float64
-	Columns []float64
-	From    [][]float64
+	// Where noise is followed:
+	Rows    [][]float64 // the sizes of the rows after all reflectors, as in PanelNoise
+	Columns []float64   // the samples of the columns Pivots when these were taken
+	From    [][]float64 // From[b][j]: length of bound b's Rows from j on, j ≤ Count columns having been taken
 }
