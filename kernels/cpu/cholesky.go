@@ -50,9 +50,7 @@ func cholesky(w *workspace, h kernels.Panel) (ok bool, err error) {
 			return false, nil
 		}
 	}
-	uplo, n, ld, info := C.char('U'), C.int(k), C.int(h.Ld), C.int(0)
-	C.dpotrf_(&uplo, &n, scratch(a), &ld, &info, 1)
-	if info != 0 {
+	if potrf(h) != 0 {
 		return false, nil
 	}
 	for j, hjj := range diagonal {
@@ -63,4 +61,12 @@ func cholesky(w *workspace, h kernels.Panel) (ok bool, err error) {
 		clear(a[j*h.Ld+j+1 : j*h.Ld+k])
 	}
 	return true, nil
+}
+
+// potrf overwrites the upper triangle of a by that of its factor. It returns the number of the first column,
+// from 1, whose pivot is not positive, 0 if there is none.
+func potrf(a kernels.Panel) int {
+	uplo, n, ld, info := C.char('U'), C.int(a.N), C.int(a.Ld), C.int(0)
+	C.dpotrf_(&uplo, &n, doubles(a.Data), &ld, &info, 1)
+	return int(info)
 }

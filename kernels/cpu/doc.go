@@ -15,10 +15,13 @@
 // BenchmarkMultiply), and pointwise Jacobi is in no library. They are C with vectors of eight doubles
 // (simd.h), compiled for AVX-512, for AVX2 and for any processor, and chosen at run time.
 //
+// The primitives of kernels.Dense call OpenBLAS and internal/dense on tiles of a panel, each on one thread.
+// Single panels are factored on one thread.
+//
 // # Determinism
 //
-// A batch is cut into tasks, each a fixed piece of one problem, which the threads take in any order. Within
-// our kernels every element of a result is computed by one fixed sequence of operations, whatever the tile,
-// the piece or the instruction set. So the bits depend neither on the number of threads nor on what else is
-// in the batch; with our own kernels not even on the processor.
+// A batch is cut into tasks, each a fixed piece of one problem, which the threads take in any order. So is a
+// panel, or a list of them. Within our kernels every element of a result is computed by one fixed sequence of
+// operations, whatever the tile, the piece or the instruction set. So the bits depend neither on the number of
+// threads nor on what else is in the batch; with our own kernels not even on the processor.
 package cpu

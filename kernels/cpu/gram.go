@@ -75,7 +75,7 @@ func largeGram(g kernels.Pivot, h kernels.Panel) []func() {
 			lower := h.Columns(row, row+left.N).Rows(column, column+right.N)
 			tasks = append(tasks, func() {
 				product(upper, left, right)
-				transpose(lower, upper)
+				transpose[float64](lower, upper)
 			})
 			row += left.N
 		}
@@ -97,8 +97,8 @@ func product(h, a, b kernels.Panel) {
 }
 
 // transpose sets dst ← srcᵀ. If they are the same block, its upper triangle counts.
-func transpose(dst, src kernels.Panel) {
-	d, s := elements(dst), elements(src)
+func transpose[T real](dst, src kernels.Panel) {
+	d, s := elementsOf[T](dst), elementsOf[T](src)
 	for j := range src.N {
 		last := src.M
 		if dst.Data == src.Data {

@@ -116,19 +116,27 @@ func (w *workspace) release() error {
 }
 
 // floats returns the n elements at address a, which lies outside the Go heap.
-func floats(a kernels.Address, n int) []float64 {
-	return unsafe.Slice(*(**float64)(unsafe.Pointer(&a)), n)
+func floats(a kernels.Address, n int) []float64 { return numbers[float64](a, n) }
+
+// elements returns the memory of a panel of float64 from its first to its last element.
+func elements(p kernels.Panel) []float64 { return elementsOf[float64](p) }
+
+// column returns column j of a panel of float64.
+func column(p kernels.Panel, j int) []float64 { return columnOf[float64](p, j) }
+
+// real are the types of a panel's elements.
+type real interface{ float32 | float64 }
+
+// numbers, elementsOf and columnOf are floats, elements and column for elements of any type.
+func numbers[T real](a kernels.Address, n int) []T {
+	return unsafe.Slice(*(**T)(unsafe.Pointer(&a)), n)
 }
 
-// elements returns the panel's memory from its first to its last element.
-func elements(p kernels.Panel) []float64 {
+func elementsOf[T real](p kernels.Panel) []T {
 	if p.M == 0 || p.N == 0 {
 		return nil
 	}
-	return floats(p.Data, p.Ld*(p.N-1)+p.M)
+	return numbers[T](p.Data, p.Ld*(p.N-1)+p.M)
 }
 
-// column returns column j of the panel.
-func column(p kernels.Panel, j int) []float64 {
-	return floats(p.Data+kernels.Address(j*p.Ld*kernels.WordBytes), p.M)
-}
+func columnOf[T real](p kernels.Panel, j int) []T { return numbers[T](p.Columns(j, j+1).Data, p.M) }

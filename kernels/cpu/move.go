@@ -11,12 +11,11 @@ const pieceBytes = 1 << 20
 
 // eachColumns calls f for groups of p's columns, j0 ≤ j < j1, on the device's threads.
 func (d *device) eachColumns(p kernels.Panel, f func(j0, j1 int)) error {
-	group := max(1, pieceBytes/kernels.WordBytes/max(p.M, 1))
-	return d.each((p.N+group-1)/group, func(_ *workspace, i int) error {
-		f(i*group, min((i+1)*group, p.N))
-		return nil
-	})
+	return d.eachPiece([]kernels.Panel{p}, moved, func(_, j0, j1 int) { f(j0, j1) })
 }
+
+// moved is the number of p's columns that one task moves.
+func moved(p kernels.Panel) int { return max(1, pieceBytes/kernels.WordBytes/max(p.M, 1)) }
 
 func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
 	err := checkHost("dst", dst, src, ld)

@@ -8,9 +8,6 @@ import (
 	"jmpi/kernels"
 )
 
-// pieceRows is the number of rows of a task of a product that is not transposed.
-const pieceRows = 512
-
 func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count int) ([]float64, error) {
 	long, err := p.CheckVectors(transposed, x, count)
 	if err != nil {
@@ -29,8 +26,7 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 		})
 	} else {
 		low := make([]float64, long*count)
-		err = d.each((p.M+pieceRows-1)/pieceRows, func(_ *workspace, i int) error {
-			i0, i1 := i*pieceRows, min((i+1)*pieceRows, p.M)
+		err = d.eachRows(p.M, pieceRows, func(_ *workspace, i0, i1 int) error {
 			for j := range p.N {
 				c := column(p, j)[i0:i1]
 				for k := range count {

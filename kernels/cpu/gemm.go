@@ -1,0 +1,123 @@
+package cpu
+
+import (
+	"gonum.org/v1/gonum/blas"
+
+	"jmpi/internal/dense"
+	"jmpi/kernels"
+)
+
+// tileColumns is the number of columns of a result that one call of BLAS computes: the bits of a column may
+// depend on how many there are.
+const tileColumns = 256
+
+func tiled(kernels.Panel) int { return tileColumns }
+
+func (d *device) Gemm(products []kernels.Gemm) error {
+	err := kernels.CheckGemm(products)
+	if err == nil {
+		c := make([]kernels.Panel, len(products))
+		for i := range products {
+			c[i] = products[i].C
+		}
+		err = d.eachPiece(c, tiled, func(i, j0, j1 int) {
+			g := products[i]
+			if g.C = g.C.Columns(j0, j1); g.TransB {
+				g.B = g.B.Rows(j0, j1)
+			} else {
+				g.B = g.B.Columns(j0, j1)
+			}
+			gemm(g)
+		})
+	}
+	return named("Gemm", err)
+}
+
+// gemm does one product; row-major, Cᵀ ← α·op(B)ᵀ·op(A)ᵀ + β·Cᵀ.
+func gemm(g kernels.Gemm) {
+	m, n, k := g.C.M, g.C.N, g.Inner()
+	switch {
+	case m == 0 || n == 0:
+	case k == 0:
+		multiplyBy(g.C, g.Beta)
+	case g.C.Type == kernels.Float64:
+		dense.Product(g.TransA, g.TransB, m, n, k, g.Alpha, elements(g.A), g.A.Ld, elements(g.B), g.B.Ld, g.Beta,
+			elements(g.C), g.C.Ld)
+	default:
+		openblas.Sgemm(op(g.TransB), op(g.TransA), n, m, k, float32(g.Alpha),
+			elementsOf[float32](g.B), g.B.Ld, elementsOf[float32](g.A), g.A.Ld, float32(g.Beta),
+			elementsOf[float32](g.C), g.C.Ld)
+	}
+}
+
+func op(transposed bool) blas.Transpose {
+	if transposed {
+		return blas.Trans
+	}
+	return blas.NoTrans
+}
+
+// multiplyBy does C ← β·C, which is not read if β = 0.
+func multiplyBy(c kernels.Panel, beta float64) {
+	if c.Type == kernels.Float64 {
+		multiplyAll(c, beta)
+	} else {
+		multiplyAll(c, float32(beta))
+	}
+}
+
+func multiplyAll[T real](p kernels.Panel, f T) {
+	for j := range p.N {
+		c := columnOf[T](p, j)
+		if f == 0 {
+			clear(c)
+			continue
+		}
+		for i := range c {
+			c[i] *= f
+		}
+	}
+}
+
+// Syrk forms the tiles on and above the diagonal, and copies them below it.
+func (d *device) Syrk(alpha float64, a kernels.Panel, beta float64, c kernels.Panel) error {
+	err := kernels.CheckSyrk(a, c)
+	if err == nil {
+		type tile struct{ i0, i1, j0, j1 int }
+		var tiles []tile
+		for j := 0; j < c.N; j += tileColumns {
+			for i := 0; i <= j; i += tileColumns {
+				tiles = append(tiles, tile{i, min(i+tileColumns, c.N), j, min(j+tileColumns, c.N)})
+			}
+		}
+		err = d.each(len(tiles), func(_ *workspace, k int) error {
+			t := tiles[k]
+			g := kernels.Gemm{TransA: true, Alpha: alpha, A: a.Columns(t.i0, t.i1), B: a.Columns(t.j0, t.j1),
+				Beta: beta, C: c.Columns(t.j0, t.j1).Rows(t.i0, t.i1)}
+			if t.i0 == t.j0 && a.M > 0 {
+				syrk(g)
+			} else {
+				gemm(g)
+			}
+			if lower := c.Columns(t.i0, t.i1).Rows(t.j0, t.j1); c.Type == kernels.Float64 {
+				transpose[float64](lower, g.C)
+			} else {
+				transpose[float32](lower, g.C)
+			}
+			return nil
+		})
+	}
+	return named("Syrk", err)
+}
+
+// syrk forms the upper triangle of a product AᵀA; row-major, the lower one of a product of Aᵀ and A.
+func syrk(g kernels.Gemm) {
+	n, k := g.C.N, g.A.M
+	if g.C.Type == kernels.Float64 {
+		openblas.Dsyrk(blas.Lower, blas.NoTrans, n, k, g.Alpha, elements(g.A), g.A.Ld, g.Beta, elements(g.C),
+			g.C.Ld)
+	} else {
+		openblas.Ssyrk(blas.Lower, blas.NoTrans, n, k, float32(g.Alpha), elementsOf[float32](g.A), g.A.Ld,
+			float32(g.Beta), elementsOf[float32](g.C), g.C.Ld)
+	}
+}

@@ -1,0 +1,110 @@
+package cpu
+
+import "jmpi/kernels"
+
+func (d *device) Convert(dst, src kernels.Panel) error {
+	err := kernels.CheckConvert(dst, src)
+	if err == nil {
+		convert := convertTo[float64](src.Type)
+		if dst.Type == kernels.Float32 {
+			convert = convertTo[float32](src.Type)
+		}
+		err = d.eachColumns(dst, func(j0, j1 int) { convert(dst.Columns(j0, j1), src.Columns(j0, j1)) })
+	}
+	return named("Convert", err)
+}
+
+// convertTo returns the conversion of panels from a type of elements to D.
+func convertTo[D real](from kernels.Element) func(dst, src kernels.Panel) {
+	if from == kernels.Float32 {
+		return convert[D, float32]
+	}
+	return convert[D, float64]
+}
+
+func convert[D, S real](dst, src kernels.Panel) {
+	for j := range dst.N {
+		c := columnOf[D](dst, j)
+		for i, x := range columnOf[S](src, j) {
+			c[i] = D(x)
+		}
+	}
+}
+
+func (d *device) Zero(p kernels.Panel) error {
+	err := p.CheckAny("panel")
+	if err == nil {
+		err = d.eachColumns(p, func(j0, j1 int) {
+			for j := j0; j < j1; j++ {
+				if p.Type == kernels.Float32 {
+					clear(columnOf[float32](p, j))
+				} else {
+					clear(column(p, j))
+				}
+			}
+		})
+	}
+	return named("Zero", err)
+}
+
+// transposeTile is the order of the pieces in which a panel is transposed: two of them fit into the cache.
+const transposeTile = 32
+
+func (d *device) Transpose(dst, src kernels.Panel) error {
+	err := kernels.CheckTranspose(dst, src)
+	if err == nil {
+		turn := transpose[float64]
+		if dst.Type == kernels.Float32 {
+			turn = transpose[float32]
+		}
+		err = d.eachRows(src.M, transposeTile, func(_ *workspace, i0, i1 int) error {
+			to, from := dst.Columns(i0, i1), src.Rows(i0, i1)
+			for j0 := 0; j0 < src.N; j0 += transposeTile {
+				j1 := min(j0+transposeTile, src.N)
+				turn(to.Rows(j0, j1), from.Columns(j0, j1))
+			}
+			return nil
+		})
+	}
+	return named("Transpose", err)
+}
+
+func (d *device) GatherRows(dst, src kernels.Panel, from []int) error {
+	err := kernels.CheckGather(dst, src, from)
+	if err == nil {
+		err = d.eachColumns(dst, func(j0, j1 int) {
+			for j := j0; j < j1; j++ {
+				c, x := column(dst, j), column(src, j)
+				for i, l := range from {
+					if c[i] = 0; l >= 0 {
+						c[i] = x[l]
+					}
+				}
+			}
+		})
+	}
+	return named("GatherRows", err)
+}
+
+// MoveColumns moves some rows at a time, through scratch memory: dst may be src.
+func (d *device) MoveColumns(dst kernels.Panel, to []int, src kernels.Panel, from []int) error {
+	err := kernels.CheckMove(dst, to, src, from)
+	if err == nil {
+		rows := max(64, pieceBytes/kernels.WordBytes/max(len(to), 1))
+		err = d.eachRows(dst.M, rows, func(w *workspace, i0, i1 int) error {
+			n := i1 - i0
+			x, err := w.floats(n * len(to))
+			if err != nil {
+				return err
+			}
+			for k, j := range from {
+				copy(x[k*n:(k+1)*n], column(src, j)[i0:i1])
+			}
+			for k, j := range to {
+				copy(column(dst, j)[i0:i1], x[k*n:(k+1)*n])
+			}
+			return nil
+		})
+	}
+	return named("MoveColumns", err)
+}
