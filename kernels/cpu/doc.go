@@ -22,6 +22,6 @@
 //
 // A batch is cut into tasks, each a fixed piece of one problem, which the threads take in any order. So is a
 // panel, or a list of them. Within our kernels every element of a result is computed by one fixed sequence of
-// operations, whatever the tile, the piece or the instruction set. So the bits depend neither on the number of
-// threads nor on what else is in the batch; with our own kernels not even on the processor.
+// operations, whatever the tile, the piece or the instruction set. So the bits depend neither on the number
+// of threads nor on what else is in the batch; with our own kernels not even on the processor.
 package cpu
