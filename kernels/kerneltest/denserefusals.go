@@ -1,0 +1,89 @@
+package kerneltest
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"jmpi/kernels"
+)
+
+// DenseRefusals tests that shapes and types that do not fit are refused with ErrShape, and that the error
+// names the primitive.
+func DenseRefusals(t *testing.T, b DenseBackend) {
+	panel := func(m, n int) kernels.Panel { return place(t, b, newMatrix(m, n), kernels.Float64).Panel }
+	p, q, square := panel(5, 3), panel(3, 5), panel(3, 3)
+	single := place(t, b, newMatrix(5, 3), kernels.Float32).Panel
+	short := p
+	short.Ld = 4
+	negative := p
+	negative.N = -1
+	three, five := make([]float64, 3), make([]float64, 5)
+	reflectors := kernels.Reflectors{Y: p, T: square}
+	wide := panel(70, 65)
+	many := kernels.Reflectors{Y: panel(70, 65), T: panel(65, 65)}
+	list := func(p ...kernels.Panel) []kernels.Panel { return p }
+	gemm := func(g kernels.Gemm) error { return b.Gemm([]kernels.Gemm{{A: p, B: square, C: panel(5, 3)}, g}) }
+	numbers := func(_ []float64, err error) error { return err }
+	pivoted := func(a kernels.Panel, q kernels.Reflectors, noise *kernels.PanelNoise) error {
+		_, err := b.FactorPivoted(a, q, kernels.PanelOptions{Noise: noise})
+		return err
+	}
+	noise := func(rows []float64, columns int) *kernels.PanelNoise {
+		return &kernels.PanelNoise{Rows: [][]float64{rows}, Columns: make([]float64, columns)}
+	}
+	done := func(_ int, err error) error { return err }
+	for _, c := range []struct {
+		name string
+		err  error
+	}{
+		{"Convert: another shape", b.Convert(single, q)}, {"Convert: Ld below M", b.Convert(single, short)},
+		{"Zero: Ld below M", b.Zero(short)}, {"Zero: −1 columns", b.Zero(negative)},
+		{"Transpose: another shape", b.Transpose(square, p)}, {"Transpose: another type", b.Transpose(q, single)},
+		{"GatherRows: another width", b.GatherRows(panel(5, 4), p, make([]int, 5))},
+		{"GatherRows: too few", b.GatherRows(p, square, make([]int, 4))},
+		{"GatherRows: row 3 of 3", b.GatherRows(p, square, []int{0, 1, 2, 3, 0})},
+		{"GatherRows: float32", b.GatherRows(p, single, make([]int, 5))},
+		{"MoveColumns: other rows", b.MoveColumns(p, nil, q, nil)},
+		{"MoveColumns: one more", b.MoveColumns(p, []int{0, 1}, p, []int{0})},
+		{"MoveColumns: to column 3 of 3", b.MoveColumns(p, []int{3}, p, []int{0})},
+		{"MoveColumns: from column −1", b.MoveColumns(p, []int{0}, p, []int{-1})},
+		{"MoveColumns: twice", b.MoveColumns(p, []int{1, 1}, p, []int{0, 2})},
+		{"Scale: rows", b.Scale(p, three, three)}, {"Scale: columns", b.Scale(p, five, five)},
+		{"Scale: no columns", b.Scale(p, nil, []float64{})}, {"Scale: float32", b.Scale(single, nil, nil)},
+		{"Ldexp: float32", b.Ldexp(single, 1)},
+		{"Lengths: float32", numbers(b.Lengths(list(p, single)))},
+		{"Lengths: Ld", numbers(b.Lengths(list(p, short)))},
+		{"RowMaxima: too many", numbers(b.RowMaxima(p, five))},
+		{"RowMaxima: float32", numbers(b.RowMaxima(single, nil))},
+		{"ColumnMaxima: too few", numbers(b.ColumnMaxima(p, three))},
+		{"Leads: float32", numbers(b.Leads(single))},
+		{"Gemm: inner", gemm(kernels.Gemm{A: p, B: panel(5, 3), C: panel(5, 3)})},
+		{"Gemm: transposed", gemm(kernels.Gemm{TransA: true, A: p, B: square, C: panel(5, 3)})},
+		{"Gemm: C", gemm(kernels.Gemm{A: p, B: square, C: q})},
+		{"Gemm: type of B", gemm(kernels.Gemm{TransA: true, A: p, B: single, C: square})},
+		{"Gemm: type of C", gemm(kernels.Gemm{A: p, B: square, C: single})},
+		{"Syrk: C", b.Syrk(1, p, 0, panel(5, 5))}, {"Syrk: type", b.Syrk(1, single, 0, square)},
+		{"Potrf: not square", done(b.Potrf(p))}, {"Potrf: float32", done(b.Potrf(single.Rows(0, 3)))},
+		{"Trsm: R", b.Trsm(p, panel(5, 5), false)}, {"Trsm: type", b.Trsm(single, square, true)},
+		{"FactorPanel: too wide", b.FactorPanel(wide, many, panel(65, 65))},
+		{"FactorPanel: Y", b.FactorPanel(p, kernels.Reflectors{Y: q, T: square}, square)},
+		{"FactorPanel: T", b.FactorPanel(p, kernels.Reflectors{Y: p, T: panel(2, 2)}, square)},
+		{"FactorPanel: R", b.FactorPanel(p, reflectors, q)},
+		{"FactorPivoted: too wide", pivoted(wide.Columns(0, 33), kernels.Reflectors{Y: wide.Columns(0, 33),
+			T: panel(33, 33)}, nil)},
+		{"FactorPivoted: Y", pivoted(q, reflectors, nil)},
+		{"FactorPivoted: rows of the noise", pivoted(panel(5, 3), reflectors, noise(three, 3*2*kernels.Samples))},
+		{"FactorPivoted: samples", pivoted(panel(5, 3), reflectors, noise(five, 3*kernels.Samples))},
+		{"FactorPivoted: no bounds", pivoted(panel(5, 3), reflectors,
+			&kernels.PanelNoise{Columns: make([]float64, 3*kernels.Samples)})},
+		{"Reflect: C", b.Reflect(reflectors, false, list(panel(5, 2), q))},
+		{"Reflect: T", b.Reflect(kernels.Reflectors{Y: p, T: p}, false, nil)},
+		{"Reflect: more reflectors than rows", b.Reflect(kernels.Reflectors{Y: q, T: panel(5, 5)}, false, nil)},
+	} {
+		primitive, _, _ := strings.Cut(c.name, ":")
+		if !errors.Is(c.err, kernels.ErrShape) || !strings.Contains(c.err.Error(), primitive+": ") {
+			t.Errorf("%s: %v, want an error that names the primitive and wraps ErrShape", c.name, c.err)
+		}
+	}
+}

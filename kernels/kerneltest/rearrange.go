@@ -1,0 +1,165 @@
+package kerneltest
+
+import (
+	"math"
+	"testing"
+
+	"jmpi/kernels"
+)
+
+// denseShapes are shapes of panels, empty ones among them.
+var denseShapes = []struct{ m, n int }{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {1, 9}, {9, 1}, {7, 5}, {33, 64},
+	{64, 33}, {257, 100}, {1001, 70}, {70, 1001}}
+
+// Convert tests every pair of element types: rounding to nearest, ties to even, subnormal numbers, what is
+// out of the range, and zeros with their signs.
+func Convert(t *testing.T, b DenseBackend) {
+	special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), 1 + 0x1p-24, 1 + 0x3p-24,
+		1 + 0x1p-24 + 0x1p-50, 0x1p-149, 0x1.8p-149, 0x1p-150, 0x1.000002p-130, 1e300, -1e39, 1e-300,
+		0x1.fffffffp127, math.MaxFloat32}
+	for _, s := range denseShapes {
+		for _, from := range elements {
+			for _, to := range elements {
+				a := random(newRand(s.m), s.m, s.n)
+				if s.m > 100 {
+					copy(a.a, special)
+				}
+				a = round(a, from)
+				src, dst := place(t, b, a, from), place(t, b, nan(s.m, s.n), to)
+				must(t, b.Convert(dst.Panel, src.Panel))
+				equal(t, dst.read(), round(a, to))
+				equal(t, src.read(), a)
+			}
+		}
+	}
+	p := place(t, b, matrix{1, 1, []float64{math.NaN()}}, kernels.Float64)
+	q := place(t, b, newMatrix(1, 1), kernels.Float32)
+	must(t, b.Convert(q.Panel, p.Panel))
+	if x := q.read().a[0]; x == x {
+		t.Errorf("NaN becomes %g", x)
+	}
+}
+
+// Zero tests that the panel becomes zero, NaN in it too.
+func Zero(t *testing.T, b DenseBackend) {
+	for _, s := range denseShapes {
+		for _, e := range elements {
+			p := place(t, b, nan(s.m, s.n), e)
+			must(t, b.Zero(p.Panel))
+			equal(t, p.read(), newMatrix(s.m, s.n))
+		}
+	}
+}
+
+// Transpose tests dst ← srcᵀ.
+func Transpose(t *testing.T, b DenseBackend) {
+	for _, s := range denseShapes {
+		for _, e := range elements {
+			a := round(random(newRand(s.m), s.m, s.n), e)
+			src, dst := place(t, b, a, e), place(t, b, nan(s.n, s.m), e)
+			must(t, b.Transpose(dst.Panel, src.Panel))
+			equal(t, dst.read(), a.transpose())
+			equal(t, src.read(), a)
+		}
+	}
+}
+
+// GatherRows tests rows that are missing, and rows that come twice.
+func GatherRows(t *testing.T, b DenseBackend) {
+	for _, s := range denseShapes {
+		for _, rows := range []int{0, 1, s.m, 2*s.m + 3} {
+			rnd := newRand(s.m + rows)
+			a := random(rnd, s.m, s.n)
+			from, want := make([]int, rows), newMatrix(rows, s.n)
+			for i := range from {
+				from[i] = rnd.IntN(s.m+2) - 2
+				for j := 0; j < s.n && from[i] >= 0; j++ {
+					want.set(i, j, a.at(from[i], j))
+				}
+			}
+			src, dst := place(t, b, a, kernels.Float64), place(t, b, nan(rows, s.n), kernels.Float64)
+			must(t, b.GatherRows(dst.Panel, src.Panel, from))
+			equal(t, dst.read(), want)
+			equal(t, src.read(), a)
+		}
+	}
+}
+
+// MoveColumns tests some columns from one panel to another, and permutations and other moves within one.
+func MoveColumns(t *testing.T, b DenseBackend) {
+	for _, s := range denseShapes {
+		rnd := newRand(s.m + s.n)
+		a, c := random(rnd, s.m, s.n), random(rnd, s.m, s.n+3)
+		for _, count := range []int{0, s.n / 2, s.n} {
+			to, from := rnd.Perm(s.n + 3)[:count], make([]int, count)
+			want := c.clone()
+			for k := range from {
+				from[k] = rnd.IntN(s.n)
+				copy(want.column(to[k]), a.column(from[k]))
+			}
+			src, dst := place(t, b, a, kernels.Float64), place(t, b, c, kernels.Float64)
+			must(t, b.MoveColumns(dst.Panel, to, src.Panel, from))
+			equal(t, dst.read(), want)
+			equal(t, src.read(), a)
+
+			to, from, want = rnd.Perm(s.n)[:count], rnd.Perm(s.n)[:count], a.clone()
+			for k := range from {
+				copy(want.column(to[k]), a.column(from[k]))
+			}
+			must(t, b.MoveColumns(src.Panel, to, src.Panel, from))
+			equal(t, src.read(), want)
+		}
+	}
+}
+
+// Scale tests (x·row)·column, in this order, bit by bit.
+func Scale(t *testing.T, b DenseBackend) {
+	for _, s := range denseShapes {
+		rnd := newRand(s.m)
+		a, rows, columns := random(rnd, s.m, s.n), random(rnd, s.m, 1).a, random(rnd, s.n, 1).a
+		for i := range rows {
+			rows[i] *= math.Pow(10, 300*rnd.Float64()-150)
+		}
+		for _, c := range []struct{ rows, columns []float64 }{{nil, nil}, {rows, nil}, {nil, columns},
+			{rows, columns}} {
+			want := a.clone()
+			for j := range s.n {
+				for i := range s.m {
+					x := a.at(i, j)
+					if c.rows != nil {
+						x *= c.rows[i]
+					}
+					if c.columns != nil {
+						x *= c.columns[j]
+					}
+					want.set(i, j, x)
+				}
+			}
+			p := place(t, b, a, kernels.Float64)
+			must(t, b.Scale(p.Panel, c.rows, c.columns))
+			equal(t, p.read(), want)
+		}
+	}
+}
+
+// Ldexp tests powers of two that are no numbers themselves, and results out of the range.
+func Ldexp(t *testing.T, b DenseBackend) {
+	for _, s := range denseShapes {
+		for _, e := range []int{0, 1, -3, 1000, -1000, 1023, 1024, 1100, 2000, -1074, -1075, -1100, -2000} {
+			rnd := newRand(s.m)
+			a := random(rnd, s.m, s.n)
+			for i := range a.a {
+				a.a[i] = math.Ldexp(a.a[i], rnd.IntN(2060)-1050)
+			}
+			p := place(t, b, a, kernels.Float64)
+			must(t, b.Ldexp(p.Panel, e))
+			got := p.read()
+			for i, x := range a.a {
+				want := math.Ldexp(x, e)
+				if d := math.Abs(got.a[i] - want); got.a[i] != want && !(math.Abs(want) < 0x1p-1022 && d <= 0x1p-1074) {
+					t.Fatalf("%g·2^%d is %g, want %g", x, e, got.a[i], want)
+				}
+			}
+		}
+	}
+}
