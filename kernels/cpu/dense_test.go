@@ -1,9 +1,119 @@
 package cpu
 
 import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"jmpi/internal/dense"
+	"jmpi/kernels"
 	"jmpi/kernels/kerneltest"
 )
 
 func TestDense(t *testing.T) { kerneltest.AllDense(t, mustOpen(t, 2, "avx512")) }
+
+// fill returns a panel of numbers that depend on the shape alone.
+func fill(t *testing.T, d *device, m, n int) kernels.Panel {
+	t.Helper()
+	p := kernels.Panel{M: m, N: n, Ld: m + 3}
+	data, err := d.Alloc(p.Bytes())
+	must(t, err)
+	p.Data = data
+	rnd := rand.New(rand.NewPCG(uint64(m), uint64(n)))
+	for j := range n {
+		for i, c := 0, column(p, j); i < m; i++ {
+			c[i] = rnd.NormFloat64()
+		}
+	}
+	return p
+}
+
+// dominant adds 2·n to the diagonal of an n×n panel.
+func dominant(p kernels.Panel) kernels.Panel {
+	for j := range p.N {
+		column(p, j)[j] += 2 * float64(p.N)
+	}
+	return p
+}
+
+// TestDenseSameBits compares what 1, 2 and 3 threads compute in panels that are cut into several pieces.
+func TestDenseSameBits(t *testing.T) {
+	run := func(threads int) (out [][]float64) {
+		d := mustOpen(t, threads, "avx512")
+		a, b := fill(t, d, 300, 600), fill(t, d, 300, 610)
+		c, s, turned, rest := fill(t, d, 600, 610), fill(t, d, 600, 600), fill(t, d, 600, 300), fill(t, d, 1000, 64)
+		must(t, d.Gemm([]kernels.Gemm{{TransA: true, Alpha: 1, A: a, B: b, C: c}}))
+		must(t, d.Syrk(1, a, 1, s))
+		must(t, d.Transpose(turned, a))
+		must(t, d.Trsm(turned, dominant(fill(t, d, 300, 300)), false))
+		q := kernels.Reflectors{Y: fill(t, d, 300, 40), T: fill(t, d, 40, 40)}
+		must(t, d.FactorPanel(fill(t, d, 300, 40), q, fill(t, d, 40, 40)))
+		must(t, d.Reflect(q, true, []kernels.Panel{a, b}))
+		must(t, d.MoveColumns(rest, []int{1, 0}, rest, []int{0, 3}))
+		rows, err := d.RowMaxima(c, nil)
+		must(t, err)
+		lengths, err := d.Lengths([]kernels.Panel{a, b})
+		must(t, err)
+		for _, p := range []kernels.Panel{a, b, c, s, turned, rest} {
+			out = append(out, packed(p))
+		}
+		return append(out, rows, lengths)
+	}
+	want := run(1)
+	for _, threads := range []int{2, 3} {
+		same(t, fmt.Sprint(threads, " threads"), run(threads), want)
+	}
+}
+
+// TestDenseIsInternalDense compares panels with internal/dense bit by bit.
+func TestDenseIsInternalDense(t *testing.T) {
+	d := mustOpen(t, 2, "avx512")
+	for _, s := range []struct{ m, n int }{{1, 1}, {9, 20}, {300, 32}, {1000, 32}} {
+		k := min(s.m, s.n)
+		newQ := func() kernels.Reflectors { return kernels.Reflectors{Y: fill(t, d, s.m, k), T: fill(t, d, k, k)} }
+		a, r, q := fill(t, d, s.m, s.n), fill(t, d, k, k), newQ()
+		x := packed(a)
+		must(t, d.FactorPanel(a, q, r))
+		p := dense.Factor(s.m, s.n, slices.Clone(x))
+		same(t, fmt.Sprint("FactorPanel ", s), [][]float64{packed(q.Y), packed(q.T), packed(r)},
+			[][]float64{p.Y, p.T, p.R})
+
+		c := fill(t, d, s.m, 64)
+		y := packed(c)
+		must(t, d.Reflect(q, true, []kernels.Panel{c}))
+		p.Apply(true, 64, y, s.m)
+		same(t, fmt.Sprint("Reflect ", s), [][]float64{packed(c)}, [][]float64{y})
+
+		norms := make([]float64, s.n)
+		for j := range norms {
+			copy(x[j*s.m:(j+1)*s.m], x[j/2*2*s.m:]) // every other column is a copy
+			norms[j] = dense.Norm(x[j*s.m : (j+1)*s.m])
+		}
+		noise := dense.NewNoise(1e-12, norms, dense.Bound{Rows: slices.Repeat([]float64{1}, s.m), Columns: norms})
+		given := kernels.PanelNoise{Rows: [][]float64{slices.Clone(noise.Rows[0])},
+			Columns: slices.Clone(noise.Columns)}
+		a, q = fill(t, d, s.m, s.n), newQ()
+		must(t, d.Write(a, x, s.m))
+		drop := kernels.Dropping{Longest: math.Inf(1), Reach: 1e-14}
+		got, err := d.FactorPivoted(a, q, kernels.PanelOptions{Noise: &given, Drop: drop})
+		must(t, err)
+		p = dense.FactorPivoted(s.m, s.n, x, 0, noise, drop)
+		n := p.Count
+		same(t, fmt.Sprint("FactorPivoted ", s), [][]float64{packed(q.Y.Columns(0, n)),
+			packed(q.T.Columns(0, n).Rows(0, n)), got.R, got.Rows[0], got.Columns, integers(got.Pivots)},
+			[][]float64{p.Y, p.T, p.R, noise.Rows[0], p.Noise, integers(p.Pivots)})
+		if got.Count != n || got.Rank != p.Rank || !slices.Equal(got.Noisy, p.Noisy) || n > 1 && len(p.Noisy) == 0 {
+			t.Errorf("%v: %d columns, rank %d, %v are noise; want %d, %d, %v", s, got.Count, got.Rank, got.Noisy, n,
+				p.Rank, p.Noisy)
+		}
+	}
+}
+
+func integers(x []int) (y []float64) {
+	for _, i := range x {
+		y = append(y, float64(i))
+	}
+	return y
+}
