@@ -64,6 +64,10 @@ type Dense interface {
 	// those of the reflectors. A and the rest of Q.Y and Q.T are undefined afterwards.
 	FactorPivoted(a Panel, q Reflectors, o PanelOptions) (PanelResult, error)
 	// Reflect does C ← Q·C, or C ← Qᵀ·C if transposed, for each C of a list, which do not overlap.
+	//
+	// FactorPanel, FactorPivoted and Reflect form sums over rows in short pieces (internal/dense, Sums). A sum
+	// of terms of one sign is right to some tens of u, however many they are: Q is as orthogonal as these sums
+	// are right.
 	Reflect(q Reflectors, transposed bool, c []Panel) error
 }
 
