@@ -111,6 +111,17 @@ func TestDenseIsInternalDense(t *testing.T) {
 	}
 }
 
+// TestNoRows tests that panels of columns without rows need no host memory.
+func TestNoRows(t *testing.T) {
+	d := mustOpen(t, 1, "avx512")
+	p := kernels.Panel{N: 3, Ld: 2}
+	must(t, d.Write(p, nil, 1))
+	must(t, d.Read(nil, 1, p))
+	lengths, err := d.Lengths([]kernels.Panel{p})
+	must(t, err)
+	same(t, "lengths", [][]float64{lengths}, [][]float64{{0, 0, 0}})
+}
+
 func integers(x []int) (y []float64) {
 	for _, i := range x {
 		y = append(y, float64(i))

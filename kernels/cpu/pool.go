@@ -13,13 +13,13 @@ func (d *device) each(tasks int, f func(w *workspace, i int) error) error {
 }
 
 // eachPiece calls f for groups of the columns of panel i, j0 ≤ j < j1, for all panels of a list. width says
-// how many columns of a panel are a group.
+// how many columns of a panel are a group. Panels without rows have none.
 func (d *device) eachPiece(list []kernels.Panel, width func(kernels.Panel) int, f func(i, j0, j1 int)) error {
 	type piece struct{ i, j0, j1 int }
 	var pieces []piece
 	for i, p := range list {
 		w := width(p)
-		for j := 0; j < p.N; j += w {
+		for j := 0; j < p.N && p.M > 0; j += w {
 			pieces = append(pieces, piece{i, j, min(j+w, p.N)})
 		}
 	}
