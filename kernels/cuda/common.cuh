@@ -1,4 +1,4 @@
-// What all kernels share: the description of a pivot problem, and sums over a warp.
+// What all kernels share: the description of a pivot problem, and sums over a warp or a block.
 // All matrices are column-major; sizes and leading dimensions are in elements.
 #pragma once
 
@@ -50,6 +50,22 @@ __device__ inline double warp_max(double x)
 {
 	for (int distance = 16; distance > 0; distance /= 2)
 		x = fmax(x, __shfl_xor_sync(0xffffffff, x, distance));
+	return x;
+}
+
+// block_reduce combines x of all 256 threads, the warps in order, and returns the result to all.
+template <class F>
+__device__ inline double block_reduce(double x, double *shared, F combine)
+{
+	for (int distance = 16; distance > 0; distance /= 2)
+		x = combine(x, __shfl_xor_sync(0xffffffff, x, distance));
+	__syncthreads();
+	if (threadIdx.x % 32 == 0)
+		shared[threadIdx.x / 32] = x;
+	__syncthreads();
+	x = shared[0];
+	for (int w = 1; w < 8; w++)
+		x = combine(x, shared[w]);
 	return x;
 }
 

@@ -13,7 +13,7 @@ import (
 
 // TestCompile compiles every kernel; it needs NVRTC, but no GPU.
 func TestCompile(t *testing.T) {
-	for _, architecture := range []string{"sm_80", "sm_90"} {
+	for _, architecture := range []string{"sm_70", "sm_80", "sm_90"} {
 		err := Compile(architecture)
 		if errors.Is(err, nvidia.ErrMissing) {
 			t.Skipf("kernels not compiled: %v", err)

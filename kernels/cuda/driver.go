@@ -22,9 +22,8 @@ type driver struct {
 	cuStreamCreate, cuStreamDestroy, cuStreamSynchronize, cuStreamWaitEvent uintptr
 	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventElapsedTime        uintptr
 
-	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemcpyAsync,
-	cuMemcpy2DAsync,
-	cuPointerGetAttribute uintptr
+	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemsetD2D8Async,
+	cuMemcpyAsync, cuMemcpy2DAsync, cuPointerGetAttribute uintptr
 
 	cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuFuncSetAttribute, cuLaunchKernel uintptr
 }
@@ -74,7 +73,7 @@ var loadDriver = sync.OnceValues(func() (*driver, error) {
 		"cuMemGetInfo_v2":    &d.cuMemGetInfo, "cuMemAlloc_v2": &d.cuMemAlloc, "cuMemFree_v2": &d.cuMemFree,
 		"cuMemHostAlloc": &d.cuMemHostAlloc,
 		"cuMemFreeHost":  &d.cuMemFreeHost, "cuMemsetD8Async": &d.cuMemsetD8Async,
-		"cuMemcpyAsync":      &d.cuMemcpyAsync,
+		"cuMemsetD2D8Async": &d.cuMemsetD2D8Async, "cuMemcpyAsync": &d.cuMemcpyAsync,
 		"cuMemcpy2DAsync_v2": &d.cuMemcpy2DAsync, "cuPointerGetAttribute": &d.cuPointerGetAttribute,
 		"cuModuleLoadData": &d.cuModuleLoadData, "cuModuleUnload": &d.cuModuleUnload,
 		"cuModuleGetFunction": &d.cuModuleGetFunction, "cuFuncSetAttribute": &d.cuFuncSetAttribute,

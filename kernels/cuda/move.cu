@@ -11,22 +11,6 @@ extern "C" __global__ void __launch_bounds__(256) identity(double *p, i64 m, i64
 			p[i + j * ld] = i == j + row0;
 }
 
-// block_reduce combines x of all 256 threads, the warps in order, and returns the result to all.
-template <class F>
-__device__ inline double block_reduce(double x, double *shared, F combine)
-{
-	for (int distance = 16; distance > 0; distance /= 2)
-		x = combine(x, __shfl_xor_sync(0xffffffff, x, distance));
-	__syncthreads();
-	if (threadIdx.x % 32 == 0)
-		shared[threadIdx.x / 32] = x;
-	__syncthreads();
-	x = shared[0];
-	for (int w = 1; w < 8; w++)
-		x = combine(x, shared[w]);
-	return x;
-}
-
 // column_norms puts the norms of the columns of the m×n panel p into norms, [Nov15, App. A], as
 // kernels.Norm2: the plain sum of squares where it is safe, else values below `low`, from `high` on and
 // between are scaled and summed apart. Grid (columns, at most 65535), block 256 threads.

@@ -216,26 +216,13 @@ func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
 	if err := p.Check("panel"); err != nil {
 		return nil, fmt.Errorf("cuda: ColumnNorms: %w", err)
 	}
-	norms := make([]float64, p.N)
-	if p.N == 0 {
-		return norms, nil
-	}
-	var out kernels.Address
-	err := d.entered("ColumnNorms", func() (err error) {
-		out, err = d.need("norms", int64(p.N)*kernels.WordBytes)
-		if err != nil {
-			return err
-		}
-		return d.launch("column_norms", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
-			uint64(p.Ld), word(out))
-	})
-	if err == nil {
-		err = d.Read(norms, p.N, kernels.Panel{M: p.N, N: 1, Ld: p.N, Data: out})
-	}
-	if err != nil {
-		return nil, err
-	}
-	return norms, nil
+	return d.results("ColumnNorms", p.N, func(out kernels.Address) error { return d.norms(p, out) })
+}
+
+// norms queues the kernel that puts the norms of p's columns at an address.
+func (d *device) norms(p kernels.Panel, out kernels.Address) error {
+	return d.launch("column_norms", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
+		uint64(p.Ld), word(out))
 }
 
 func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count int) ([]float64, error) {

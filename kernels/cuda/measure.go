@@ -1,0 +1,104 @@
+package cuda
+
+import (
+	"fmt"
+
+	"jmpi/kernels"
+)
+
+// results returns n numbers that queue makes the device put at an address.
+func (d *device) results(operation string, n int, queue func(out kernels.Address) error) ([]float64, error) {
+	x := make([]float64, n)
+	if n == 0 {
+		return x, nil
+	}
+	out := kernels.Panel{M: n, N: 1, Ld: n}
+	err := d.entered(operation, func() (err error) {
+		if out.Data, err = d.need("results", out.Bytes()); err != nil {
+			return err
+		}
+		return queue(out.Data)
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err := d.Read(x, n, out); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// Lengths are those of ColumnNorms, of all panels at once.
+func (d *device) Lengths(p []kernels.Panel) ([]float64, error) {
+	n := 0
+	for i := range p {
+		if err := p[i].Check(fmt.Sprint("panel ", i)); err != nil {
+			return nil, fmt.Errorf("cuda: Lengths: %w", err)
+		}
+		n += p[i].N
+	}
+	return d.results("Lengths", n, func(out kernels.Address) error {
+		for _, x := range p {
+			if err := d.norms(x, out); err != nil {
+				return err
+			}
+			out += kernels.Address(x.N * kernels.WordBytes)
+		}
+		return nil
+	})
+}
+
+const (
+	maximaColumns = 64 // in a chunk that a block of row_maxima takes,
+	maximaChunks  = 64 // at least; so many chunks at most
+)
+
+// RowMaxima takes the maxima of chunks of columns, then those of the chunks.
+func (d *device) RowMaxima(p kernels.Panel, columns []float64) ([]float64, error) {
+	if err := checkFactors(p, nil, columns); err != nil {
+		return nil, fmt.Errorf("cuda: RowMaxima: %w", err)
+	}
+	return d.results("RowMaxima", p.M, func(out kernels.Address) error {
+		sizes, err := d.numbers("sizes", columns)
+		if err != nil {
+			return err
+		}
+		chunk := max(maximaColumns, ceil(p.N, maximaChunks))
+		parts := kernels.Panel{M: p.M, N: max(1, ceil(p.N, chunk)), Ld: p.M}
+		if parts.Data, err = d.need("maxima of chunks", parts.Bytes()); err != nil {
+			return err
+		}
+		maxima := func(p kernels.Panel, sizes kernels.Address, chunk, chunks int, out kernels.Address) error {
+			return d.launch("row_maxima", ceil(p.M, 256), chunks, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
+				uint64(p.Ld), word(sizes), uint64(chunk), word(out))
+		}
+		if err := maxima(p, sizes, chunk, parts.N, parts.Data); err != nil {
+			return err
+		}
+		return maxima(parts, 0, parts.N, 1, out)
+	})
+}
+
+func (d *device) ColumnMaxima(p kernels.Panel, rows []float64) ([]float64, error) {
+	if err := checkFactors(p, rows, nil); err != nil {
+		return nil, fmt.Errorf("cuda: ColumnMaxima: %w", err)
+	}
+	return d.results("ColumnMaxima", p.N, func(out kernels.Address) error {
+		sizes, err := d.numbers("sizes", rows)
+		if err != nil {
+			return err
+		}
+		return d.launch("column_maxima", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
+			uint64(p.Ld), word(sizes), word(out))
+	})
+}
+
+func (d *device) Leads(p kernels.Panel) ([]float64, error) {
+	if err := p.Check("panel"); err != nil {
+		return nil, fmt.Errorf("cuda: Leads: %w", err)
+	}
+	return d.results("Leads", p.N, func(out kernels.Address) error {
+		return d.launch("leads", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
+			uint64(p.Ld), word(out))
+	})
+}
