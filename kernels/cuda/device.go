@@ -43,6 +43,7 @@ type device struct {
 	scratch  scratch
 	schedule schedule
 	epoch    epoch
+	blas     blas
 	solver   solver
 }
 
@@ -270,8 +271,8 @@ func (d *device) Close() error {
 		if d.stream != 0 {
 			err = d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream))
 		}
-		err = errors.Join(err, d.solver.close(), d.movers.close(d), d.queue.close(d), d.scratch.close(d),
-			d.epoch.close(d), d.memory.close(d))
+		err = errors.Join(err, d.blas.close(), d.solver.close(), d.movers.close(d), d.queue.close(d),
+			d.scratch.close(d), d.epoch.close(d), d.memory.close(d))
 		for _, m := range d.modules {
 			err = errors.Join(err, d.check("cuModuleUnload", nvidia.Invoke(d.cuModuleUnload, m)))
 		}

@@ -12,7 +12,7 @@ import (
 // cusolver is NVIDIA's cuSOLVER, opened at run time when it is first needed.
 type cusolver struct {
 	cusolverDnCreate, cusolverDnDestroy, cusolverDnSetStream, cusolverDnDgeqrfBufferSize,
-	cusolverDnDgeqrf uintptr
+	cusolverDnDgeqrf, cusolverDnDpotrfBufferSize, cusolverDnDpotrf uintptr
 }
 
 var loadSolver = sync.OnceValues(func() (*cusolver, error) {
@@ -21,12 +21,18 @@ var loadSolver = sync.OnceValues(func() (*cusolver, error) {
 		return nil, fmt.Errorf("cuSOLVER of the CUDA toolkit: %w", err)
 	}
 	c := &cusolver{}
-	return c, lib.Bind(nvidia.Routines{
+	err = lib.Bind(nvidia.Routines{
 		"cusolverDnCreate": &c.cusolverDnCreate, "cusolverDnDestroy": &c.cusolverDnDestroy,
 		"cusolverDnSetStream":         &c.cusolverDnSetStream,
 		"cusolverDnDgeqrf_bufferSize": &c.cusolverDnDgeqrfBufferSize,
 		"cusolverDnDgeqrf":            &c.cusolverDnDgeqrf,
+		"cusolverDnDpotrf_bufferSize": &c.cusolverDnDpotrfBufferSize,
+		"cusolverDnDpotrf":            &c.cusolverDnDpotrf,
 	})
+	if err != nil {
+		return nil, fmt.Errorf("cuSOLVER of the CUDA toolkit: %w", err)
+	}
+	return c, nil
 })
 
 // solver is a device's handle of cuSOLVER.
@@ -48,7 +54,7 @@ func (s *solver) open(d *device) error {
 	}
 	var err error
 	if s.api, err = loadSolver(); err != nil {
-		return fmt.Errorf("pivots of order over %d are factored by %w", d.order(), err)
+		return err
 	}
 	if err := s.check("cusolverDnCreate", nvidia.Invoke(s.api.cusolverDnCreate,
 		uintptr(unsafe.Pointer(&s.handle)))); err != nil {
@@ -60,7 +66,7 @@ func (s *solver) open(d *device) error {
 // geqrf overwrites the m×k matrix a, leading dimension m, by its QR factorization.
 func (s *solver) geqrf(d *device, m, k int, a kernels.Address) error {
 	if err := s.open(d); err != nil {
-		return err
+		return fmt.Errorf("pivots of order over %d: %w", d.order(), err)
 	}
 	rows, columns, ld := uintptr(m), uintptr(k), uintptr(m)
 	var elements int32
@@ -78,6 +84,27 @@ func (s *solver) geqrf(d *device, m, k int, a kernels.Address) error {
 	code = nvidia.Invoke(s.api.cusolverDnDgeqrf, s.handle, rows, columns, uintptr(a), ld, uintptr(work),
 		uintptr(info)+kernels.WordBytes, uintptr(elements), uintptr(info))
 	return s.check("cusolverDnDgeqrf", code)
+}
+
+// potrf overwrites the upper triangle of a by its Cholesky factor, and the int32 at info by 0, or by the
+// number, from 1, of the column whose pivot is not positive.
+func (s *solver) potrf(d *device, a kernels.Panel, info kernels.Address) error {
+	if err := s.open(d); err != nil {
+		return err
+	}
+	var elements int32
+	code := nvidia.Invoke(s.api.cusolverDnDpotrfBufferSize, s.handle, fillUpper, uintptr(a.N), uintptr(a.Data),
+		leading(a), uintptr(unsafe.Pointer(&elements)))
+	if err := s.check("cusolverDnDpotrf_bufferSize", code); err != nil {
+		return err
+	}
+	work, err := d.need("cuSOLVER", int64(elements)*kernels.WordBytes)
+	if err != nil {
+		return err
+	}
+	code = nvidia.Invoke(s.api.cusolverDnDpotrf, s.handle, fillUpper, uintptr(a.N), uintptr(a.Data), leading(a),
+		uintptr(work), uintptr(elements), uintptr(info))
+	return s.check("cusolverDnDpotrf", code)
 }
 
 func (s *solver) close() error {
