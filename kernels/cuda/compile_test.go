@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"jmpi/internal/nvidia"
+	"jmpi/kernels"
 )
 
 // TestCompile compiles every kernel; it needs NVRTC, but no GPU.
@@ -43,7 +44,11 @@ func TestEntries(t *testing.T) {
 	for file, lines := range map[string][]string{
 		"tile.cuh":    {fmt.Sprintf("PAD = %d;", pad)},
 		"multiply.cu": {fmt.Sprintf("ROWS = %d;", productRows)},
-		"qr.cu":       {fmt.Sprintf("PIECE = %d;", qrPiece)},
+		"panel.cuh": {fmt.Sprintf("STATE = %d;", panelState), fmt.Sprintf("COLUMNS = %d;", panelColumns),
+			fmt.Sprintf("BOUNDS = %d;", panelBounds), fmt.Sprintf("SAMPLES = %d;", kernels.Samples)},
+		"pivot.cuh": {fmt.Sprintf("THRESHOLD = %g;", kernels.PanelThreshold),
+			fmt.Sprintf("NEGLIGIBLE = %x", kernels.NegligibleLength)},
+		"qr.cu": {fmt.Sprintf("PIECE = %d;", qrPiece)},
 		"sweep.cuh": {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("LANES = %d;", 32/warpSlots),
 			fmt.Sprintf("MEET = 1 << %d;", 16)},
 	} {

@@ -19,7 +19,8 @@ const (
 	oldestMajor    = 7   // compute capability
 )
 
-// device implements kernels.Backend. Primitives are queued on one stream, in the order of the calls.
+// device implements kernels.Backend and kernels.Dense. Primitives are queued on one stream, in the order of
+// the calls.
 type device struct {
 	*driver
 	index   int
@@ -46,6 +47,8 @@ type device struct {
 	blas     blas
 	solver   solver
 }
+
+var _ kernels.Dense = (*device)(nil)
 
 // opened are the devices of this process, which give each other access to their memory.
 var opened struct {

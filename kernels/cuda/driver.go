@@ -25,7 +25,8 @@ type driver struct {
 	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemsetD2D8Async,
 	cuMemcpyAsync, cuMemcpy2DAsync, cuPointerGetAttribute uintptr
 
-	cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuFuncSetAttribute, cuLaunchKernel uintptr
+	cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuFuncSetAttribute, cuLaunchKernel,
+	cuLaunchCooperativeKernel uintptr
 }
 
 // Values of the driver API's enumerations.
@@ -77,7 +78,7 @@ var loadDriver = sync.OnceValues(func() (*driver, error) {
 		"cuMemcpy2DAsync_v2": &d.cuMemcpy2DAsync, "cuPointerGetAttribute": &d.cuPointerGetAttribute,
 		"cuModuleLoadData": &d.cuModuleLoadData, "cuModuleUnload": &d.cuModuleUnload,
 		"cuModuleGetFunction": &d.cuModuleGetFunction, "cuFuncSetAttribute": &d.cuFuncSetAttribute,
-		"cuLaunchKernel": &d.cuLaunchKernel,
+		"cuLaunchKernel": &d.cuLaunchKernel, "cuLaunchCooperativeKernel": &d.cuLaunchCooperativeKernel,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cuda: NVIDIA's driver: %w", err)

@@ -23,6 +23,7 @@ var entries = map[string][]string{
 	"shape.cu": {"convert_64_64", "convert_64_32", "convert_32_64", "convert_32_32", "transpose_64",
 		"transpose_32", "gather_rows", "move_columns", "scale", "multiply_power", "lower_64", "lower_32"},
 	"measure.cu": {"row_maxima", "column_maxima", "leads"},
+	"panel.cu":   {"factor_panel"},
 	"qr.cu": {"qr_exponents", "qr_piece_64", "qr_piece_128", "qr_join_64", "qr_join_128", "qr_gather",
 		"qr_scatter"},
 	"jacobi.cu": {"jacobi_16", "jacobi_32", "jacobi_64", "jacobi_128", "jacobi_signed_16", "jacobi_signed_32",
@@ -66,9 +67,10 @@ func (d *device) loadKernels(code map[string][]byte) error {
 	return nil
 }
 
-// launchCall is the memory that a launch passes its arguments in: cuLaunchKernel's `extra`.
+// launchCall is the memory that a launch passes its arguments in: cuLaunchKernel's `extra`, or the list of
+// addresses that cuLaunchCooperativeKernel wants.
 type launchCall struct {
-	words [16]uint64
+	words [32]uint64
 	bytes uintptr
 	extra [5]uintptr
 }
@@ -84,11 +86,9 @@ func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint
 	if x == 0 || y == 0 || z == 0 {
 		return nil
 	}
-	k := d.kernels[name]
-	if shared > k.shared {
-		if err := d.allowShared(name, k, shared); err != nil {
-			return err
-		}
+	k, err := d.kernel(name, shared)
+	if err != nil {
+		return err
 	}
 	l := &d.call // on the heap with the device, so its address stays
 	copy(l.words[:], words)
@@ -102,6 +102,36 @@ func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint
 			d.check("cuLaunchKernel", code))
 	}
 	return nil
+}
+
+// launchTogether queues a kernel of which all blocks run at the same time. It fails if there are more than
+// the device can hold. The words are those of the kernel's only argument, a struct.
+func (d *device) launchTogether(name string, blocks, threads, shared int, words []uint64) error {
+	k, err := d.kernel(name, shared)
+	if err != nil {
+		return err
+	}
+	l := &d.call
+	copy(l.words[:], words)
+	l.extra = [5]uintptr{uintptr(unsafe.Pointer(&l.words))}
+	code := nvidia.Invoke(d.cuLaunchCooperativeKernel, k.function, uintptr(blocks), 1, 1, uintptr(threads), 1, 1,
+		uintptr(shared), d.stream, uintptr(unsafe.Pointer(&l.extra)))
+	if code != 0 {
+		return fmt.Errorf("%s, %d blocks of %d threads, %d bytes shared: %w", name, blocks, threads, shared,
+			d.check("cuLaunchCooperativeKernel", code))
+	}
+	return nil
+}
+
+// kernel returns a kernel that may have so much shared memory.
+func (d *device) kernel(name string, shared int) (*kernel, error) {
+	k := d.kernels[name]
+	if shared > k.shared {
+		if err := d.allowShared(name, k, shared); err != nil {
+			return nil, err
+		}
+	}
+	return k, nil
 }
 
 // allowShared raises the limit of a kernel's shared memory.

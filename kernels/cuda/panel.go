@@ -1,0 +1,244 @@
+package cuda
+
+import (
+	"fmt"
+	"math"
+	"unsafe"
+
+	"jmpi/kernels"
+)
+
+const (
+	panelThreads = 1024
+	panelState   = 20480                               // STATE of panel.cuh, bytes
+	panelColumns = kernels.PivotedWidth                // COLUMNS
+	panelBounds  = 2                                   // BOUNDS
+	panelVectors = panelColumns + panelBounds          // VECTORS
+	panelWidth   = (panelBounds + 1) * kernels.Samples // WIDTH
+
+	sliceRows  = 128 // of a slice, at least
+	fewSlices  = 64  // enough up to many rows: the more slices, the longer the blocks take to meet
+	manyRows   = 512 // of a slice, where more slices are better
+	mostSlices = 128
+)
+
+// found is Found of panel.cuh.
+type found struct {
+	count, rank, dropped float64
+	pivots, tau          [panelColumns]float64
+	noisy                [panelColumns][2]float64
+	from                 [panelBounds][panelColumns + 1]float64
+	r                    [panelColumns * panelColumns]float64
+	samples              [panelColumns][panelWidth]float64
+}
+
+const foundWords = int(unsafe.Sizeof(found{}) / kernels.WordBytes)
+
+// factoring is Factoring of panel.cuh.
+type factoring struct {
+	a, y, t, r               kernels.Address
+	m, n, lda, ldy, ldt, ldr int64
+	rows, nearby             int64
+	partial, met, found      kernels.Address
+	bounds                   int64
+	bound, longest, reach    float64
+	retain                   int64
+}
+
+// slices cuts m rows into slices, one for each block. All blocks must run at the same time.
+func (d *device) slices(m int) (rows, blocks int) {
+	blocks = max(1, min(ceil(m, sliceRows), max(fewSlices, m/manyRows), mostSlices, d.processors))
+	rows = max(sliceRows, ceil(ceil(m, blocks), 32)*32)
+	return rows, max(1, ceil(m, rows))
+}
+
+// factor queues the factorization of a; f has what the panels do not tell.
+func (d *device) factor(a kernels.Panel, q kernels.Reflectors, f factoring) error {
+	f.a, f.m, f.n, f.lda = a.Data, int64(a.M), int64(a.N), int64(a.Ld)
+	f.y, f.ldy, f.t, f.ldt = q.Y.Data, int64(q.Y.Ld), q.T.Data, int64(q.T.Ld)
+	rows, blocks := d.slices(a.M)
+	f.rows = int64(rows)
+	shared := panelState
+	if slice := rows * (a.N + int(f.bounds)) * kernels.WordBytes; shared+slice <= d.shared {
+		shared += slice
+		f.nearby = 1
+	}
+	var err error
+	if f.met, err = d.need("partial sums of panels",
+		int64(1+6*panelVectors*blocks)*kernels.WordBytes); err != nil {
+		return err
+	}
+	f.partial = f.met + kernels.WordBytes
+	if err := d.zero(kernels.Panel{M: 1, N: 1, Ld: 1, Data: f.met}); err != nil {
+		return err
+	}
+	return d.launchTogether("factor_panel", blocks, panelThreads, shared,
+		unsafe.Slice((*uint64)(unsafe.Pointer(&f)), unsafe.Sizeof(f)/kernels.WordBytes))
+}
+
+// FactorPanel factors up to 32 columns, and then what is left of the others.
+func (d *device) FactorPanel(a kernels.Panel, q kernels.Reflectors, r kernels.Panel) error {
+	k := min(a.M, a.N)
+	err := a.Check("A")
+	if err == nil && a.N > kernels.PanelWidth {
+		err = fmt.Errorf("%w: A is %d×%d, %d columns are the limit", kernels.ErrShape, a.M, a.N, kernels.PanelWidth)
+	}
+	if err == nil {
+		err = checkReflectors(q, a.M, k)
+	}
+	if err == nil {
+		err = checkSquare("R", r, k)
+	}
+	if err != nil {
+		return fmt.Errorf("cuda: FactorPanel: %w", err)
+	}
+	if k == 0 {
+		return nil
+	}
+	return d.entered("FactorPanel", func() error { return d.natural(a.Columns(0, k), q, r) })
+}
+
+// natural queues the factorization of all columns of a, which has at least as many rows.
+func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel) error {
+	m, n, h := a.M, a.N, min(a.N, panelColumns)
+	left := kernels.Reflectors{Y: q.Y.Columns(0, h), T: q.T.Columns(0, h).Rows(0, h)}
+	if err := d.factor(a.Columns(0, h), left, factoring{r: r.Data, ldr: int64(r.Ld)}); err != nil || n == h {
+		return err
+	}
+	rest, right := a.Columns(h, n), kernels.Reflectors{Y: q.Y.Columns(h, n).Rows(h, m)}
+	right.T = q.T.Columns(h, n).Rows(h, n)
+	if err := d.reflect(left, true, rest); err != nil {
+		return err
+	}
+	if err := d.copyMatrix(d.stream, on(r.Columns(h, n)), on(rest), h, n-h); err != nil {
+		return err
+	}
+	corner := r.Columns(h, n).Rows(h, n)
+	if err := d.factor(rest.Rows(h, m), right, factoring{r: corner.Data, ldr: int64(corner.Ld)}); err != nil {
+		return err
+	}
+	for _, p := range []kernels.Panel{r.Columns(0, h).Rows(h, n), q.T.Columns(0, h).Rows(h, n),
+		q.Y.Columns(h, n).Rows(0, h)} {
+		if err := d.zero(p); err != nil {
+			return err
+		}
+	}
+	return d.join(left, right, q.T.Columns(h, n).Rows(0, h))
+}
+
+// join queues T₁₂ ← −T₁·(Y₁ᵀY₂)·T₂. Y₂ begins below Y₁.
+func (d *device) join(left, right kernels.Reflectors, t12 kernels.Panel) error {
+	w := kernels.Panel{M: t12.M, N: 2 * t12.N, Ld: t12.M}
+	var err error
+	if w.Data, err = d.need("products with reflectors", w.Bytes()); err != nil {
+		return err
+	}
+	g, gt := w.Columns(0, t12.N), w.Columns(t12.N, 2*t12.N)
+	return d.gemms(
+		kernels.Gemm{TransA: true, Alpha: 1, A: left.Y.Rows(left.Y.M-right.Y.M, left.Y.M), B: right.Y, C: g},
+		kernels.Gemm{Alpha: 1, A: g, B: right.T, C: gt},
+		kernels.Gemm{Alpha: -1, A: left.T, B: gt, C: t12})
+}
+
+func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
+	o kernels.PanelOptions) (kernels.PanelResult, error) {
+	if err := checkPivoted(a, q, o); err != nil {
+		return kernels.PanelResult{}, fmt.Errorf("cuda: FactorPivoted: %w", err)
+	}
+	bounds := 0
+	if o.Noise != nil {
+		bounds = len(o.Noise.Rows)
+	}
+	out := kernels.Panel{M: foundWords + bounds*a.M, N: 1, Ld: foundWords + bounds*a.M}
+	err := d.entered("FactorPivoted", func() (err error) {
+		if out.Data, err = d.need("what a panel gives", out.Bytes()); err != nil {
+			return err
+		}
+		f := factoring{found: out.Data, bounds: int64(bounds), bound: o.Bound, longest: o.Drop.Longest,
+			reach: o.Drop.Reach, r: out.Data + kernels.Address(unsafe.Offsetof(found{}.r)), ldr: panelColumns}
+		if o.Drop.Retain {
+			f.retain = 1
+		}
+		if bounds > 0 {
+			if err := d.postNoise(out.Data, a.N, o.Noise); err != nil {
+				return err
+			}
+		}
+		return d.factor(a, q, f)
+	})
+	if err != nil {
+		return kernels.PanelResult{}, err
+	}
+	words := make([]float64, out.M)
+	if err := d.Read(words, out.M, out); err != nil {
+		return kernels.PanelResult{}, err
+	}
+	return result(words, a.M, bounds), nil
+}
+
+func checkPivoted(a kernels.Panel, q kernels.Reflectors, o kernels.PanelOptions) error {
+	if err := a.Check("A"); err != nil {
+		return err
+	}
+	if a.N > kernels.PivotedWidth {
+		return fmt.Errorf("%w: A is %d×%d, %d columns are the limit", kernels.ErrShape, a.M, a.N,
+			kernels.PivotedWidth)
+	}
+	if err := checkReflectors(q, a.M, min(a.M, a.N)); err != nil || o.Noise == nil {
+		return err
+	}
+	bounds, numbers := len(o.Noise.Rows), len(o.Noise.Columns)
+	if bounds < 1 || bounds > panelBounds || numbers != (bounds+1)*kernels.Samples*a.N {
+		return fmt.Errorf("%w: noise has %d bounds, %d at most, and %d numbers for %d columns", kernels.ErrShape,
+			bounds, panelBounds, numbers, a.N)
+	}
+	for _, rows := range o.Noise.Rows {
+		if len(rows) != a.M {
+			return fmt.Errorf("%w: noise has %d rows, A %d", kernels.ErrShape, len(rows), a.M)
+		}
+	}
+	return nil
+}
+
+// postNoise queues the copy of the errors of n columns, and of the rows, to where the kernel expects them.
+func (d *device) postNoise(to kernels.Address, n int, noise *kernels.PanelNoise) error {
+	width := (len(noise.Rows) + 1) * kernels.Samples
+	if err := d.post(to+kernels.Address(unsafe.Offsetof(found{}.samples)), n*panelWidth, func(i int) uint64 {
+		if i%panelWidth >= width {
+			return 0
+		}
+		return math.Float64bits(noise.Columns[i/panelWidth*width+i%panelWidth])
+	}); err != nil {
+		return err
+	}
+	m := len(noise.Rows[0])
+	return d.post(to+kernels.Address(foundWords*kernels.WordBytes), m*len(noise.Rows), func(i int) uint64 {
+		return math.Float64bits(noise.Rows[i/m][i%m])
+	})
+}
+
+// result puts what the kernel has found into the form of the interface.
+func result(words []float64, m, bounds int) kernels.PanelResult {
+	f := (*found)(unsafe.Pointer(unsafe.SliceData(words)))
+	count := int(f.count)
+	p := kernels.PanelResult{Count: count, Rank: int(f.rank), Tau: f.tau[:count]}
+	p.R = make([]float64, count*count)
+	for j := range count {
+		p.Pivots = append(p.Pivots, int(f.pivots[j]))
+		copy(p.R[j*count:(j+1)*count], f.r[j*panelColumns:])
+	}
+	for _, x := range f.noisy[:int(f.dropped)] {
+		p.Noisy = append(p.Noisy, [2]int{int(x[0]), int(x[1])})
+	}
+	if bounds == 0 {
+		return p
+	}
+	for _, c := range p.Pivots {
+		p.Columns = append(p.Columns, f.samples[c][:(bounds+1)*kernels.Samples]...)
+	}
+	for b := range bounds {
+		p.From = append(p.From, f.from[b][:count+1])
+		p.Rows = append(p.Rows, words[foundWords+b*m:foundWords+(b+1)*m])
+	}
+	return p
+}
