@@ -1,5 +1,5 @@
-// Package cuda is the GPU back end of jmpi: it implements kernels.Backend on NVIDIA GPUs of compute
-// capability 7.0 and up.
+// Package cuda is the GPU back end of jmpi: it implements kernels.Backend and kernels.Dense on NVIDIA GPUs of
+// compute capability 7.0 and up.
 //
 // The kernels are the .cu files beside this one. They are embedded into the program and compiled by NVRTC for
 // the GPU at hand when it is opened; the machine code is kept in a cache (cache.go). The driver and the
@@ -46,12 +46,23 @@
 // So a problem has two to five multiprocessors, and its time is that of R alone. Where the schedule allows,
 // the warps of a block meet only every eighth p-step (rounds.go).
 //
+// # Dense
+//
+// Products and triangular solves are cuBLAS's, Cholesky factors cuSOLVER's (blas.go, solver.go). They are
+// opened when they are first needed. A product of a list is one call. cuBLAS has a workspace of its own and
+// its default mode: no atomics, no TF32, no emulation of float64. shape.cu and measure.cu move and measure.
+//
+// A panel is factored by one kernel of up to 128 blocks (panel.cu), each with a slice of the rows, 128 at
+// least, in shared memory if it fits. All blocks run at the same time (a cooperative launch), and meet twice
+// for each column (grid.cuh). All add the same partial sums in the same order. So they choose the same pivots
+// and keep the same copy of everything that is small, the samples of the errors included.
+//
 // # Determinism
 //
-// No floating-point number is added by atomic operations, and how a problem is cut into blocks depends on its
-// shape alone. So the bits depend neither on the run nor on what else is in the batch. They differ from those
-// of package cpu by the order of the sums; the rotation computed from three given dot products is the same,
-// bit for bit (rotation.cuh).
+// No floating-point number is added by atomic operations. How a problem is cut into blocks depends on its
+// shape alone, and for a panel on the number of multiprocessors if they are few. So the bits depend neither
+// on the run nor on what else is in the batch. They differ from those of package cpu by the order of the
+// sums; the rotation computed from three given dot products is the same, bit for bit (rotation.cuh).
 //
 // # Queue
 //

@@ -44,7 +44,8 @@ func checkSquare(name string, p kernels.Panel, k int) error {
 }
 
 // reflect queues C ← C − Y·(op(T)·(YᵀC)), three products for each C. Package internal/dense sums the first
-// rows of YᵀC apart and the others in pieces. Here cuBLAS has many partial sums anyway.
+// rows of YᵀC, the large ones, apart, and the others in pieces. Here the order of the sums is cuBLAS's, which
+// has many partial sums where there are many rows and few columns.
 func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Panel) error {
 	k, widest := q.Y.N, 0
 	for _, x := range c {
