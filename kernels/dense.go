@@ -22,6 +22,8 @@ type Dense interface {
 	MoveColumns(dst Panel, to []int, src Panel, from []int) error
 	// Scale does x_ij ← (x_ij·rows[i])·columns[j]; nil stands for ones.
 	Scale(p Panel, rows, columns []float64) error
+	// Divide does x_ij ← (x_ij/rows[i])/columns[j]; nil stands for ones.
+	Divide(p Panel, rows, columns []float64) error
 	// Ldexp does x ← 2^e·x, exact but for what leaves the range.
 	Ldexp(p Panel, e int) error
 

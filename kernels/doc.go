@@ -1,6 +1,18 @@
 // Package kernels defines what a device must be able to compute, the Backend, and holds in plain Go the two
 // formulas that everything else is tested against: the Jacobi rotation and the norm of a column.
 //
+// # What a device does
+//
+//	Memory    allocates, reads, writes and copies: for those who only move data
+//	Pivots    the batched primitives of the Jacobi method, on pivot problems; norms and products with vectors
+//	Dense     what is done to a matrix before and after the method, on panels: products, triangular solves,
+//	          Cholesky, QR of a panel with and without pivoting, reflectors, permutation, transposition,
+//	          scaling, sizes
+//	Limits    which widths suit it
+//
+// A Backend is all four. A matrix on several devices is the matter of package dist/matrix, which calls Dense
+// for each device's part.
+//
 // # One step of the method
 //
 // The one-sided Jacobi method makes the columns of G orthogonal, two block-columns [P Q] at a time
@@ -63,7 +75,8 @@
 // same norm. Their rotation is degenerate only if they meet exactly so; mostly they have been rotated with
 // others before, shrink to about √ε of what they were, and W grows to 1/√ε.
 //
-// Storage is column-major everywhere. Package kerneltest has a test for every primitive; packages cpu and
-// cuda are the devices. [Nov15] is V. Novaković, A hierarchically blocked Jacobi SVD algorithm for single and
-// multiple graphics processing units, SIAM J. Sci. Comput. 37 (2015).
+// Storage is column-major everywhere. A panel says the type of its elements (Element); all is float64 but for
+// those primitives of Dense that say that they take float32 too. Package kerneltest has a test for every
+// primitive; packages cpu and cuda are the devices. [Nov15] is V. Novaković, A hierarchically blocked Jacobi
+// SVD algorithm for single and multiple graphics processing units, SIAM J. Sci. Comput. 37 (2015).
 package kernels

@@ -143,15 +143,15 @@ type Limits struct {
 	HostMemory     bool // Alloc returns host memory, which any library may read and write
 }
 
-// Backend is one device. Its methods may be called from one goroutine at a time, except
-// Copy, Read and Write, which may run at the same time as the others, on memory that those do not touch.
-// Methods may return before the work is done; work on one device is done in the order of the calls;
-// the slices of a Batch and the Schedule may be changed again after Sync.
-// Sync waits for all of it. Panels must not overlap unless it is said. Errors are wrapped, name the
-// primitive, and leave the device usable only for Free and Close.
+// Backend is one device. Its methods may be called from one goroutine at a time, except Copy, Read and Write,
+// which may run at the same time as the others, on memory that those do not touch. Methods may return before
+// the work is done; work on one device is done in the order of the calls; the slices of a Batch and the
+// Schedule may be changed again after Sync. Sync waits for all of it. Panels must not overlap unless it is
+// said. Errors are wrapped, name the primitive, and leave the device usable only for Free and Close.
 type Backend interface {
 	Memory
 	Pivots
+	Dense
 	Limits() Limits
 	Close() error
 }

@@ -46,6 +46,8 @@ func TestDenseSameBits(t *testing.T) {
 		c, s, turned, rest := fill(t, d, 600, 610), fill(t, d, 600, 600), fill(t, d, 600, 300), fill(t, d, 1000, 64)
 		must(t, d.Gemm([]kernels.Gemm{{TransA: true, Alpha: 1, A: a, B: b, C: c}}))
 		must(t, d.Syrk(1, a, 1, s))
+		tall := fill(t, d, 70, 70)
+		must(t, d.Syrk(1, fill(t, d, 1100, 70), 1, tall))
 		must(t, d.Transpose(turned, a))
 		must(t, d.Trsm(turned, dominant(fill(t, d, 300, 300)), false))
 		q := kernels.Reflectors{Y: fill(t, d, 300, 40), T: fill(t, d, 40, 40)}
@@ -56,7 +58,7 @@ func TestDenseSameBits(t *testing.T) {
 		must(t, err)
 		lengths, err := d.Lengths([]kernels.Panel{a, b})
 		must(t, err)
-		for _, p := range []kernels.Panel{a, b, c, s, turned, rest} {
+		for _, p := range []kernels.Panel{a, b, c, s, tall, turned, rest} {
 			out = append(out, packed(p))
 		}
 		return append(out, rows, lengths)

@@ -15,8 +15,17 @@
 // BenchmarkMultiply), and pointwise Jacobi is in no library. They are C with vectors of eight doubles
 // (simd.h), compiled for AVX-512, for AVX2 and for any processor, and chosen at run time.
 //
-// The primitives of kernels.Dense call OpenBLAS and internal/dense on tiles of a panel, each on one thread.
-// Single panels are factored on one thread.
+// # Dense
+//
+//	Gemm, Syrk                   dgemm, dsyrk and their float32 forms, 256 columns of the result at a time
+//	Trsm                         dtrsm and strsm, 256 rows at a time
+//	Potrf                        dpotrf
+//	FactorPanel, FactorPivoted   internal/dense, on one thread
+//	Reflect                      internal/dense, 256 columns at a time
+//	all others                   loops over columns or pieces of rows
+//
+// Each call of OpenBLAS is on one thread. The threads share the pieces. How a panel is cut depends on its
+// shape alone.
 //
 // # Determinism
 //

@@ -113,7 +113,7 @@ func newScalar(x float64) *scalar { return &scalar{x, float32(x)} }
 
 // gemm does C ← α·op(A)·op(B) + β·C by one call.
 func (b *blas) gemm(d *device, g kernels.Gemm) error {
-	m, n, k := g.C.M, g.C.N, inner(g)
+	m, n, k := g.C.M, g.C.N, g.Inner()
 	if m == 0 || n == 0 {
 		return nil
 	}
@@ -128,14 +128,6 @@ func (b *blas) gemm(d *device, g kernels.Gemm) error {
 	return b.check(name, nvidia.Invoke(routine, b.handle, operation(g.TransA), operation(g.TransB), uintptr(m),
 		uintptr(n), uintptr(k), uintptr(alpha.of(g.C.Type)), uintptr(g.A.Data), leading(g.A), uintptr(g.B.Data),
 		leading(g.B), uintptr(beta.of(g.C.Type)), uintptr(g.C.Data), leading(g.C)))
-}
-
-// inner returns the inner dimension of a product.
-func inner(g kernels.Gemm) int {
-	if g.TransA {
-		return g.A.M
-	}
-	return g.A.N
 }
 
 // trsm does B ← B·op(R)⁻¹ for an upper triangular R.

@@ -29,6 +29,12 @@ struct Problem {
 	i64 positive; // columns with sign +1, the leading ones
 };
 
+// A panel of a list, as `member` in lists.go.
+struct Member {
+	double *p;
+	i64 m, n, ld, first; // first: how many columns the panels before it have
+};
+
 // column returns the address of column j of [P Q].
 __device__ inline double *column(const Pivot &g, i64 j)
 {

@@ -43,11 +43,13 @@ func TestEntries(t *testing.T) {
 	}
 	for file, lines := range map[string][]string{
 		"tile.cuh":    {fmt.Sprintf("PAD = %d;", pad)},
-		"multiply.cu": {fmt.Sprintf("ROWS = %d;", productRows)},
+		"product.cuh": {fmt.Sprintf("ROWS = %d;", productRows)},
 		"panel.cuh": {fmt.Sprintf("STATE = %d;", panelState), fmt.Sprintf("COLUMNS = %d;", panelColumns),
 			fmt.Sprintf("BOUNDS = %d;", panelBounds), fmt.Sprintf("SAMPLES = %d;", kernels.Samples)},
 		"pivot.cuh": {fmt.Sprintf("THRESHOLD = %g;", kernels.PanelThreshold),
 			fmt.Sprintf("NEGLIGIBLE = %x", kernels.NegligibleLength)},
+		"reflect.cu": {fmt.Sprintf("SIDE = %d;", reflectSide), fmt.Sprintf("PIECE = %d;", reflectPiece),
+			fmt.Sprintf("TURNED = %d;", reflectTurned)},
 		"qr.cu": {fmt.Sprintf("PIECE = %d;", qrPiece)},
 		"sweep.cuh": {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("LANES = %d;", 32/warpSlots),
 			fmt.Sprintf("MEET = 1 << %d;", 16)},

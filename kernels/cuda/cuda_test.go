@@ -41,6 +41,8 @@ func TestPrimitives(t *testing.T) {
 	kerneltest.All(t, d)
 }
 
+func TestDense(t *testing.T) { kerneltest.AllDense(t, mustOpen(t, 0)) }
+
 // TestLittleSharedMemory runs the kernels that serve GPUs with less shared memory for a block.
 func TestLittleSharedMemory(t *testing.T) {
 	d := mustOpen(t, 0)

@@ -48,17 +48,15 @@ type device struct {
 	solver   solver
 }
 
-var _ kernels.Dense = (*device)(nil)
-
 // opened are the devices of this process, which give each other access to their memory.
 var opened struct {
 	sync.Mutex
 	devices map[*device]bool
 }
 
-// Open opens GPU index, 0 ≤ index < Devices(), and compiles the kernels for it if they are not in
-// the cache. It fails with nvidia.ErrMissing where the driver or NVRTC are not installed. A GPU may
-// be opened more than once.
+// Open opens GPU index, 0 ≤ index < Devices(), and compiles the kernels for it if they are not in the
+// cache. It fails with nvidia.ErrMissing where the driver, NVRTC, cuBLAS or cuSOLVER are not installed. A
+// GPU may be opened more than once.
 func Open(index int) (kernels.Backend, error) {
 	api, err := loadDriver()
 	if err != nil {
@@ -84,6 +82,12 @@ func (d *device) open() error {
 	}
 	code, err := build(d.architecture, cached)
 	if err != nil {
+		return err
+	}
+	if _, err := loadBLAS(); err != nil {
+		return err
+	}
+	if _, err := loadSolver(); err != nil {
 		return err
 	}
 	if err := d.check("cuDevicePrimaryCtxRetain",

@@ -1,5 +1,5 @@
-// Package cuda is the GPU back end of jmpi: it implements kernels.Backend and kernels.Dense on NVIDIA GPUs of
-// compute capability 7.0 and up.
+// Package cuda is the GPU back end of jmpi: it implements kernels.Backend on NVIDIA GPUs of compute
+// capability 7.0 and up.
 //
 // The kernels are the .cu files beside this one. They are embedded into the program and compiled by NVRTC for
 // the GPU at hand when it is opened; the machine code is kept in a cache (cache.go). The driver and the
@@ -49,8 +49,13 @@
 // # Dense
 //
 // Products and triangular solves are cuBLAS's, Cholesky factors cuSOLVER's (blas.go, solver.go). They are
-// opened when they are first needed. A product of a list is one call. cuBLAS has a workspace of its own and
-// its default mode: no atomics, no TF32, no emulation of float64. shape.cu and measure.cu move and measure.
+// opened when they are first needed. Where one is missing the primitive fails. Reflect is three products.
+// FactorPanel has some beyond 32 columns. A product of a list is one call. cuBLAS has a workspace of its own
+// and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu and measure.cu
+// move and measure.
+//
+// Reflectors go over a list of panels in three launches (reflect.cu). The rows of YᵀC are summed 32 at a time
+// (16 before compute capability 9.0), those sums over pieces of 512 rows, and the pieces in eight parts.
 //
 // A panel is factored by one kernel of up to 128 blocks (panel.cu), each with a slice of the rows, 128 at
 // least, in shared memory if it fits. All blocks run at the same time (a cooperative launch), and meet twice

@@ -2,9 +2,7 @@
 // forms the sums of the chunks, another adds them in order. Each element of the result is one sequence of
 // operations that depends on its two columns and the number of rows alone.
 
-#include "tile.cuh"
-
-constexpr int LD_CHUNK = GRAM_CHUNK + PAD; // of a column's chunk of rows in shared memory
+#include "rows.cuh"
 
 // What is formed, and from what.
 enum Purpose {
@@ -35,73 +33,6 @@ __device__ inline Factor factor(const Problem &b, int purpose, i64 j0, i64 j1, c
 	return {{x, x, j1 - j0, rest, b.ldr, b.ldr}, rest, j1 - j0, false, b.tally->broken != 0 || rest == 0};
 }
 
-// triangle returns the column of entry i of an upper triangle that is numbered column by column.
-__device__ inline int triangle(int i)
-{
-	int column = 0;
-	while ((column + 1) * (column + 2) / 2 <= i)
-		column++;
-	return column;
-}
-
-// sum_rows forms the tile of XᵀX at block-row I and block-column J, summed over a chunk of rows, and
-// puts it in out. The tiles with I = J need one set of columns, and a warp for each 32×32 tile of the
-// upper triangle; the others two sets and all warps. address tells where the tile's columns begin, 0
-// beyond the last column of X.
-template <int TILE, bool DIAGONAL, Access ACCESS>
-__device__ inline void sum_rows(const Factor &f, const double **address, int I, int J, int rows, double *out)
-{
-	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE, THREADS = 32 * WARPS;
-	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE, PER_COLUMN = GRAM_CHUNK / 2; // copies for a column
-	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_CHUNK
-
-	const int thread = threadIdx.x, warp = thread / 32, k = (int)f.k;
-	const int wj = DIAGONAL ? triangle(warp) : warp / SIDE;
-	const int wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % SIDE;
-	const bool close = f.close;
-	const double *const anywhere = f.x.p;
-	// This thread copies two rows r of columns c, c + STEP, …
-	constexpr int STEP = THREADS / PER_COLUMN;
-	static_assert(THREADS % PER_COLUMN == 0, "a thread copies the same rows of all its columns");
-	const int c = thread / PER_COLUMN, r = thread % PER_COLUMN * 2;
-	double *const to = shared + c * LD_CHUNK + r;
-	const unsigned at = (unsigned)__cvta_generic_to_shared(to);
-	auto load = [&](int chunk, int stage) {
-		const int row = chunk * GRAM_CHUNK + r, place = stage * COLUMNS * LD_CHUNK;
-#pragma unroll
-		for (int n = 0; n < COLUMNS; n += STEP) {
-			if (COLUMNS % STEP != 0 && n + STEP > COLUMNS && c + n >= COLUMNS)
-				break;
-			const double *from = address[c + n];
-			const int valid = ACCESS == WHOLE ? 2 : from ? clamp2(rows - row) : 0;
-			fetch2<ACCESS>(to + place + n * LD_CHUNK, at + 8 * (place + n * LD_CHUNK), valid ? from + row : anywhere,
-				       valid);
-		}
-	};
-	auto arrived = [&](int chunk, int stage) {
-		if (!DIAGONAL || !close)
-			return;
-		for (int n = c; n < COLUMNS; n += STEP) {
-			const int above = J * TILE + n - chunk * GRAM_CHUNK - r;
-			if ((above == 0 || above == 1) && J * TILE + n < k)
-				shared[(stage * COLUMNS + n) * LD_CHUNK + r + above] -= 1;
-		}
-	};
-	const bool idle = I * TILE + wi * 32 >= k || J * TILE + wj * 32 >= k;
-	Tile tile = {};
-	pipeline((rows + GRAM_CHUNK - 1) / GRAM_CHUNK, load, arrived, [&](int, int stage) {
-		if (idle)
-			return;
-		const double *left = shared + (stage * COLUMNS + wi * 32) * LD_CHUNK;
-		const double *right = shared + (stage * COLUMNS + (DIAGONAL ? 0 : TILE) + wj * 32) * LD_CHUNK;
-#pragma unroll
-		for (int l = 0; l < GRAM_CHUNK; l += 4)
-			multiply_add<LD_CHUNK, 1, LD_CHUNK, 1>(tile, left + l, right + l);
-	});
-	if (!idle)
-		each(tile, [=](int i, int j, double x) { out[wi * 32 + i + (wj * 32 + j) * TILE] = x; });
-}
-
 // gram_tile forms one tile of a problem, summed over one chunk of its rows.
 template <int TILE, bool DIAGONAL>
 __device__ inline void gram_tile(const Problem *problems, double *partial, i64 tiles, i64 chunks, int purpose,
@@ -121,13 +52,9 @@ __device__ inline void gram_tile(const Problem *problems, double *partial, i64 t
 	}
 	__syncthreads();
 	double *out = partial + ((blockIdx.z * tiles + J * (J + 1) / 2 + I) * chunks + blockIdx.y) * (TILE * TILE);
-	const bool aligned = even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq);
-	if (aligned && rows % GRAM_CHUNK == 0 && f.k >= (J + 1) * TILE)
-		sum_rows<TILE, DIAGONAL, WHOLE>(f, address, I, J, rows, out);
-	else if (aligned)
-		sum_rows<TILE, DIAGONAL, ALIGNED>(f, address, I, J, rows, out);
-	else
-		sum_rows<TILE, DIAGONAL, ODD>(f, address, I, J, rows, out);
+	const int left = (int)f.k - I * TILE, right = (int)f.k - J * TILE;
+	const Sums s = {address, f.x.p, min(left, TILE), min(right, TILE), rows, f.close, J * TILE};
+	sum_tile<TILE, DIAGONAL, false>(s, even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq), out);
 }
 
 // gram_add adds the sums of the chunks of a problem, in order, and puts the result where it belongs, both

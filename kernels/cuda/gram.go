@@ -4,7 +4,7 @@ import "jmpi/kernels"
 
 const (
 	pad         = 4  // PAD of tile.cuh
-	productRows = 64 // ROWS of multiply.cu
+	productRows = 64 // ROWS of product.cuh
 
 	gramRows  = 256 // fewest rows of G that are worth a block of their own
 	gramParts = 8   // most blocks that share the rows of one tile

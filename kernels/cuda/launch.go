@@ -16,14 +16,15 @@ type kernel struct {
 
 // entries are the kernels of each source file.
 var entries = map[string][]string{
-	"move.cu": {"identity", "column_norms", "product", "product_transposed"},
+	"move.cu": {"identity", "column_norms", "lengths", "product", "product_transposed"},
 	"gram.cu": {"gram_diagonal_64", "gram_diagonal_128", "gram_other_64", "gram_other_128", "gram_add_64",
 		"gram_add_128"},
 	"cholesky.cu": {"cholesky_block", "cholesky_row_64", "cholesky_row_128"},
 	"shape.cu": {"convert_64_64", "convert_64_32", "convert_32_64", "convert_32_32", "transpose_64",
-		"transpose_32", "gather_rows", "move_columns", "scale", "multiply_power", "lower_64", "lower_32"},
+		"transpose_32", "gather_rows", "move_columns", "scale", "divide", "multiply_power", "lower_64", "lower_32"},
 	"measure.cu": {"row_maxima", "column_maxima", "leads"},
 	"panel.cu":   {"factor_panel"},
+	"reflect.cu": {"reflect_sums", "reflect_turn", "reflect_add"},
 	"qr.cu": {"qr_exponents", "qr_piece_64", "qr_piece_128", "qr_join_64", "qr_join_128", "qr_gather",
 		"qr_scatter"},
 	"jacobi.cu": {"jacobi_16", "jacobi_32", "jacobi_64", "jacobi_128", "jacobi_signed_16", "jacobi_signed_32",

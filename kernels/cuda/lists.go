@@ -1,7 +1,7 @@
 package cuda
 
 import (
-	"math"
+	"unsafe"
 
 	"jmpi/kernels"
 )
@@ -11,45 +11,69 @@ import (
 
 // integers and numbers return where a list is, 0 if it is empty.
 func (d *device) integers(what string, x []int) (kernels.Address, error) {
-	return d.list(what, len(x), func(i int) uint64 { return uint64(x[i]) })
+	return d.list(what, words(x))
 }
 
 func (d *device) numbers(what string, x []float64) (kernels.Address, error) {
-	return d.list(what, len(x), func(i int) uint64 { return math.Float64bits(x[i]) })
+	return d.list(what, words(x))
 }
 
-func (d *device) list(what string, n int, word func(i int) uint64) (kernels.Address, error) {
-	if n == 0 {
+// words returns the memory of a list of integers, of numbers, or of structs of them.
+func words[T any](x []T) []uint64 {
+	var element T
+	return unsafe.Slice((*uint64)(unsafe.Pointer(unsafe.SliceData(x))),
+		len(x)*int(unsafe.Sizeof(element))/kernels.WordBytes)
+}
+
+func (d *device) list(what string, x []uint64) (kernels.Address, error) {
+	if len(x) == 0 {
 		return 0, nil
 	}
-	to, err := d.need(what, int64(n)*kernels.WordBytes)
+	to, err := d.need(what, int64(len(x))*kernels.WordBytes)
 	if err != nil {
 		return 0, err
 	}
-	return to, d.post(to, n, word)
+	return to, d.post(to, x)
 }
 
-// post queues the copy of n words, of which word(i) is number i.
-func (d *device) post(to kernels.Address, n int, word func(i int) uint64) error {
+// member is Member of common.cuh.
+type member struct {
+	p               kernels.Address
+	m, n, ld, first int64
+}
+
+// members is a list of panels on the device.
+type members struct {
+	at              kernels.Address
+	columns         int // of all of them
+	widest, longest int // most columns, and most rows
+}
+
+func (d *device) members(what string, p []kernels.Panel) (l members, err error) {
+	list := make([]member, len(p))
+	for i, x := range p {
+		list[i] = member{x.Data, int64(x.M), int64(x.N), int64(x.Ld), int64(l.columns)}
+		l.columns, l.widest, l.longest = l.columns+x.N, max(l.widest, x.N), max(l.longest, x.M)
+	}
+	l.at, err = d.list(what, words(list))
+	return l, err
+}
+
+// post queues the copy of words.
+func (d *device) post(to kernels.Address, x []uint64) error {
 	q := &d.queue
-	for first := 0; first < n; {
+	for len(x) > 0 {
 		if stagingBytes-q.used < kernels.WordBytes {
 			if err := d.sync(); err != nil {
 				return err
 			}
 		}
-		count := min(n-first, (stagingBytes-q.used)/kernels.WordBytes)
-		fill := func(host kernels.Address) {
-			staged := structs[uint64](host, count)
-			for i := range staged {
-				staged[i] = word(first + i)
-			}
-		}
-		if _, err := q.stage(d, count*kernels.WordBytes, fill,
-			to+kernels.Address(first*kernels.WordBytes)); err != nil {
+		count := min(len(x), (stagingBytes-q.used)/kernels.WordBytes)
+		if _, err := q.stage(d, count*kernels.WordBytes,
+			func(host kernels.Address) { copy(structs[uint64](host, count), x) }, to); err != nil {
 			return err
 		}
-		first += count
+		x, to = x[count:], to+kernels.Address(count*kernels.WordBytes)
 	}
 	return nil
 }

@@ -1,19 +1,15 @@
 package cuda
 
-import (
-	"fmt"
+import "jmpi/kernels"
 
-	"jmpi/kernels"
-)
-
-// results returns n numbers that queue makes the device put at an address.
-func (d *device) results(operation string, n int, queue func(out kernels.Address) error) ([]float64, error) {
-	x := make([]float64, n)
-	if n == 0 {
-		return x, nil
+// results returns n numbers that queue makes the device put at an address, unless something is wrong.
+func (d *device) results(operation string, wrong error, n int,
+	queue func(out kernels.Address) error) ([]float64, error) {
+	if wrong == nil && n == 0 {
+		return []float64{}, nil
 	}
 	out := kernels.Panel{M: n, N: 1, Ld: n}
-	err := d.entered(operation, func() (err error) {
+	err := d.checked(operation, wrong, func() (err error) {
 		if out.Data, err = d.need("results", out.Bytes()); err != nil {
 			return err
 		}
@@ -22,29 +18,26 @@ func (d *device) results(operation string, n int, queue func(out kernels.Address
 	if err != nil {
 		return nil, err
 	}
+	x := make([]float64, n)
 	if err := d.Read(x, n, out); err != nil {
 		return nil, err
 	}
 	return x, nil
 }
 
-// Lengths are those of ColumnNorms, of all panels at once.
+// Lengths measures all panels in one launch.
 func (d *device) Lengths(p []kernels.Panel) ([]float64, error) {
 	n := 0
 	for i := range p {
-		if err := p[i].Check(fmt.Sprint("panel ", i)); err != nil {
-			return nil, fmt.Errorf("cuda: Lengths: %w", err)
-		}
 		n += p[i].N
 	}
-	return d.results("Lengths", n, func(out kernels.Address) error {
-		for _, x := range p {
-			if err := d.norms(x, out); err != nil {
-				return err
-			}
-			out += kernels.Address(x.N * kernels.WordBytes)
+	return d.results("Lengths", kernels.CheckList(p), n, func(out kernels.Address) error {
+		list, err := d.members("panels to measure", p)
+		if err != nil {
+			return err
 		}
-		return nil
+		return d.launch("lengths", min(list.widest, gridLimit), min(len(p), gridLimit), 1, 256, 0, word(list.at),
+			uint64(len(p)), word(out))
 	})
 }
 
@@ -55,10 +48,7 @@ const (
 
 // RowMaxima takes the maxima of chunks of columns, then those of the chunks.
 func (d *device) RowMaxima(p kernels.Panel, columns []float64) ([]float64, error) {
-	if err := checkFactors(p, nil, columns); err != nil {
-		return nil, fmt.Errorf("cuda: RowMaxima: %w", err)
-	}
-	return d.results("RowMaxima", p.M, func(out kernels.Address) error {
+	return d.results("RowMaxima", p.CheckFactors(nil, columns), p.M, func(out kernels.Address) error {
 		sizes, err := d.numbers("sizes", columns)
 		if err != nil {
 			return err
@@ -80,10 +70,7 @@ func (d *device) RowMaxima(p kernels.Panel, columns []float64) ([]float64, error
 }
 
 func (d *device) ColumnMaxima(p kernels.Panel, rows []float64) ([]float64, error) {
-	if err := checkFactors(p, rows, nil); err != nil {
-		return nil, fmt.Errorf("cuda: ColumnMaxima: %w", err)
-	}
-	return d.results("ColumnMaxima", p.N, func(out kernels.Address) error {
+	return d.results("ColumnMaxima", p.CheckFactors(rows, nil), p.N, func(out kernels.Address) error {
 		sizes, err := d.numbers("sizes", rows)
 		if err != nil {
 			return err
@@ -94,10 +81,7 @@ func (d *device) ColumnMaxima(p kernels.Panel, rows []float64) ([]float64, error
 }
 
 func (d *device) Leads(p kernels.Panel) ([]float64, error) {
-	if err := p.Check("panel"); err != nil {
-		return nil, fmt.Errorf("cuda: Leads: %w", err)
-	}
-	return d.results("Leads", p.N, func(out kernels.Address) error {
+	return d.results("Leads", p.Check("panel"), p.N, func(out kernels.Address) error {
 		return d.launch("leads", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
 			uint64(p.Ld), word(out))
 	})

@@ -72,8 +72,11 @@ func (d *device) allocZero(bytes int64) (kernels.Address, error) {
 	if err != nil || bytes == 0 {
 		return a, err
 	}
-	return a, d.check("cuMemsetD8Async", nvidia.Invoke(d.cuMemsetD8Async, uintptr(a), 0, uintptr(bytes),
-		d.stream))
+	return a, d.zeroBytes(d.stream, a, bytes)
+}
+
+func (d *device) zeroBytes(stream uintptr, a kernels.Address, bytes int64) error {
+	return d.check("cuMemsetD8Async", nvidia.Invoke(d.cuMemsetD8Async, uintptr(a), 0, uintptr(bytes), stream))
 }
 
 func (d *device) free(a kernels.Address) error {
@@ -106,11 +109,19 @@ func (d *device) entered(operation string, f func() error) error {
 	return nil
 }
 
+// checked is entered for what was asked for rightly; otherwise it returns what is wrong.
+func (d *device) checked(operation string, wrong error, f func() error) error {
+	if wrong != nil {
+		return fmt.Errorf("cuda: %s: %w", operation, wrong)
+	}
+	return d.entered(operation, f)
+}
+
+// Alloc waits until the memory is zero, but not for what is queued.
 func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
-	err = d.entered("Alloc", func() error {
-		a, err = d.allocZero(bytes)
-		if err == nil {
-			err = d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream))
+	err = d.move("Alloc", false, func(stream uintptr) error {
+		if a, err = d.alloc(bytes); err == nil && bytes > 0 {
+			err = d.zeroBytes(stream, a, bytes)
 		}
 		if err != nil && a != 0 {
 			err = errors.Join(err, d.free(a))

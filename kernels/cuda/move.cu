@@ -11,54 +11,82 @@ extern "C" __global__ void __launch_bounds__(256) identity(double *p, i64 m, i64
 			p[i + j * ld] = i == j + row0;
 }
 
-// column_norms puts the norms of the columns of the m×n panel p into norms, [Nov15, App. A], as
-// kernels.Norm2: the plain sum of squares where it is safe, else values below `low`, from `high` on and
-// between are scaled and summed apart. Grid (columns, at most 65535), block 256 threads.
+// exact_norm returns the norm of m numbers, [Nov15, App. A], as kernels.Norm2: the plain sum of squares
+// where it is safe, else values below `low`, from `high` on and between are scaled and summed apart. All
+// 256 threads of the block call it.
+__device__ inline double exact_norm(const double *a, i64 m, double *shared)
+{
+	const double infinity = 1.0 / 0.0, low = 0x1p-511;
+	const double high = ldexp(1.0, (1022 - (m > 0 ? ilogb((double)m) + 1 : 0)) / 2);
+	const auto add = [](double x, double y) { return x + y; };
+	double largest = 0, smallest = infinity, odd = 0; // odd: NaN if there is one
+	for (i64 i = threadIdx.x; i < m; i += 256) {
+		const double x = fabs(a[i]);
+		largest = fmax(largest, x);
+		smallest = x > 0 ? fmin(smallest, x) : smallest;
+		odd += x != x ? x : 0;
+	}
+	largest = block_reduce(largest, shared, [](double x, double y) { return fmax(x, y); });
+	smallest = block_reduce(smallest, shared, [](double x, double y) { return fmin(x, y); });
+	odd = block_reduce(odd, shared, add);
+
+	const bool safe = smallest >= low && largest <= high;
+	const int top = exponent(largest);
+	double sum = 0;
+	for (int bin = safe ? 1 : 0; bin < (safe ? 2 : 3); bin++) {
+		const double from = safe || bin == 0 ? 0 : bin == 1 ? low : high;
+		const double to = safe || bin == 2 ? infinity : bin == 0 ? low : high;
+		const int shift = bin == 0 ? 600 : bin == 1 ? 0 : -600;
+		const double scale = ldexp(1.0, shift);
+		double part = 0;
+		for (i64 i = threadIdx.x; i < m; i += 256) {
+			const double x = fabs(a[i]), y = scale * x;
+			if (x >= from && x < to)
+				part = __fma_rn(y, y, part);
+		}
+		part = block_reduce(part, shared, add);
+		if (safe) {
+			sum = part;
+		} else {
+			part = ldexp(sqrt(part), -shift - top); // relative to 2^top
+			sum = __fma_rn(part, part, sum);
+		}
+	}
+	const double x = safe ? sqrt(sum) : ldexp(sqrt(sum), top);
+	return odd != odd ? odd : largest == 0 || largest == infinity ? largest : x;
+}
+
+// column_norms puts the norms of the columns of the m×n panel p into norms. Grid (columns, at most 65535),
+// block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 column_norms(const double *p, i64 m, i64 n, i64 ld, double *norms)
 {
 	__shared__ double shared[8];
-	const double infinity = 1.0 / 0.0, low = 0x1p-511;
-	const double high = ldexp(1.0, (1022 - (m > 0 ? ilogb((double)m) + 1 : 0)) / 2);
-	const auto add = [](double x, double y) { return x + y; };
 	for (i64 j = blockIdx.x; j < n; j += gridDim.x) {
-		const double *a = p + j * ld;
-		double largest = 0, smallest = infinity, odd = 0; // odd: NaN if there is one
-		for (i64 i = threadIdx.x; i < m; i += 256) {
-			const double x = fabs(a[i]);
-			largest = fmax(largest, x);
-			smallest = x > 0 ? fmin(smallest, x) : smallest;
-			odd += x != x ? x : 0;
-		}
-		largest = block_reduce(largest, shared, [](double x, double y) { return fmax(x, y); });
-		smallest = block_reduce(smallest, shared, [](double x, double y) { return fmin(x, y); });
-		odd = block_reduce(odd, shared, add);
+		const double x = exact_norm(p + j * ld, m, shared);
+		if (threadIdx.x == 0)
+			norms[j] = x;
+	}
+}
 
-		const bool safe = smallest >= low && largest <= high;
-		const int top = exponent(largest);
-		double sum = 0;
-		for (int bin = safe ? 1 : 0; bin < (safe ? 2 : 3); bin++) {
-			const double from = safe || bin == 0 ? 0 : bin == 1 ? low : high;
-			const double to = safe || bin == 2 ? infinity : bin == 0 ? low : high;
-			const int shift = bin == 0 ? 600 : bin == 1 ? 0 : -600;
-			const double scale = ldexp(1.0, shift);
-			double part = 0;
-			for (i64 i = threadIdx.x; i < m; i += 256) {
-				const double x = fabs(a[i]), y = scale * x;
-				if (x >= from && x < to)
-					part = __fma_rn(y, y, part);
-			}
-			part = block_reduce(part, shared, add);
-			if (safe) {
-				sum = part;
-			} else {
-				part = ldexp(sqrt(part), -shift - top); // relative to 2^top
-				sum = __fma_rn(part, part, sum);
-			}
-		}
-		if (threadIdx.x == 0) {
-			const double norm = safe ? sqrt(sum) : ldexp(sqrt(sum), top);
-			norms[j] = odd != odd ? odd : largest == 0 || largest == infinity ? largest : norm;
+// lengths puts the norms of the columns of all panels of a list into norms. The plain sum of squares is taken
+// if it is far from the ends of the range: most columns are read once. Grid (columns, panels; each at most
+// 65535), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256) lengths(const Member *list, i64 count, double *norms)
+{
+	__shared__ double shared[8];
+	for (i64 k = blockIdx.y; k < count; k += gridDim.y) {
+		const Member p = list[k];
+		for (i64 j = blockIdx.x; j < p.n; j += gridDim.x) {
+			const double *a = p.p + j * p.ld;
+			double sum = 0;
+#pragma unroll 8
+			for (i64 i = threadIdx.x; i < p.m; i += 256)
+				sum = __fma_rn(a[i], a[i], sum);
+			sum = block_reduce(sum, shared, [](double x, double y) { return x + y; });
+			const double x = sum > 0x1p-900 && sum < 0x1p1000 ? sqrt(sum) : exact_norm(a, p.m, shared);
+			if (threadIdx.x == 0)
+				norms[p.first + j] = x;
 		}
 	}
 }

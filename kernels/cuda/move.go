@@ -213,16 +213,10 @@ func (d *device) Identity(dst kernels.Panel, row0 int) error {
 }
 
 func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
-	if err := p.Check("panel"); err != nil {
-		return nil, fmt.Errorf("cuda: ColumnNorms: %w", err)
-	}
-	return d.results("ColumnNorms", p.N, func(out kernels.Address) error { return d.norms(p, out) })
-}
-
-// norms queues the kernel that puts the norms of p's columns at an address.
-func (d *device) norms(p kernels.Panel, out kernels.Address) error {
-	return d.launch("column_norms", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
-		uint64(p.Ld), word(out))
+	return d.results("ColumnNorms", p.Check("panel"), p.N, func(out kernels.Address) error {
+		return d.launch("column_norms", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
+			uint64(p.Ld), word(out))
+	})
 }
 
 func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count int) ([]float64, error) {

@@ -12,6 +12,13 @@
 
 #include "pivot.cuh"
 
+// hypotenuse is hypot, faster for ordinary numbers.
+__device__ inline double hypotenuse(double x, double y)
+{
+	const double sum = __fma_rn(x, x, y * y);
+	return sum > LEAST && sum < MOST ? sqrt(sum) : hypot(x, y);
+}
+
 // length returns the norm of some samples.
 __device__ inline double length(const double *x)
 {
@@ -137,10 +144,12 @@ __device__ void Worker::measure(int j)
 		rescale(j);
 	}
 	if (counts) {
-		s.rest[c] = ldexp(sqrt(s.sums[c]), s.exponent[c]);
-		s.length[c] = hypot(s.top[c], s.rest[c]);
+		const double rest = sqrt(s.sums[c]);
+		const int before = s.exponent[c];
+		s.length[c] = hypot(s.top[c], ldexp(rest, before));
 		s.exponent[c] = max(exponent(s.length[c]), -LARGEST_SCALE); // what is left shrinks, mostly by little
 		s.scale[c] = ldexp(1.0, -s.exponent[c]);
+		s.rest[c] = ldexp(rest, before - s.exponent[c]);
 		if (c >= ERRORS)
 			s.from[c - ERRORS][j] = s.length[c];
 	}
@@ -148,14 +157,16 @@ __device__ void Worker::measure(int j)
 }
 
 // reflector makes the vector of the pivot's reflector, and zeroes what was dropped. It ends with a barrier.
+// At the end of the range only the scaled column has all the digits that an orthogonal reflector needs.
 __device__ void Worker::reflector(int j)
 {
 	const int p = s.pivot;
 	if (thread == 0) {
-		const double alpha = s.top[p], rest = s.rest[p];
-		s.beta = rest == 0 ? alpha : -copysign(hypot(alpha, rest), alpha);
-		s.tau[j] = rest == 0 ? 0 : (s.beta - alpha) / s.beta;
-		s.head = alpha - s.beta;
+		const double alpha = s.scale[p] * s.top[p], rest = s.rest[p];
+		const double beta = rest == 0 ? alpha : -copysign(hypot(alpha, rest), alpha);
+		s.tau[j] = rest == 0 ? 0 : (beta - alpha) / beta;
+		s.head = alpha - beta;
+		s.beta = ldexp(beta, s.exponent[p]);
 		s.taken |= 1u << p;
 	}
 	if (thread < COLUMNS && (s.cleared >> thread & 1)) {
@@ -170,8 +181,8 @@ __device__ void Worker::reflector(int j)
 	for (i64 i = thread; i < slice.rows; i += THREADS) {
 		if (slice.first + i == j)
 			x[i] = s.beta;
-		if (slice.first + i > j && s.tau[j] != 0)
-			x[i] /= s.head;
+		if (slice.first + i > j)
+			x[i] = s.tau[j] == 0 ? 0 : s.scale[p] * x[i] / s.head;
 	}
 	__syncthreads();
 }
@@ -210,19 +221,17 @@ __device__ void Worker::follow(int j)
 		const double left = s.top[c] - tau * (s.sums[c] + s.top[c]); // of row j
 		s.samples[c][thread % width] -= left / s.beta * s.samples[p][thread % width];
 	}
-	for (int b = 0; b < f.bounds; b++) {
-		double *x = slice.vector(ERRORS + b);
+	if (thread < f.bounds && s.sums[ERRORS + thread] != 0)
+		s.bare[ERRORS + thread] = 0;
+	const int count = (int)slice.rows;
+	for (int e = THREADS - 1 - thread; e < (int)f.bounds * count; e += THREADS) { // warps without samples first
+		const int b = e < count ? 0 : e / count, i = e - b * count;
 		const double all = ldexp(sqrt(s.sums[ERRORS + b]), s.exponent[ERRORS + b]);
-		if (all == 0)
+		if (all == 0 || slice.first + i < j)
 			continue;
-		if (thread == 0)
-			s.bare[ERRORS + b] = 0;
-		for (i64 i = thread; i < slice.rows; i += THREADS) {
-			if (slice.first + i < j)
-				continue;
-			const double u = slice.first + i == j ? 1 : v[i], share = u * x[i] / all;
-			x[i] = hypot((1 - tau * u * u) * x[i], tau * u * all * sqrt(fmax(0.0, 1 - share * share)));
-		}
+		double &x = slice.vector(ERRORS + b)[i];
+		const double u = slice.first + i == j ? 1 : v[i], share = u * x / all;
+		x = hypotenuse((1 - tau * u * u) * x, tau * u * all * sqrt(fmax(0.0, 1 - share * share)));
 	}
 	__syncthreads();
 	resize();

@@ -42,13 +42,13 @@ struct Factoring {
 struct State {
 	double sums[2 * VECTORS]; // of the last meeting
 	double top[VECTORS];      // element of the row that is done next,
-	double rest[VECTORS];     // norm of what is below it,
+	double rest[VECTORS];     // norm of what is below it, scaled,
 	double length[VECTORS];   // of both
 	double scale[VECTORS];    // 2^−exponent: by it elements are multiplied before they are squared
 	double samples[COLUMNS][WIDTH], size[COLUMNS][BOUNDS + 1]; // errors of a column, and their lengths
 	double from[BOUNDS][COLUMNS + 1];
 	double t[COLUMNS][COLUMNS]; // t[j] is column j of T
-	double tau[COLUMNS], beta, head; // head: v is x/head below its first element, the diagonal of R is beta
+	double tau[COLUMNS], beta, head; // beta: diagonal of R; v is x/head below its first element, x scaled
 	double noisy[COLUMNS][2];
 	int exponent[VECTORS], columns[COLUMNS]; // columns: the slots in their present order
 	int bare[VECTORS]; // 1: zero below the row that is done next

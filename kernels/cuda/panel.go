@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"math"
 	"unsafe"
 
 	"jmpi/kernels"
@@ -73,29 +72,17 @@ func (d *device) factor(a kernels.Panel, q kernels.Reflectors, f factoring) erro
 		return err
 	}
 	return d.launchTogether("factor_panel", blocks, panelThreads, shared,
-		unsafe.Slice((*uint64)(unsafe.Pointer(&f)), unsafe.Sizeof(f)/kernels.WordBytes))
+		words([]factoring{f}))
 }
 
 // FactorPanel factors up to 32 columns, and then what is left of the others.
 func (d *device) FactorPanel(a kernels.Panel, q kernels.Reflectors, r kernels.Panel) error {
-	k := min(a.M, a.N)
-	err := a.Check("A")
-	if err == nil && a.N > kernels.PanelWidth {
-		err = fmt.Errorf("%w: A is %d×%d, %d columns are the limit", kernels.ErrShape, a.M, a.N, kernels.PanelWidth)
-	}
-	if err == nil {
-		err = checkReflectors(q, a.M, k)
-	}
-	if err == nil {
-		err = checkSquare("R", r, k)
-	}
-	if err != nil {
-		return fmt.Errorf("cuda: FactorPanel: %w", err)
-	}
-	if k == 0 {
-		return nil
-	}
-	return d.entered("FactorPanel", func() error { return d.natural(a.Columns(0, k), q, r) })
+	return d.checked("FactorPanel", kernels.CheckFactorPanel(a, q, r), func() error {
+		if q.Y.N == 0 {
+			return nil
+		}
+		return d.natural(a.Columns(0, q.Y.N), q, r)
+	})
 }
 
 // natural queues the factorization of all columns of a, which has at least as many rows.
@@ -130,7 +117,7 @@ func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel)
 func (d *device) join(left, right kernels.Reflectors, t12 kernels.Panel) error {
 	w := kernels.Panel{M: t12.M, N: 2 * t12.N, Ld: t12.M}
 	var err error
-	if w.Data, err = d.need("products with reflectors", w.Bytes()); err != nil {
+	if w.Data, err = d.need("products of reflectors", w.Bytes()); err != nil {
 		return err
 	}
 	g, gt := w.Columns(0, t12.N), w.Columns(t12.N, 2*t12.N)
@@ -142,15 +129,15 @@ func (d *device) join(left, right kernels.Reflectors, t12 kernels.Panel) error {
 
 func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
 	o kernels.PanelOptions) (kernels.PanelResult, error) {
-	if err := checkPivoted(a, q, o); err != nil {
-		return kernels.PanelResult{}, fmt.Errorf("cuda: FactorPivoted: %w", err)
-	}
-	bounds := 0
+	wrong, bounds := kernels.CheckFactorPivoted(a, q, o), 0
 	if o.Noise != nil {
 		bounds = len(o.Noise.Rows)
 	}
+	if wrong == nil && bounds > panelBounds {
+		wrong = fmt.Errorf("%w: noise has %d bounds, %d are the limit", kernels.ErrShape, bounds, panelBounds)
+	}
 	out := kernels.Panel{M: foundWords + bounds*a.M, N: 1, Ld: foundWords + bounds*a.M}
-	err := d.entered("FactorPivoted", func() (err error) {
+	err := d.checked("FactorPivoted", wrong, func() (err error) {
 		if out.Data, err = d.need("what a panel gives", out.Bytes()); err != nil {
 			return err
 		}
@@ -169,57 +156,36 @@ func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
 	if err != nil {
 		return kernels.PanelResult{}, err
 	}
-	words := make([]float64, out.M)
-	if err := d.Read(words, out.M, out); err != nil {
+	all := make([]float64, out.M)
+	if err := d.Read(all, out.M, out); err != nil {
 		return kernels.PanelResult{}, err
 	}
-	return result(words, a.M, bounds), nil
-}
-
-func checkPivoted(a kernels.Panel, q kernels.Reflectors, o kernels.PanelOptions) error {
-	if err := a.Check("A"); err != nil {
-		return err
-	}
-	if a.N > kernels.PivotedWidth {
-		return fmt.Errorf("%w: A is %d×%d, %d columns are the limit", kernels.ErrShape, a.M, a.N,
-			kernels.PivotedWidth)
-	}
-	if err := checkReflectors(q, a.M, min(a.M, a.N)); err != nil || o.Noise == nil {
-		return err
-	}
-	bounds, numbers := len(o.Noise.Rows), len(o.Noise.Columns)
-	if bounds < 1 || bounds > panelBounds || numbers != (bounds+1)*kernels.Samples*a.N {
-		return fmt.Errorf("%w: noise has %d bounds, %d at most, and %d numbers for %d columns", kernels.ErrShape,
-			bounds, panelBounds, numbers, a.N)
-	}
-	for _, rows := range o.Noise.Rows {
-		if len(rows) != a.M {
-			return fmt.Errorf("%w: noise has %d rows, A %d", kernels.ErrShape, len(rows), a.M)
-		}
-	}
-	return nil
+	return result(all, a.M, bounds), nil
 }
 
 // postNoise queues the copy of the errors of n columns, and of the rows, to where the kernel expects them.
 func (d *device) postNoise(to kernels.Address, n int, noise *kernels.PanelNoise) error {
 	width := (len(noise.Rows) + 1) * kernels.Samples
-	if err := d.post(to+kernels.Address(unsafe.Offsetof(found{}.samples)), n*panelWidth, func(i int) uint64 {
-		if i%panelWidth >= width {
-			return 0
-		}
-		return math.Float64bits(noise.Columns[i/panelWidth*width+i%panelWidth])
-	}); err != nil {
+	samples := make([]float64, n*panelWidth)
+	for c := range n {
+		copy(samples[c*panelWidth:], noise.Columns[c*width:(c+1)*width])
+	}
+	if err := d.post(to+kernels.Address(unsafe.Offsetof(found{}.samples)), words(samples)); err != nil {
 		return err
 	}
-	m := len(noise.Rows[0])
-	return d.post(to+kernels.Address(foundWords*kernels.WordBytes), m*len(noise.Rows), func(i int) uint64 {
-		return math.Float64bits(noise.Rows[i/m][i%m])
-	})
+	to += kernels.Address(foundWords * kernels.WordBytes)
+	for _, rows := range noise.Rows {
+		if err := d.post(to, words(rows)); err != nil {
+			return err
+		}
+		to += kernels.Address(len(rows) * kernels.WordBytes)
+	}
+	return nil
 }
 
 // result puts what the kernel has found into the form of the interface.
-func result(words []float64, m, bounds int) kernels.PanelResult {
-	f := (*found)(unsafe.Pointer(unsafe.SliceData(words)))
+func result(all []float64, m, bounds int) kernels.PanelResult {
+	f := (*found)(unsafe.Pointer(unsafe.SliceData(all)))
 	count := int(f.count)
 	p := kernels.PanelResult{Count: count, Rank: int(f.rank), Tau: f.tau[:count]}
 	p.R = make([]float64, count*count)
@@ -238,7 +204,7 @@ func result(words []float64, m, bounds int) kernels.PanelResult {
 	}
 	for b := range bounds {
 		p.From = append(p.From, f.from[b][:count+1])
-		p.Rows = append(p.Rows, words[foundWords+b*m:foundWords+(b+1)*m])
+		p.Rows = append(p.Rows, all[foundWords+b*m:foundWords+(b+1)*m])
 	}
 	return p
 }

@@ -36,8 +36,8 @@ func noise(m, n, bounds int) *kernels.PanelNoise {
 	return x
 }
 
-// BenchmarkPanel times FactorPivoted, what it reads and writes included, FactorPanel, and Reflect on 256
-// columns, by events, as microseconds.
+// BenchmarkPanel times FactorPivoted, what it reads and writes included, FactorPanel, and Reflect on panels
+// of 256 columns, by events, as microseconds.
 func BenchmarkPanel(b *testing.B) {
 	for _, m := range []int{1024, 8192, 65536} {
 		for _, bounds := range []int{0, 2} {
@@ -60,14 +60,19 @@ func BenchmarkPanel(b *testing.B) {
 			p := newPanels(b, mustOpen(b, 0), m, kernels.PanelWidth)
 			p.time(b, func() error { return p.d.FactorPanel(p.a, p.q, p.r) })
 		})
-		b.Run(fmt.Sprintf("reflect/m=%d", m), func(b *testing.B) {
-			p := newPanels(b, mustOpen(b, 0), m, kernels.PanelWidth)
-			must(b, p.d.Copy(p.a, p.from))
-			must(b, p.d.FactorPanel(p.a, p.q, p.r))
-			c := p.panel(b, m, 256)
-			must(b, p.d.Write(c, normal(m, 256), m))
-			p.time(b, func() error { return p.d.Reflect(p.q, true, []kernels.Panel{c}) })
-		})
+		for _, count := range []int{1, 32} {
+			b.Run(fmt.Sprintf("reflect/m=%d/panels=%d", m, count), func(b *testing.B) {
+				p := newPanels(b, mustOpen(b, 0), m, kernels.PanelWidth)
+				must(b, p.d.Copy(p.a, p.from))
+				must(b, p.d.FactorPanel(p.a, p.q, p.r))
+				list, x := make([]kernels.Panel, count), normal(m, 256)
+				for i := range list {
+					list[i] = p.panel(b, m, 256)
+					must(b, p.d.Write(list[i], x, m))
+				}
+				p.time(b, func() error { return p.d.Reflect(p.q, true, list) })
+			})
+		}
 	}
 }
 

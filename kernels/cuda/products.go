@@ -9,12 +9,7 @@ import (
 
 // Gemm calls cuBLAS once for each product, so that its bits depend on its own shape alone.
 func (d *device) Gemm(products []kernels.Gemm) error {
-	for i, g := range products {
-		if err := checkGemm(g); err != nil {
-			return fmt.Errorf("cuda: Gemm: product %d: %w", i, err)
-		}
-	}
-	return d.entered("Gemm", func() error { return d.gemms(products...) })
+	return d.checked("Gemm", kernels.CheckGemm(products), func() error { return d.gemms(products...) })
 }
 
 // gemms queues products that have been checked.
@@ -27,40 +22,11 @@ func (d *device) gemms(products ...kernels.Gemm) error {
 	return nil
 }
 
-func checkGemm(g kernels.Gemm) error {
-	for _, x := range []struct {
-		name string
-		p    kernels.Panel
-	}{{"A", g.A}, {"B", g.B}, {"C", g.C}} {
-		if err := x.p.CheckAny(x.name); err != nil {
-			return err
-		}
-		if x.p.Type != g.C.Type {
-			return fmt.Errorf("%w: %s and C have different element types", kernels.ErrShape, x.name)
-		}
-	}
-	m, k, l, n := g.A.M, g.A.N, g.B.M, g.B.N
-	if g.TransA {
-		m, k = k, m
-	}
-	if g.TransB {
-		l, n = n, l
-	}
-	if m != g.C.M || n != g.C.N || k != l {
-		return fmt.Errorf("%w: op(A) is %d×%d, op(B) %d×%d, C %d×%d", kernels.ErrShape, m, k, l, n, g.C.M, g.C.N)
-	}
-	return nil
-}
-
 // Syrk forms the whole product, of which the upper triangle counts: for few columns and many rows cuBLAS has
 // a faster gemm than syrk.
 func (d *device) Syrk(alpha float64, a kernels.Panel, beta float64, c kernels.Panel) error {
-	g := kernels.Gemm{TransA: true, Alpha: alpha, A: a, B: a, Beta: beta, C: c}
-	if err := checkGemm(g); err != nil {
-		return fmt.Errorf("cuda: Syrk: %w", err)
-	}
-	return d.entered("Syrk", func() error {
-		if err := d.gemms(g); err != nil {
+	return d.checked("Syrk", kernels.CheckSyrk(a, c), func() error {
+		if err := d.gemms(kernels.Gemm{TransA: true, Alpha: alpha, A: a, B: a, Beta: beta, C: c}); err != nil {
 			return err
 		}
 		return d.lower(c, true)
@@ -79,52 +45,44 @@ func (d *device) lower(p kernels.Panel, mirror bool) error {
 }
 
 func (d *device) Trsm(b, r kernels.Panel, transposed bool) error {
-	err := b.CheckAny("B")
-	if err == nil {
-		err = r.CheckAny("R")
-	}
-	if err == nil && (r.M != b.N || r.N != b.N || r.Type != b.Type) {
-		err = fmt.Errorf("%w: B is %d×%d, R %d×%d, or of another element type", kernels.ErrShape, b.M, b.N, r.M,
-			r.N)
-	}
-	if err != nil {
-		return fmt.Errorf("cuda: Trsm: %w", err)
-	}
-	return d.entered("Trsm", func() error { return d.blas.trsm(d, b, r, transposed) })
+	return d.checked("Trsm", kernels.CheckTrsm(b, r), func() error { return d.blas.trsm(d, b, r, transposed) })
 }
 
+// Potrf looks at the diagonal of the factor too: cuSOLVER takes no notice of a pivot that is NaN.
 func (d *device) Potrf(a kernels.Panel) (done int, err error) {
-	if err = a.Check("A"); err == nil && a.M != a.N {
-		err = fmt.Errorf("%w: A is %d×%d, must be square", kernels.ErrShape, a.M, a.N)
-	}
-	if err != nil {
-		return 0, fmt.Errorf("cuda: Potrf: %w", err)
-	}
-	if a.N == 0 {
-		return 0, nil
-	}
-	info := kernels.Panel{M: 1, N: 1, Ld: 1}
-	err = d.entered("Potrf", func() (err error) {
-		if info.Data, err = d.need("status of Potrf", kernels.WordBytes); err != nil {
+	status := kernels.Panel{M: 1, N: 1, Ld: 1}
+	err = d.checked("Potrf", kernels.CheckPotrf(a), func() (err error) {
+		if status.Data, err = d.need("status of Potrf", kernels.WordBytes); err != nil || a.N == 0 {
 			return err
 		}
-		if err := d.solver.potrf(d, a, info.Data); err != nil {
+		if err := d.solver.potrf(d, a, status.Data); err != nil {
 			return err
 		}
 		return d.lower(a, false)
 	})
-	if err != nil {
+	if err != nil || a.N == 0 {
 		return 0, err
 	}
 	var word [1]float64
-	if err := d.Read(word[:], 1, info); err != nil {
+	diagonal := make([]float64, a.N)
+	if err := d.Read(word[:], 1, status); err != nil {
 		return 0, err
 	}
-	switch status := int32(math.Float64bits(word[0])); {
-	case status < 0:
-		return 0, fmt.Errorf("cuda: Potrf: %w", &callError{"cusolverDnDpotrf", status, "an argument is wrong"})
-	case status > 0:
-		return int(status) - 1, nil
+	if err := d.Read(diagonal, 1, kernels.Panel{M: 1, N: a.N, Ld: a.Ld + 1, Data: a.Data}); err != nil {
+		return 0, err
 	}
-	return a.N, nil
+	info := int32(math.Float64bits(word[0]))
+	if info < 0 {
+		return 0, fmt.Errorf("cuda: Potrf: %w", &callError{"cusolverDnDpotrf", info, "an argument is wrong"})
+	}
+	done = a.N
+	if info > 0 {
+		done = int(info) - 1
+	}
+	for j, pivot := range diagonal[:done] {
+		if !(pivot > 0) {
+			return j, nil
+		}
+	}
+	return done, nil
 }

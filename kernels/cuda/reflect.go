@@ -1,73 +1,77 @@
 package cuda
 
-import (
-	"fmt"
+import "jmpi/kernels"
 
-	"jmpi/kernels"
+const (
+	reflectSide   = 64  // SIDE of reflect.cu
+	reflectPiece  = 512 // PIECE
+	reflectTurned = 8   // TURNED
+
+	reflectBytes = 256 << 20 // of the sums over pieces that are kept at a time, where one panel needs no more
 )
 
+// reflection is Reflection of reflect.cu.
+type reflection struct {
+	y, t                       kernels.Address
+	m, k, ldy, ldt, transposed int64
+	list                       kernels.Address
+	pieces, across             int64
+	partial, w                 kernels.Address
+	ldw                        int64
+}
+
 func (d *device) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
-	err := checkReflectors(q, q.Y.M, q.Y.N)
-	for i := range c {
-		if err == nil {
-			err = c[i].Check(fmt.Sprint("C ", i))
-		}
-		if err == nil && c[i].M != q.Y.M {
-			err = fmt.Errorf("%w: C %d is %d×%d, Y %d×%d", kernels.ErrShape, i, c[i].M, c[i].N, q.Y.M, q.Y.N)
-		}
-	}
-	if err != nil {
-		return fmt.Errorf("cuda: Reflect: %w", err)
-	}
-	return d.entered("Reflect", func() error { return d.reflect(q, transposed, c...) })
+	return d.checked("Reflect", q.Check(c), func() error { return d.reflect(q, transposed, c...) })
 }
 
-// checkReflectors tells whether q are k reflectors of length m.
-func checkReflectors(q kernels.Reflectors, m, k int) error {
-	if err := q.Y.Check("Y"); err != nil {
-		return err
-	}
-	if q.Y.M != m || q.Y.N != k {
-		return fmt.Errorf("%w: Y is %d×%d, must be %d×%d", kernels.ErrShape, q.Y.M, q.Y.N, m, k)
-	}
-	return checkSquare("T", q.T, k)
-}
-
-func checkSquare(name string, p kernels.Panel, k int) error {
-	if err := p.Check(name); err != nil {
-		return err
-	}
-	if p.M != k || p.N != k {
-		return fmt.Errorf("%w: %s is %d×%d, must be %d×%d", kernels.ErrShape, name, p.M, p.N, k, k)
-	}
-	return nil
-}
-
-// reflect queues C ← C − Y·(op(T)·(YᵀC)), three products for each C. Package internal/dense sums the first
-// rows of YᵀC, the large ones, apart, and the others in pieces. Here the order of the sums is cuBLAS's, which
-// has many partial sums where there are many rows and few columns.
+// reflect queues C ← C − Y·(op(T)·(YᵀC)) for a list, as many panels at a time as there is room for.
 func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Panel) error {
-	k, widest := q.Y.N, 0
+	m, k, widest := q.Y.M, q.Y.N, 0
 	for _, x := range c {
 		widest = max(widest, x.N)
 	}
-	if k == 0 || q.Y.M == 0 {
+	if k == 0 || widest == 0 {
 		return nil
 	}
-	w := kernels.Panel{M: k, N: 2 * widest, Ld: k}
+	r := reflection{y: q.Y.Data, t: q.T.Data, m: int64(m), k: int64(k), ldy: int64(q.Y.Ld), ldt: int64(q.T.Ld),
+		pieces: int64(ceil(m, reflectPiece)), across: int64(ceil(widest, reflectSide)), ldw: int64(ceil(k, 2) * 2)}
+	if transposed {
+		r.transposed = 1
+	}
+	panel := r.across * r.pieces * int64(ceil(k, reflectSide)) * reflectSide * reflectSide * kernels.WordBytes
+	count := int(max(1, min(int64(len(c)), reflectBytes/panel, gridLimit)))
 	var err error
-	if w.Data, err = d.need("products with reflectors", w.Bytes()); err != nil {
+	if r.partial, err = d.need("products with reflectors over pieces of rows", int64(count)*panel); err != nil {
 		return err
 	}
-	for _, x := range c {
-		w, tw := w.Columns(0, x.N), w.Columns(x.N, 2*x.N)
-		if err := d.gemms(
-			kernels.Gemm{TransA: true, Alpha: 1, A: q.Y, B: x, C: w},
-			kernels.Gemm{TransA: transposed, Alpha: 1, A: q.T, B: w, C: tw},
-			kernels.Gemm{Alpha: -1, A: q.Y, B: tw, Beta: 1, C: x},
-		); err != nil {
+	for first := 0; first < len(c); first += count {
+		if err := d.reflectSome(r, c[first:min(first+count, len(c))]); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (d *device) reflectSome(r reflection, c []kernels.Panel) error {
+	list, err := d.members("panels to reflect", c)
+	if err != nil || list.columns == 0 {
+		return err
+	}
+	r.list = list.at
+	if r.w, err = d.need("products with reflectors", int64(list.columns)*r.ldw*kernels.WordBytes); err != nil {
+		return err
+	}
+	arguments := words([]reflection{r})
+	k, panels := int(r.k), len(c)
+	sums := d.tiling.stages * 2 * reflectSide * (d.tiling.gramChunk + pad) * kernels.WordBytes
+	if err := d.launch("reflect_sums", int(r.across), ceil(k, reflectSide)*int(r.pieces), panels, 128, sums,
+		arguments...); err != nil {
+		return err
+	}
+	if err := d.launch("reflect_turn", ceil(list.widest, reflectTurned), panels, 1, 256,
+		k*reflectTurned*kernels.WordBytes, arguments...); err != nil {
+		return err
+	}
+	return d.launch("reflect_add", ceil(int(r.m), productRows), ceil(list.widest, 128), panels, 256,
+		d.productShared(128), arguments...)
 }

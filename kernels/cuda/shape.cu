@@ -101,6 +101,16 @@ scale(double *p, i64 m, i64 n, i64 ld, const double *rows, const double *columns
 	});
 }
 
+// divide does x ← (x/rows[i])/columns[j] for the m×n panel p; no list: ones. Grid and block as each.
+extern "C" __global__ void __launch_bounds__(256)
+divide(double *p, i64 m, i64 n, i64 ld, const double *rows, const double *columns)
+{
+	each(m, n, [&](i64 i, i64 j) {
+		const double x = rows ? p[i + j * ld] / rows[i] : p[i + j * ld];
+		p[i + j * ld] = columns ? x / columns[j] : x;
+	});
+}
+
 // multiply_power does x ← 2ᵉ·x for the m×n panel p. Grid and block as each.
 extern "C" __global__ void __launch_bounds__(256) multiply_power(double *p, i64 m, i64 n, i64 ld, i64 e)
 {

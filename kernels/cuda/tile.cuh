@@ -84,6 +84,17 @@ __device__ inline void pipeline(int chunks, Load load, Arrived arrived, Compute 
 // the element in row 16i + 8h + g and column 8j + 2t + e.
 struct Tile {
 	double c[2][4][4];
+
+	__device__ void add(const Tile &other)
+	{
+#pragma unroll
+		for (int i = 0; i < 2; i++)
+#pragma unroll
+			for (int j = 0; j < 4; j++)
+#pragma unroll
+				for (int e = 0; e < 4; e++)
+					c[i][j][e] += other.c[i][j][e];
+	}
 };
 
 // each calls f(row, column, element) for the elements of the tile that this lane holds.

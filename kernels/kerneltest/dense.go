@@ -7,20 +7,14 @@ import (
 	"jmpi/kernels"
 )
 
-// DenseBackend is what the tests of kernels.Dense need.
-type DenseBackend interface {
-	kernels.Memory
-	kernels.Dense
-}
-
 // AllDense runs the test bodies of kernels.Dense on the device, each as a subtest.
-func AllDense(t *testing.T, b DenseBackend) {
+func AllDense(t *testing.T, b kernels.Backend) {
 	for _, body := range []struct {
 		name string
-		run  func(*testing.T, DenseBackend)
+		run  func(*testing.T, kernels.Backend)
 	}{
 		{"Convert", Convert}, {"Zero", Zero}, {"Transpose", Transpose}, {"GatherRows", GatherRows},
-		{"MoveColumns", MoveColumns}, {"Scale", Scale}, {"Ldexp", Ldexp},
+		{"MoveColumns", MoveColumns}, {"Scale", Scale}, {"Divide", Divide}, {"Ldexp", Ldexp},
 		{"Lengths", Lengths}, {"Maxima", Maxima}, {"Leads", Leads},
 		{"Gemm", Gemm}, {"Syrk", Syrk}, {"Potrf", Potrf}, {"Trsm", Trsm},
 		{"FactorPanel", FactorPanel}, {"Reflect", Reflect}, {"OneSign", OneSign},

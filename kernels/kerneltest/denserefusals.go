@@ -10,7 +10,7 @@ import (
 
 // DenseRefusals tests that shapes and types that do not fit are refused with ErrShape, and that the error
 // names the primitive.
-func DenseRefusals(t *testing.T, b DenseBackend) {
+func DenseRefusals(t *testing.T, b kernels.Backend) {
 	panel := func(m, n int) kernels.Panel { return place(t, b, newMatrix(m, n), kernels.Float64).Panel }
 	p, q, square := panel(5, 3), panel(3, 5), panel(3, 3)
 	single := place(t, b, newMatrix(5, 3), kernels.Float32).Panel

@@ -10,7 +10,7 @@ import (
 
 // Gemm tests products of graded matrices, |error| ≤ 2(k+2)·u·(|α|·|A|·|B| + |β|·|C|), with all
 // transpositions, in a list, and that each has the same bits alone.
-func Gemm(t *testing.T, b DenseBackend) {
+func Gemm(t *testing.T, b kernels.Backend) {
 	shapes := []struct{ m, n, k int }{{0, 3, 2}, {3, 0, 2}, {3, 4, 0}, {1, 1, 1}, {5, 7, 3}, {33, 65, 17},
 		{300, 20, 257}, {9, 100, 600}, {40, 530, 30}}
 	for _, e := range elements {
@@ -85,8 +85,9 @@ func combine(alpha float64, x matrix, beta float64, y matrix) matrix {
 
 // Syrk tests |error| ≤ 2(m+2)·u·(|α|·|A|ᵀ|A| + |β|·|C|), that C is symmetric bit by bit, and that its lower
 // triangle is not read.
-func Syrk(t *testing.T, b DenseBackend) {
-	for _, s := range []struct{ m, n int }{{0, 3}, {3, 0}, {1, 1}, {7, 5}, {300, 33}, {20, 257}, {65, 530}} {
+func Syrk(t *testing.T, b kernels.Backend) {
+	for _, s := range []struct{ m, n int }{{0, 3}, {3, 0}, {1, 1}, {7, 5}, {300, 33}, {20, 257}, {65, 530},
+		{1100, 33}} {
 		for _, e := range elements {
 			for _, f := range []struct{ alpha, beta float64 }{{1, 0}, {-1, 1}, {0.75, -2}} {
 				what := fmt.Sprintf("%d×%d, type %d, α %g, β %g", s.m, s.n, e, f.alpha, f.beta)

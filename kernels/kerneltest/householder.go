@@ -37,7 +37,7 @@ func panelKinds(m, n int) map[string]matrix {
 
 // FactorPanel tests that Q is orthogonal to a few u, that each column of Q·[R; 0] is that of A to some u of
 // its own norm, and that the bits are the same where Y takes the memory of A.
-func FactorPanel(t *testing.T, b DenseBackend) {
+func FactorPanel(t *testing.T, b kernels.Backend) {
 	for _, s := range panelShapes {
 		for kind, a := range panelKinds(s.m, s.n) {
 			what := fmt.Sprintf("%d×%d, %s", s.m, s.n, kind)
@@ -53,7 +53,7 @@ func FactorPanel(t *testing.T, b DenseBackend) {
 }
 
 // factorPanel returns Y, T and R of a.
-func factorPanel(t *testing.T, b DenseBackend, a matrix, inPlace bool) (y, tr, r matrix) {
+func factorPanel(t *testing.T, b kernels.Backend, a matrix, inPlace bool) (y, tr, r matrix) {
 	t.Helper()
 	k := min(a.m, a.n)
 	p, py := place(t, b, a, kernels.Float64), place(t, b, nan(a.m, k), kernels.Float64)
@@ -157,7 +157,7 @@ func reflected(y, tr matrix, transposed bool, c matrix) matrix {
 	return combine(1, c, -1, y.times(tr.times(inner(y, c))))
 }
 
-func placeReflectors(t *testing.T, b DenseBackend, y, tr matrix) kernels.Reflectors {
+func placeReflectors(t *testing.T, b kernels.Backend, y, tr matrix) kernels.Reflectors {
 	t.Helper()
 	return kernels.Reflectors{Y: place(t, b, y, kernels.Float64).Panel,
 		T: place(t, b, tr, kernels.Float64).Panel}
@@ -165,7 +165,7 @@ func placeReflectors(t *testing.T, b DenseBackend, y, tr matrix) kernels.Reflect
 
 // Reflect tests Q·C and Qᵀ·C against products of Y and T, column by column, for a list of panels, and that
 // each has the same bits alone.
-func Reflect(t *testing.T, b DenseBackend) {
+func Reflect(t *testing.T, b kernels.Backend) {
 	for _, s := range panelShapes {
 		if s.m > 300 {
 			s.m = 700
@@ -206,7 +206,7 @@ func Reflect(t *testing.T, b DenseBackend) {
 // OneSign tests sums of which all terms have one sign, as those of a reflector with columns that are nearly
 // the same as its own. Formed one after the other they are off by much more than the bound, and Q is as far
 // from orthogonal.
-func OneSign(t *testing.T, b DenseBackend) {
+func OneSign(t *testing.T, b kernels.Backend) {
 	const n, bound = 12, 60 * roundoff
 	for _, m := range []int{40, 64, 256, 512, 1000, 3000} {
 		for name, element := range map[string]func(rnd *rand.Rand) float64{

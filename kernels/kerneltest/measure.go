@@ -10,7 +10,7 @@ import (
 
 // Lengths tests the norms of the columns of several panels, near the ends of the range too, and that those of
 // one panel have the same bits alone.
-func Lengths(t *testing.T, b DenseBackend) {
+func Lengths(t *testing.T, b kernels.Backend) {
 	scales := []float64{1, 0, 0x1p-449, 0x1p-451, 0x1p-540, 0x1p-1000, 0x1p-1060, 0x1p499, 0x1p501, 0x1p1000}
 	var all []matrix
 	var list []window
@@ -71,7 +71,7 @@ func exactNorm(x []float64) float64 {
 
 // Maxima tests RowMaxima and ColumnMaxima, which round one division: zeros over zeros and NaN do not count,
 // infinities do.
-func Maxima(t *testing.T, b DenseBackend) {
+func Maxima(t *testing.T, b kernels.Backend) {
 	for _, s := range denseShapes {
 		rnd := newRand(s.m + 3*s.n)
 		a, sizes := random(rnd, s.m, s.n), random(rnd, s.n, 1).abs().a
@@ -121,7 +121,7 @@ func Maxima(t *testing.T, b DenseBackend) {
 }
 
 // Leads tests that the first of several largest elements is found, and its sign.
-func Leads(t *testing.T, b DenseBackend) {
+func Leads(t *testing.T, b kernels.Backend) {
 	for _, s := range denseShapes {
 		rnd := newRand(s.m)
 		a, want := random(rnd, s.m, s.n), make([]float64, s.n)

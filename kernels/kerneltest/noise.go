@@ -44,7 +44,7 @@ func dependent(m, n int) map[string]matrix {
 }
 
 // Noise tests panels with columns that are nothing but noise, for all ways of dropping them.
-func Noise(t *testing.T, b DenseBackend) {
+func Noise(t *testing.T, b kernels.Backend) {
 	for _, s := range []struct{ m, n int }{{60, 12}, {7, 12}, {150, 32}} {
 		for kind, a := range dependent(s.m, s.n) {
 			for _, longest := range []float64{0, 1e-13, math.Inf(1)} {
@@ -70,7 +70,7 @@ func Noise(t *testing.T, b DenseBackend) {
 
 // allNoise tests panels of which the first column is noise already: it is taken where noise is not dropped,
 // and no other one unless noise is retained.
-func allNoise(t *testing.T, b DenseBackend) {
+func allNoise(t *testing.T, b kernels.Backend) {
 	t.Helper()
 	const n = 5
 	a := random(newRand(3), 40, n)

@@ -11,7 +11,7 @@ import (
 )
 
 // factorPivoted returns Y, T and the result of a.
-func factorPivoted(t *testing.T, b DenseBackend, a matrix,
+func factorPivoted(t *testing.T, b kernels.Backend, a matrix,
 	o kernels.PanelOptions) (y, tr matrix, r kernels.PanelResult) {
 	t.Helper()
 	k := min(a.m, a.n)
@@ -42,7 +42,7 @@ func pivotKinds(m, n int) map[string]matrix {
 }
 
 // FactorPivoted tests the pivots, R and Q without noise, and with noise that is too small to matter.
-func FactorPivoted(t *testing.T, b DenseBackend) {
+func FactorPivoted(t *testing.T, b kernels.Backend) {
 	for _, s := range panelShapes {
 		s.n = min(s.n, kernels.PivotedWidth)
 		for kind, a := range pivotKinds(s.m, s.n) {
@@ -197,7 +197,7 @@ func panelNoise(rnd *rand.Rand, tol float64, a matrix) *kernels.PanelNoise {
 }
 
 // SortedRows tests that each row keeps its own scale where the rows are sorted by decreasing size.
-func SortedRows(t *testing.T, b DenseBackend) {
+func SortedRows(t *testing.T, b kernels.Backend) {
 	for _, s := range []struct{ m, n int }{{7, 7}, {40, 13}, {300, 32}} {
 		a := random(newRand(s.m), s.m, s.n)
 		row := make([]float64, s.m)
@@ -225,7 +225,7 @@ func SortedRows(t *testing.T, b DenseBackend) {
 
 // PivotsEnd tests where a panel ends: before a pivot that the columns outside could beat, but not before the
 // first, and at columns that are too short.
-func PivotsEnd(t *testing.T, b DenseBackend) {
+func PivotsEnd(t *testing.T, b kernels.Backend) {
 	a := random(newRand(5), 50, 8)
 	for j := range a.n {
 		a.scaleColumn(j, math.Pow(4, -float64(j))/kernels.Norm2(a.column(j)))

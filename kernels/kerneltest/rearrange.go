@@ -13,7 +13,7 @@ var denseShapes = []struct{ m, n int }{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {1, 9}, {
 
 // Convert tests every pair of element types: rounding to nearest, ties to even, subnormal numbers, what is
 // out of the range, and zeros with their signs.
-func Convert(t *testing.T, b DenseBackend) {
+func Convert(t *testing.T, b kernels.Backend) {
 	special := []float64{0, math.Copysign(0, -1), math.Inf(1), math.Inf(-1), 1 + 0x1p-24, 1 + 0x3p-24,
 		1 + 0x1p-24 + 0x1p-50, 0x1p-149, 0x1.8p-149, 0x1p-150, 0x1.000002p-130, 1e300, -1e39, 1e-300,
 		0x1.fffffffp127, math.MaxFloat32}
@@ -41,7 +41,7 @@ func Convert(t *testing.T, b DenseBackend) {
 }
 
 // Zero tests that the panel becomes zero, NaN in it too.
-func Zero(t *testing.T, b DenseBackend) {
+func Zero(t *testing.T, b kernels.Backend) {
 	for _, s := range denseShapes {
 		for _, e := range elements {
 			p := place(t, b, nan(s.m, s.n), e)
@@ -52,7 +52,7 @@ func Zero(t *testing.T, b DenseBackend) {
 }
 
 // Transpose tests dst ← srcᵀ.
-func Transpose(t *testing.T, b DenseBackend) {
+func Transpose(t *testing.T, b kernels.Backend) {
 	for _, s := range denseShapes {
 		for _, e := range elements {
 			a := round(random(newRand(s.m), s.m, s.n), e)
@@ -65,7 +65,7 @@ func Transpose(t *testing.T, b DenseBackend) {
 }
 
 // GatherRows tests rows that are missing, and rows that come twice.
-func GatherRows(t *testing.T, b DenseBackend) {
+func GatherRows(t *testing.T, b kernels.Backend) {
 	for _, s := range denseShapes {
 		for _, rows := range []int{0, 1, s.m, 2*s.m + 3} {
 			rnd := newRand(s.m + rows)
@@ -86,7 +86,7 @@ func GatherRows(t *testing.T, b DenseBackend) {
 }
 
 // MoveColumns tests some columns from one panel to another, and permutations and other moves within one.
-func MoveColumns(t *testing.T, b DenseBackend) {
+func MoveColumns(t *testing.T, b kernels.Backend) {
 	for _, s := range denseShapes {
 		rnd := newRand(s.m + s.n)
 		a, c := random(rnd, s.m, s.n), random(rnd, s.m, s.n+3)
@@ -113,7 +113,18 @@ func MoveColumns(t *testing.T, b DenseBackend) {
 }
 
 // Scale tests (x·row)·column, in this order, bit by bit.
-func Scale(t *testing.T, b DenseBackend) {
+func Scale(t *testing.T, b kernels.Backend) {
+	testFactors(t, b, b.Scale, func(x, f float64) float64 { return x * f })
+}
+
+// Divide tests divisors of rows and columns in the same way.
+func Divide(t *testing.T, b kernels.Backend) {
+	testFactors(t, b, b.Divide, func(x, f float64) float64 { return x / f })
+}
+
+// testFactors compares an operation with numbers for rows and columns, either or both, with f.
+func testFactors(t *testing.T, b kernels.Backend, op func(p kernels.Panel, rows, columns []float64) error,
+	f func(x, y float64) float64) {
 	for _, s := range denseShapes {
 		rnd := newRand(s.m)
 		a, rows, columns := random(rnd, s.m, s.n), random(rnd, s.m, 1).a, random(rnd, s.n, 1).a
@@ -127,23 +138,23 @@ func Scale(t *testing.T, b DenseBackend) {
 				for i := range s.m {
 					x := a.at(i, j)
 					if c.rows != nil {
-						x *= c.rows[i]
+						x = f(x, c.rows[i])
 					}
 					if c.columns != nil {
-						x *= c.columns[j]
+						x = f(x, c.columns[j])
 					}
 					want.set(i, j, x)
 				}
 			}
 			p := place(t, b, a, kernels.Float64)
-			must(t, b.Scale(p.Panel, c.rows, c.columns))
+			must(t, op(p.Panel, c.rows, c.columns))
 			equal(t, p.read(), want)
 		}
 	}
 }
 
 // Ldexp tests powers of two that are no numbers themselves, and results out of the range.
-func Ldexp(t *testing.T, b DenseBackend) {
+func Ldexp(t *testing.T, b kernels.Backend) {
 	for _, s := range denseShapes {
 		for _, e := range []int{0, 1, -3, 1000, -1000, 1023, 1024, 1100, 2000, -1074, -1075, -1100, -2000} {
 			rnd := newRand(s.m)

@@ -10,7 +10,7 @@ import (
 
 // Potrf tests the factor, |RᵀR − A| ≤ 2(n+1)·u·√aᵢᵢ√aⱼⱼ, that the lower triangle is not read, and how many
 // columns were factored where a pivot is not positive.
-func Potrf(t *testing.T, b DenseBackend) {
+func Potrf(t *testing.T, b kernels.Backend) {
 	factor := func(h matrix) (int, matrix) {
 		upper := h.clone()
 		for j := range h.n {
@@ -65,7 +65,7 @@ func leading(x matrix, k int) matrix {
 
 // Trsm tests |X·R − B| ≤ 4(n+2)·u·|X|·|R|, and the same for Rᵀ, with graded columns in R, and that below the
 // diagonal R is not read.
-func Trsm(t *testing.T, b DenseBackend) {
+func Trsm(t *testing.T, b kernels.Backend) {
 	for _, s := range []struct{ m, n int }{{0, 3}, {3, 0}, {1, 1}, {5, 4}, {300, 33}, {700, 130}} {
 		for _, e := range elements {
 			for _, transposed := range []bool{false, true} {

@@ -1,0 +1,89 @@
+// Reflectors on a list of panels, C ← C − Y·op(T)·(YᵀC), in three launches: the products YᵀC, summed over
+// pieces of the rows; those sums added, and multiplied by T; and what is subtracted from C. What becomes of a
+// panel depends on its shape alone, not on the others.
+
+#include "product.cuh"
+#include "rows.cuh"
+
+constexpr int SIDE = 64;   // of a tile of YᵀC
+constexpr int PIECE = 512; // rows that are summed by themselves
+constexpr int TURNED = 8;  // columns that a block of reflect_turn does
+
+// Reflection are the arguments of the kernels. The host has the same struct (reflect.go).
+struct Reflection {
+	double *y, *t;
+	i64 m, k, ldy, ldt, transposed;
+	const Member *list;
+	i64 pieces, across; // of the rows; tiles of the columns of the widest panel
+	double *partial;    // SIDE² numbers for each tile, a tile for each piece
+	double *w;	    // −op(T)·(YᵀC), of all panels one after the other
+	i64 ldw;
+
+	// tile returns where the tile at block-row I and block-column J of a panel's product is.
+	__device__ double *tile(i64 panel, i64 I, i64 J) const
+	{
+		return partial + ((panel * across + J) * ((k + SIDE - 1) / SIDE) + I) * pieces * (SIDE * SIDE);
+	}
+};
+
+// reflect_sums forms a tile of YᵀC over a piece of the rows. Grid (across; tiles of the reflectors times
+// pieces; panels), block 128 threads. Shared bytes: 16·STAGES·SIDE·LD_CHUNK.
+extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
+{
+	const Member c = r.list[blockIdx.z];
+	const i64 piece = blockIdx.y % r.pieces, I = blockIdx.y / r.pieces, J = blockIdx.x, first = piece * PIECE;
+	if (J * SIDE >= c.n)
+		return;
+	const int left = (int)min(r.k - I * SIDE, (i64)SIDE), right = (int)min(c.n - J * SIDE, (i64)SIDE);
+	__shared__ const double *address[2 * SIDE];
+	for (int i = threadIdx.x; i < SIDE; i += 128) {
+		address[i] = i < left ? r.y + first + (I * SIDE + i) * r.ldy : 0;
+		address[SIDE + i] = i < right ? c.p + first + (J * SIDE + i) * c.ld : 0;
+	}
+	__syncthreads();
+	const Sums s = {address, r.y, left, right, (int)min(r.m - first, (i64)PIECE), false, 0};
+	double *out = r.tile(blockIdx.z, I, J) + piece * (SIDE * SIDE);
+	sum_tile<SIDE, false, true>(s, even(r.y, r.ldy) && even(c.p, c.ld), out);
+}
+
+// reflect_turn adds the sums over the pieces, and multiplies them by −op(T). Grid (⌈columns of the widest
+// panel/TURNED⌉, panels), block 256 threads. Shared bytes: 8·k·TURNED.
+extern "C" __global__ void __launch_bounds__(256) reflect_turn(Reflection r)
+{
+	extern __shared__ __align__(16) double shared[];
+	const Member c = r.list[blockIdx.y];
+	const i64 first = (i64)blockIdx.x * TURNED;
+	const int k = (int)r.k, count = k * (int)min(c.n - first, (i64)TURNED);
+	for (int e = threadIdx.x; e < count; e += 256) {
+		const i64 i = e % k, j = first + e / k;
+		const double *x = r.tile(blockIdx.y, i / SIDE, j / SIDE) + i % SIDE + j % SIDE * SIDE;
+		double sum[8] = {}; // terms of one sign are rounded less where they are added in parts
+		for (i64 p = 0; p < r.pieces; p += 8)
+#pragma unroll
+			for (int q = 0; q < 8; q++)
+				if (p + q < r.pieces)
+					sum[q] += x[(p + q) * (SIDE * SIDE)];
+		shared[e] = ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
+	}
+	__syncthreads();
+	for (int e = threadIdx.x; e < count; e += 256) {
+		const int i = e % k, j = e / k;
+		double sum = 0;
+		for (int l = r.transposed ? 0 : i; l < (r.transposed ? i + 1 : k); l++)
+			sum = __fma_rn(r.t[r.transposed ? l + i * r.ldt : i + l * r.ldt], shared[l + j * k], sum);
+		r.w[i + (c.first + first + j) * r.ldw] = -sum;
+	}
+}
+
+// reflect_add adds the product of Y with that to C. Grid (pieces of ROWS rows; pieces of 128 columns;
+// panels), block 256 threads. Shared bytes as multiply_128.
+extern "C" __global__ void __launch_bounds__(256, 2) reflect_add(Reflection r)
+{
+	const Member c = r.list[blockIdx.z];
+	const i64 row = (i64)blockIdx.x * ROWS;
+	const int j0 = blockIdx.y * 128;
+	if (j0 >= c.n)
+		return;
+	const Pivot y = {r.y, r.y, r.m, r.k, r.ldy, r.ldy}, out = {c.p, c.p, r.m, c.n, c.ld, c.ld};
+	product_tile<4>({y, out, r.w + c.first * r.ldw, r.ldw, r.k, c.n, 0}, row, j0);
+}

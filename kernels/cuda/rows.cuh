@@ -1,0 +1,101 @@
+// Tiles of products of columns, as sums over rows.
+#pragma once
+
+#include "tile.cuh"
+
+constexpr int LD_CHUNK = GRAM_CHUNK + PAD; // of a column's chunk of rows in shared memory
+
+// triangle returns the column of entry i of an upper triangle that is numbered column by column.
+__device__ inline int triangle(int i)
+{
+	int column = 0;
+	while ((column + 1) * (column + 2) / 2 <= i)
+		column++;
+	return column;
+}
+
+// What a tile of products is summed from. address tells where its columns begin, TILE on the left and then
+// TILE on the right, 0 beyond the last; of those, `left` and `right` are there. A tile of the diagonal has
+// the same columns on both sides, and close says that 1 is taken from its elements on that diagonal first,
+// of which the first is in row `one`. What lies `anywhere` may be read.
+struct Sums {
+	const double **address, *anywhere;
+	int left, right, rows;
+	bool close;
+	int one;
+};
+
+// sum_rows forms a tile of products of columns, summed over some rows, and puts it in out. Tiles of the
+// diagonal have a warp for each 32×32 tile of the upper triangle, the others all warps. SHORT: each
+// GRAM_CHUNK rows are summed by themselves.
+template <int TILE, bool DIAGONAL, bool SHORT, Access ACCESS>
+__device__ inline void sum_rows(const Sums &s, double *out)
+{
+	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE, THREADS = 32 * WARPS;
+	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE, PER_COLUMN = GRAM_CHUNK / 2; // copies for a column
+	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_CHUNK
+
+	const int thread = threadIdx.x, warp = thread / 32, rows = s.rows;
+	const int wj = DIAGONAL ? triangle(warp) : warp / SIDE;
+	const int wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % SIDE;
+	const double **const address = s.address;
+	const int one = s.one, right = s.right;
+	const bool close = s.close;
+	const double *const anywhere = s.anywhere;
+	// This thread copies two rows r of columns c, c + STEP, …
+	constexpr int STEP = THREADS / PER_COLUMN;
+	static_assert(THREADS % PER_COLUMN == 0, "a thread copies the same rows of all its columns");
+	const int c = thread / PER_COLUMN, r = thread % PER_COLUMN * 2;
+	double *const to = shared + c * LD_CHUNK + r;
+	const unsigned at = (unsigned)__cvta_generic_to_shared(to);
+	auto load = [&](int chunk, int stage) {
+		const int row = chunk * GRAM_CHUNK + r, place = stage * COLUMNS * LD_CHUNK;
+#pragma unroll
+		for (int n = 0; n < COLUMNS; n += STEP) {
+			if (COLUMNS % STEP != 0 && n + STEP > COLUMNS && c + n >= COLUMNS)
+				break;
+			const double *from = address[c + n];
+			const int valid = ACCESS == WHOLE ? 2 : from ? clamp2(rows - row) : 0;
+			fetch2<ACCESS>(to + place + n * LD_CHUNK, at + 8 * (place + n * LD_CHUNK), valid ? from + row : anywhere,
+				       valid);
+		}
+	};
+	auto arrived = [&](int chunk, int stage) {
+		if (!DIAGONAL || !close)
+			return;
+		for (int n = c; n < COLUMNS; n += STEP) {
+			const int above = one + n - chunk * GRAM_CHUNK - r;
+			if ((above == 0 || above == 1) && n < right)
+				shared[(stage * COLUMNS + n) * LD_CHUNK + r + above] -= 1;
+		}
+	};
+	const bool idle = wi * 32 >= s.left || wj * 32 >= s.right;
+	Tile tile = {};
+	pipeline((rows + GRAM_CHUNK - 1) / GRAM_CHUNK, load, arrived, [&](int, int stage) {
+		if (idle)
+			return;
+		const double *left = shared + (stage * COLUMNS + wi * 32) * LD_CHUNK;
+		const double *right = shared + (stage * COLUMNS + (DIAGONAL ? 0 : TILE) + wj * 32) * LD_CHUNK;
+		Tile part = {};
+		Tile &sum = SHORT ? part : tile;
+#pragma unroll
+		for (int l = 0; l < GRAM_CHUNK; l += 4)
+			multiply_add<LD_CHUNK, 1, LD_CHUNK, 1>(sum, left + l, right + l);
+		if (SHORT)
+			tile.add(part);
+	});
+	if (!idle)
+		each(tile, [=](int i, int j, double x) { out[wi * 32 + i + (wj * 32 + j) * TILE] = x; });
+}
+
+// sum_tile is sum_rows with the best way to copy; aligned: all columns begin at multiples of 16 bytes.
+template <int TILE, bool DIAGONAL, bool SHORT>
+__device__ inline void sum_tile(const Sums &s, bool aligned, double *out)
+{
+	if (aligned && s.rows % GRAM_CHUNK == 0 && s.left == TILE && s.right == TILE)
+		sum_rows<TILE, DIAGONAL, SHORT, WHOLE>(s, out);
+	else if (aligned)
+		sum_rows<TILE, DIAGONAL, SHORT, ALIGNED>(s, out);
+	else
+		sum_rows<TILE, DIAGONAL, SHORT, ODD>(s, out);
+}
