@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"jmpi/dist/comm"
+	"jmpi/dist/exchange"
 	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
 	"jmpi/kernels"
 )
 
-// Decomposition is a finished Task. Its vectors lie on the devices or in the memory of the hosts,
-// spread over all ranks.
+// Decomposition is a finished Task. Its vectors lie on the devices of all ranks.
 type Decomposition struct {
 	*jacobi.Solution           // of the matrix that the Jacobi method has worked on
 	Sigma            []float64 // of A, non-increasing, the same on every rank
@@ -18,14 +19,25 @@ type Decomposition struct {
 	Residual float64
 	Rank     Rank
 	Fidelity *Fidelity // of a hyperbolic SVD, nil otherwise
-	// from the matrix in memory, of the hosts and then of the devices, to its decomposition
-	Seconds float64
-	Host    map[string]float64 // seconds of what was done before and after the Jacobi method, by name
-	// what this rank was expected to take of the memory of its host, by what was chosen
+	Seconds  float64   // from the matrix on the devices to its decomposition
+	// seconds that passed on this rank in each phase before and after the Jacobi method
+	Host map[string]float64
+	// what this rank was expected to take of the memory of its host, by what was chosen. Matrices count only
+	// where the devices' memory is the host's, and slabs of a tall one
 	EstimatedBytes int64
 
 	comm    comm.Comm
+	where   *matrix.Devices
 	vectors vectors
+}
+
+// Free gives the memory on the devices back.
+func (d *Decomposition) Free() {
+	if d == nil {
+		return
+	}
+	d.Solution.Free()
+	_ = d.where.Free() // a device that cannot do so gives it back when it is closed
 }
 
 // Decompose computes the singular value decomposition of a matrix in five steps, of which the last, writing,
@@ -33,7 +45,15 @@ type Decomposition struct {
 // is not a *comm.Failure, and the caller must Abort.
 func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	t Task) (*Decomposition, error) {
-	s := site{Host: t.Host, comm: world, devices: devices, seconds: map[string]float64{}}
+	transport, err := exchange.ChooseTransport(world, devices, t.GPUDirect)
+	if err != nil {
+		return nil, err
+	}
+	where, err := matrix.NewDevices(world, devices, transport.Direct)
+	if err != nil {
+		return nil, err
+	}
+	s := site{Host: t.Host, comm: world, devices: devices, where: where, seconds: map[string]float64{}}
 	in, err := read(s, t)
 	if err != nil {
 		return nil, err
@@ -57,7 +77,8 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 func result(s site, t Task, u undone) *Decomposition {
 	d := &Decomposition{
 		Solution: u.Solution, Sigma: u.sigma, Residual: u.residual, Rank: u.rank, Fidelity: u.fidelity,
-		Host: s.seconds, EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)), comm: s.comm, vectors: u.vectors,
+		Host: s.seconds, EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)), comm: s.comm, where: s.where,
+		vectors: u.vectors,
 	}
 	d.Precondition, d.V = u.method.used()
 	d.vectors.rightLeads = t.RightLeads
@@ -66,7 +87,7 @@ func result(s site, t Task, u undone) *Decomposition {
 }
 
 // PhaseSeconds returns the seconds of this rank in each phase: those of the Jacobi method summed over its
-// devices, and those of the host.
+// devices, and those that passed in the phases before and after it.
 func (d *Decomposition) PhaseSeconds() map[string]float64 {
 	phases := d.Solution.PhaseSeconds()
 	for name, seconds := range d.Host {

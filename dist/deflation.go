@@ -4,10 +4,10 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
-	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
 
@@ -93,7 +93,9 @@ func deflate(ctx context.Context, s site, t Task, p prepared, r triangle) (prepa
 	if p.x, err = matrix.Product(x, f.row.z, true); err != nil {
 		return p, err
 	}
-	p.x.Columns(func(j int, x []float64) { dense.Scale(x, f.row.root[j]) })
+	if err := p.x.Scale(nil, f.row.root); err != nil {
+		return p, err
+	}
 	if p.positive = f.positive; f.positive == 0 {
 		p.positive, p.rising = rank, true
 	}
@@ -113,11 +115,14 @@ type rowsAndNull struct {
 // where Y₊ are the rows of Y with sign +1, so Z are the right singular vectors of Y₊ and
 // Λ = 2·σ² − 1. It is collective.
 func (x rowsAndNull) inertia(ctx context.Context, s site, t Task, from, count int) (inertia, error) {
-	y, err := x.q2.Form(s.Threads, from, count)
+	y, err := x.q2.Form(from, count)
 	if err != nil {
 		return inertia{}, err
 	}
-	plus := y.Rows(x.place[:x.positive]).Taller(max(x.positive, count))
+	plus, err := ordered(y, x.rows(count))
+	if err != nil {
+		return inertia{}, err
+	}
 	sub, err := svdOf(ctx, s, t, plus, true, false)
 	if err != nil {
 		return inertia{}, fmt.Errorf("signs of the null space: %w", err)
@@ -129,6 +134,15 @@ func (x rowsAndNull) inertia(ctx context.Context, s site, t Task, from, count in
 		signs.root = append(signs.root, math.Sqrt(math.Abs(lambda)))
 	}
 	return signs, nil
+}
+
+// rows are those of Y that have sign +1, and zero rows below them so that there are at least so many.
+func (x rowsAndNull) rows(least int) []int {
+	rows := slices.Clone(x.place[:x.positive])
+	for len(rows) < least {
+		rows = append(rows, -1)
+	}
+	return rows
 }
 
 // values puts zeros for the null space between the singular values of the two signs.
@@ -156,24 +170,31 @@ func (f *deflation) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, e
 
 // left returns U of R, n×n, from U₁.
 func (f *deflation) left(u *matrix.Matrix, n int) (*matrix.Matrix, error) {
-	return f.between(u, matrix.UnitColumns(u.Comm, u.Threads, n-u.N, 0, n-u.N))
+	unit, err := u.UnitColumns(n-u.N, 0, n-u.N)
+	if err != nil {
+		return nil, err
+	}
+	return f.between(u, unit)
 }
 
 // right returns [Y N]ᵀ·V, n×n, from V₁, but for J and sgn Λ₀ in the columns of the null space.
 func (f *deflation) right(v *matrix.Matrix) (*matrix.Matrix, error) {
-	v.Columns(func(_ int, x []float64) {
-		for i := range x {
-			x[i] /= f.row.root[i]
-		}
-	})
-	v, err := matrix.Product(f.row.z, v, false)
+	if err := v.Divide(f.row.root, nil); err != nil {
+		return nil, err
+	}
+	w, err := matrix.Product(f.row.z, v, false)
 	if err != nil {
 		return nil, err
 	}
-	f.null.z.Columns(func(j int, x []float64) {
-		dense.Scale(x, 1/f.null.root[j])
-	})
-	return f.between(v, f.null.z)
+	v.Free()
+	var inverse []float64
+	for _, x := range f.null.root {
+		inverse = append(inverse, 1/x)
+	}
+	if err := f.null.z.Scale(nil, inverse); err != nil {
+		return nil, err
+	}
+	return f.between(w, f.null.z)
 }
 
 // nullSigns stands for what V still needs when all else is undone.
@@ -188,39 +209,29 @@ func (f nullSigns) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, er
 	if v == nil {
 		return u, nil, nil
 	}
-	v.Columns(func(j int, x []float64) {
-		if i := j - f.positive; i < 0 || i >= len(f.null.lambda) {
-			return
-		} else if f.null.lambda[i] > 0 {
-			dense.Negate(x[f.signs:])
-		} else {
-			dense.Negate(x[:f.signs])
-		}
-	})
-	return u, v, nil
+	above := 0 // eigenvalues Λ₀ above 0, which come first
+	for above < len(f.null.lambda) && f.null.lambda[above] > 0 {
+		above++
+	}
+	middle, end := f.positive+above, f.positive+len(f.null.lambda)
+	if err := v.ScaleRows(f.positive, middle, signsOf(v.M, f.signs, 1)); err != nil {
+		return nil, nil, err
+	}
+	return u, v, v.ScaleRows(middle, end, signsOf(v.M, f.signs, -1))
 }
 
 // between returns the matrix [X₊ 0 X₋; 0 Y 0], the columns of x of either sign and between them
-// those of y. It is collective.
+// those of y, both of which it uses up. It is collective.
 func (f *deflation) between(x, y *matrix.Matrix) (*matrix.Matrix, error) {
-	n := x.N + y.N
-	columns := map[int][]float64{}
-	put := func(s *matrix.Matrix, row int, number func(j int) int) {
-		for b := range s.Own {
-			j0, j1 := s.Span(b)
-			for j := j0; j < j1; j++ {
-				c := make([]float64, n)
-				copy(c[row:], s.Column(j))
-				columns[number(j)] = c
-			}
-		}
-	}
-	put(x, 0, func(j int) int {
-		if j < f.positive {
+	defer x.Free()
+	defer y.Free()
+	return matrix.Direct(x, y, func(j int) int {
+		switch {
+		case j >= x.N:
+			return f.positive + j - x.N
+		case j < f.positive:
 			return j
 		}
 		return j + y.N
 	})
-	put(y, x.M, func(j int) int { return f.positive + j })
-	return matrix.Scatter(x.Comm, x.Threads, n, n, columns)
 }

@@ -1,6 +1,5 @@
-// Package dist decomposes a matrix that all ranks of a job share. Decompose reads it, prepares it on the
-// hosts, runs the one-sided Jacobi method on the devices of all ranks ([Nov15, §5]), and forms the singular
-// vectors.
+// Package dist decomposes a matrix that all ranks of a job share. Decompose reads it onto the devices of all
+// ranks, prepares it, runs the one-sided Jacobi method ([Nov15, §5]), and forms the singular vectors.
 //
 // # From the file to the vectors
 //
@@ -19,8 +18,11 @@
 // What leads from A to X is a list of steps. A step has one method, Back. It turns the singular vectors of
 // what the step has made into those of what the step was given (steps.go, deflation.go, signature.go).
 //
-// Apart from iterate all works on matrices in the memory of the hosts (package matrix). The bits of the
-// results do not depend on the number of ranks.
+// From the file to the files the matrix lies on the devices (package matrix). The Jacobi method has it in
+// block-columns of its own, which it takes from there and gives back. The memory of the hosts has what is on
+// its way, the slabs of a tall matrix, and the symmetric matrix of bySVD while that is factored. Everything
+// is done in the same way on CPUs and GPUs. The bits of the results do not depend on how the devices are
+// split into ranks.
 //
 // # Preconditioning
 //
@@ -41,8 +43,15 @@
 // D₁·R₁ with R₁ well conditioned. So the columns of Rᵀ = R₁ᵀ·D₁ are graded, which the method can bear. The LQ
 // factorization goes one step further: XᵀX is nearer to a diagonal matrix than R·Rᵀ. Columns that are nearly
 // orthogonal at the start need fewer sweeps: 4 instead of 15 for rows graded to 1e-12, n = 512. So this is
-// also done to matrices that are not graded but whose singular values decay. On CPU devices the cosines
-// between some columns tell these (matrix.Parallelism).
+// also done to matrices that are not graded but whose singular values decay. The cosines between some columns
+// tell these (matrix.Parallelism).
+//
+// If the rank is r < n, the rows of R from r on are zero. They are left out, and X is of order r. The other
+// columns of U and V are columns of Q and of Q₂ (leftFactor, rightFactor).
+//
+// A matrix that has been taken for one that needs nothing of this may depend on its columns all the same.
+// Then pivots break down in the first sweep. The method ends there, X is preconditioned, and the method
+// starts again (solveOrRestart).
 //
 // The preconditioner QR gives X = Rᵀ with column pivoting, without the sort of the rows. It is for tall
 // matrices, which have been reduced to a triangular factor anyway. QRCP sorts the rows too. Function choose
@@ -50,9 +59,9 @@
 //
 // # Tall matrices
 //
-// A is cut into slabs of rows, and reduced to its triangular factor by a tree of QR factorizations (TSQR,
-// [DGHL12]; matrix.Slabs). The rows of different slabs cannot be sorted. So a matrix whose rows differ by
-// more than 128 in size (gradedRatio) is read as a whole.
+// A is cut into slabs of rows, and reduced to its triangular factor by Cholesky-QR or, where columns are
+// nearly dependent, by a tree of QR factorizations (matrix.Slabs). The rows of different slabs cannot be
+// sorted. So a matrix whose rows differ by more than 128 in size (gradedRatio) is read as a whole.
 //
 // # V from U
 //
@@ -64,7 +73,8 @@
 //
 //	X = U·Rᵀ·Vᵀ, so ‖X − U·Σ·Vᵀ‖_F = ‖R − Σ‖_F
 //
-// V is orthonormal whatever E is, and the residual can be read off R (orthonormalRight). After an LQ the
+// V is orthonormal whatever E is, and the residual can be read off R (orthonormalRight). All of this is done
+// by products and a QR factorization on the devices, so it is the default on GPUs too. After an LQ the
 // matrix from which V is formed is the R of A·P = Q·R, not X. So Q₂ need not be applied (prepared.kept). Were
 // the residual above 1 (residualLimit) in units of ε·n·‖X‖_F, V would be accumulated in a second run. Every
 // such V is as good as X determines it in norm. For small σ of a graded X an accumulated V is better, column
@@ -111,13 +121,17 @@
 // of a symmetric indefinite factorization ([Sla98]; bySVD), where all rotations are small. Two kinds of
 // matrices go this way too: those with steeply graded rows (steepRatio) at once, and those of which columns
 // of different signs stay parallel for 8 sweeps (jacobi.Solution.Stalled). On GPUs the method may begin
-// before the rank is known. If it then finds no decomposition, or cannot show that the rank is full, the rank
-// is found and the method runs anew (iterateRanked).
+// before the rank is known (trusting). If it then finds no decomposition, or cannot show that the rank is
+// full, the rank is found and the method runs anew (iterateRanked).
 //
 // # Memory
 //
-// There is one estimate of the memory that a Task takes (Footprint, Task.Estimate). A run that does not fit
-// is refused by it, before the matrix is read and again when more is known of it (site.fits).
+// There is one estimate of the memory that a Task takes (Footprint, Task.Estimate). Matrices count as memory
+// of the devices, which on CPUs is that of the host. A run that does not fit is refused by the estimate,
+// before the matrix is read and again when more is known of it (site.fits). Where the matrix needs no
+// preconditioning, two ways that need less are tried first (site.affordable). V is carried instead of formed
+// at the end. Then the matrix that was measured is given up, and is read again for the Jacobi method
+// (method.reread).
 //
 // # Symbols
 //

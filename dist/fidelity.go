@@ -53,9 +53,7 @@ const (
 func fidelity(p prepared, g, w matrix.Operator, sigma []float64, norm float64,
 	even bool) (f Fidelity, err error) {
 	x, m, n, positive := p.x, p.x.M, p.x.N, p.positive
-	norms := make([]float64, n)
-	x.Columns(func(j int, c []float64) { norms[j] = dense.Norm(c) })
-	norms, err = x.GatherColumns(func(j int) float64 { return norms[j] })
+	norms, err := x.Norms()
 	if err != nil {
 		return f, err
 	}
@@ -137,6 +135,7 @@ func holdsJ(v *matrix.Matrix, positive int, norm float64) error {
 	if err != nil {
 		return err
 	}
+	defer e.Free()
 	size, err := e.Norm()
 	if off := worse(0, size, exactLimit*kernels.Epsilon*norm*norm); err == nil && !(off <= 1) {
 		err = jacobi.NoDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times "+
@@ -147,28 +146,33 @@ func holdsJ(v *matrix.Matrix, positive int, norm float64) error {
 
 // signsOff returns VᵀJV − J. It is collective.
 func signsOff(v *matrix.Matrix, positive int) (*matrix.Matrix, error) {
-	jv := v.Clone()
-	mirror(jv, positive)
-	e, err := matrix.TransposedProduct(v, jv)
+	jv, err := v.Clone()
 	if err != nil {
 		return nil, err
 	}
-	e.Columns(func(j int, x []float64) {
-		if j < positive {
-			x[j]--
-		} else {
-			x[j]++
-		}
-	})
-	return e, nil
+	defer jv.Free()
+	if err := mirror(jv, positive); err != nil {
+		return nil, err
+	}
+	e, err := v.UnitColumns(v.N, 0, v.N)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.Scale(signsOf(v.N, positive, -1), nil); err != nil {
+		return nil, err
+	}
+	return e, matrix.AddTransposedProduct(e, v, jv)
+}
+
+// signsOf returns the diagonal of sign·J of order n.
+func signsOf(n, positive int, sign float64) []float64 {
+	x := slices.Repeat([]float64{sign}, n)
+	dense.Negate(x[positive:])
+	return x
 }
 
 // mirror does x ← J·x.
-func mirror(x *matrix.Matrix, positive int) {
-	x.Columns(func(_ int, c []float64) {
-		dense.Negate(c[positive:])
-	})
-}
+func mirror(x *matrix.Matrix, positive int) error { return x.Scale(signsOf(x.M, positive, 1), nil) }
 
 // worse returns the larger of a and x/bound, or NaN if there is none. 0/0 counts as 0.
 func worse(a, x, bound float64) float64 {

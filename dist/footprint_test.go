@@ -26,9 +26,10 @@ func TestFootprint(t *testing.T) {
 		matrix, extra int64
 		carried       bool // V lies on the devices
 	}{
-		{"values alone", n, ways{precondition: NoPreconditioner, v: noRight}, square, 0, false},
+		{"values alone", n, ways{precondition: NoPreconditioner, v: noRight}, square, square, false},
+		{"read again", n, ways{precondition: NoPreconditioner, v: noRight, reread: true}, square, 0, false},
 		{"solve", n, ways{precondition: NoPreconditioner, v: FromLeft, vectors: true}, square, 3 * square, false},
-		{"accumulate", n, ways{precondition: NoPreconditioner, v: Accumulate, vectors: true}, square, 0, true},
+		{"accumulate", n, ways{precondition: NoPreconditioner, v: Accumulate, vectors: true}, square, square, true},
 		{"preconditioned", n, ways{precondition: QRCPLQ, v: noRight}, square, 5 * square, false},
 		{"hyperbolic", n, ways{precondition: NoPreconditioner, v: Accumulate, hyperbolic: true}, square, 2 * square,
 			true},
@@ -56,11 +57,35 @@ func TestFootprint(t *testing.T) {
 	if f := (ways{}).footprint(Task{M: 5}, 2, hostLimits); f != (Footprint{}) {
 		t.Errorf("no columns: %+v", f)
 	}
+	// On GPUs the matrices are on the devices.
+	task := Task{M: n, N: n, Settings: jacobi.Settings{Strategy: "rev-rowcyc", Variant: jacobi.Block}}
+	gpu := kernels.Limits{PointwiseOrder: 128, Width: 64, Align: 16, Tile: 256}
+	w := ways{precondition: QRCPLQ, v: Accumulate, vectors: true}
+	demand := func(devices int) int64 { c := w.config(task); return c.Demand(devices, gpu) }
+	if f := w.footprint(task, 1, gpu); f != (Footprint{Device: demand(1) + 6*square}) {
+		t.Errorf("one GPU: %+v", f)
+	}
+	if f := w.footprint(task, 4, gpu); f != (Footprint{Device: demand(4) + 6*square/4 + 8*n*256}) {
+		t.Errorf("four GPUs: %+v", f)
+	}
+	// Slabs of 4n rows are 4 squares each, with 2 for the tree, and T of reflectors of 64 columns.
+	task.M = 8 * n
+	w = ways{slabs: true, precondition: QR, v: noRight, vectors: true}
+	t64 := int64(8 * 64 * n)
+	if f := w.footprint(task, 2, gpu); f != (Footprint{Extra: 8 * square,
+		Device: demand(2) + 6*square/2 + 8*n*256 + 8*square + 2*square + 2*t64 + 7*square}) {
+		t.Errorf("slabs on two GPUs: %+v", f)
+	}
+	task.M = n
+	w = ways{precondition: NoPreconditioner, v: Accumulate, vectors: true, reread: true}
+	if f := w.footprint(task, 1, gpu); f != (Footprint{Device: demand(1)}) {
+		t.Errorf("read again: %+v", f)
+	}
 	f := Footprint{Device: 1000, Matrix: 600, Extra: 1400}
-	if got := f.Host(1, 2, 3, 4, true); got != 1150+3*rankBytes+4000 {
+	if got := f.Host(1, 2, 3, 4, true); got != 1000+3*rankBytes+4000 {
 		t.Errorf("half of it on CPUs: %d", got)
 	}
-	if got := f.Host(2, 2, 1, 4, false); got != 2300+rankBytes {
+	if got := f.Host(2, 2, 1, 4, false); got != 2000+rankBytes {
 		t.Errorf("all of it on GPUs: %d", got)
 	}
 }
@@ -95,7 +120,7 @@ func TestEstimateCovers(t *testing.T) {
 		if graded {
 			rows[1] = 1e-3
 		}
-		method := choose(task, in, matrix.Grading{Rows: rows, Columns: []float64{1, 1}}, 0, limits.HostMemory)
+		method := choose(task, in, matrix.Grading{Rows: rows, Columns: []float64{1, 1}}, 0)
 		w := method.ways(task, in.origin)
 		f := w.footprint(task, devices, limits)
 		if g := f.most(most); g != most {

@@ -233,9 +233,9 @@ func TestFidelityTellsErrors(t *testing.T) {
 		task := both(n, n)
 		task.Signs = slices.Concat(slices.Repeat([]float64{1}, positive), slices.Repeat([]float64{-1}, n-positive))
 		o := find(t, a, 1, 1, task)
-		p := prepared{x: matrixOf(comm, 1, n, n, a), positive: positive}
+		p := prepared{x: matrixOf(t, comm, n, n, a), positive: positive}
 		measure := func(u, s, v []float64) Fidelity {
-			x, y := matrixOf(comm, 1, n, n, u), matrixOf(comm, 1, n, n, v)
+			x, y := matrixOf(t, comm, n, n, u), matrixOf(t, comm, n, n, v)
 			norm, err := y.Norm()
 			if err != nil {
 				t.Fatal(err)

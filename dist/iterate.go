@@ -9,6 +9,7 @@ import (
 	"jmpi/dist/comm"
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
+	"jmpi/internal/dense"
 )
 
 // outcome is what the Jacobi method has come to.
@@ -24,7 +25,7 @@ func iterate(ctx context.Context, s site, t Task, p prepared) (o outcome, err er
 	if p.hyperbolic() {
 		o, err = iterateHyperbolic(ctx, s, t, p)
 	} else {
-		o, err = solve(ctx, s, t, p)
+		o, err = solveOrRestart(ctx, s, t, p)
 	}
 	if err != nil {
 		o.Free()
@@ -32,20 +33,65 @@ func iterate(ctx context.Context, s site, t Task, p prepared) (o outcome, err er
 	return o, err
 }
 
-// solve gives X to the devices, and is done with it unless it is needed for V or for a measurement.
-// It is collective.
+// solve runs the Jacobi method on X. It frees X, unless that is needed for V, for a measurement, or to start
+// again. It is collective.
 func solve(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	var err error
 	o := outcome{prepared: p}
-	o.Solution, err = jacobi.Solve(ctx, s.comm, s.devices, jacobi.Config{
-		Problem: jacobi.Problem{
-			M: p.x.M, N: p.x.N, Positive: p.positive, Rising: p.rising, Independent: p.hyperbolic(),
-			Vectors: p.method.v == Accumulate,
-			Source:  p.x, KeepSource: p.method.v == FromLeft && p.kept == nil || p.hyperbolic(),
-		},
-		Settings: t.Settings, Hooks: t.Hooks,
-	})
+	problem := jacobi.Problem{
+		M: p.x.M, N: p.x.N, Positive: p.positive, Rising: p.rising, Independent: p.hyperbolic(),
+		Vectors: p.method.v == Accumulate, StopBroken: p.mayRestart(t), Source: p.x,
+		KeepSource: p.method.v == FromLeft && p.kept == nil || p.hyperbolic() || p.mayRestart(t),
+	}
+	if p.method.reread {
+		p.x.Free()
+		problem.Source, problem.Load = nil, p.again(t)
+	}
+	o.Solution, err = jacobi.Solve(ctx, s.comm, s.devices, jacobi.Config{Problem: problem, Settings: t.Settings,
+		Hooks: t.Hooks})
 	return o, err
+}
+
+// again returns a function that reads X once more.
+func (p prepared) again(t Task) func(j0, j1 int, x []float64) error {
+	load := p.signature.reordered(t.M, t.Load)
+	return func(j0, j1 int, x []float64) error {
+		err := load(j0, j1, x)
+		dense.Ldexp(x, -p.exponent)
+		return err
+	}
+}
+
+// mayRestart tells whether the method starts again, with a preconditioner, if pivots break down in the first
+// sweep.
+func (p prepared) mayRestart(t Task) bool {
+	return t.Precondition == AutoPreconditioner && p.method.precondition == NoPreconditioner &&
+		!p.hyperbolic() && !p.method.reread
+}
+
+// solveOrRestart is solve for the SVD. Where pivots break down in the first sweep, columns depend on each
+// other. Then X is preconditioned, and the method starts again. It is collective.
+func solveOrRestart(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
+	o, err := solve(ctx, s, t, p)
+	if err != nil || !o.Broken {
+		return o, err
+	}
+	o.Free()
+	s.seconds["precondition"] += o.Seconds
+	t.Log.Info().Msg("pivots broke down: starting again, preconditioned")
+	p.method.precondition = QRCPLQ
+	p.method.reason[0] = "pivots broke down in the first sweep: columns depend on each other"
+	err = s.timed("precondition", func() error {
+		if err := s.fits(t, p.ways(t), true); err != nil {
+			return err
+		}
+		p, err = triangular(p)
+		return err
+	})
+	if err != nil {
+		return outcome{prepared: p}, err
+	}
+	return solve(ctx, s, t, p)
 }
 
 // iterateHyperbolic runs the method, and takes the second way if the result is further from a decomposition
@@ -129,7 +175,7 @@ func fullRank(o outcome) (Rank, bool, error) {
 	return Rank{o.n, fullBound, "the smallest of S against the norms of A and V"}, true, nil
 }
 
-// svd is an SVD that another decomposition needs, with its vectors in the memory of the hosts.
+// svd is an SVD that another decomposition needs, with its vectors.
 type svd struct {
 	sigma []float64
 	u, v  *matrix.Matrix

@@ -5,12 +5,15 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
+	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
+	"jmpi/kernels"
 )
 
 // ways returns what was chosen.
 func (m method) ways(t Task, o origin) ways {
 	return ways{slabs: o.slabs != nil, vectors: t.needs().any(), precondition: m.precondition, v: m.v,
-		hyperbolic: o.hyperbolic(), bySVD: m.bySVD}
+		hyperbolic: o.hyperbolic(), bySVD: m.bySVD, reread: m.reread}
 }
 
 func (p prepared) ways(t Task) ways {
@@ -40,14 +43,13 @@ func (s site) fitsOn(h exchange.Host, t Task, w ways, there bool) error {
 	const gib = 1 << 30
 	limits, ranks := s.devices[0].Limits(), s.comm.Size()
 	f := w.footprint(t, h.Devices, limits)
-	matrix := fmt.Sprintf("a %d×%d matrix needs", t.M, t.N)
+	it := fmt.Sprintf("a %d×%d matrix needs", t.M, t.N)
 	if there {
 		f.Matrix = 0
-		matrix += " another"
+		it += " another"
 	}
 	if !limits.HostMemory {
-		c := w.config(t)
-		if err := c.Fits(h.Devices, h.OnHost, h.First, s.devices); err != nil {
+		if err := w.room(t, there, limits).Check(h.Devices, h.First, s.devices); err != nil {
 			return err
 		}
 	}
@@ -55,17 +57,32 @@ func (s site) fitsOn(h exchange.Host, t Task, w ways, there bool) error {
 		need := f.Host(h.Ranks, ranks, h.Ranks, h.OnHost, limits.HostMemory)
 		if free := s.Memory(); free > 0 && need > free {
 			return fmt.Errorf("%s %.3g GiB on this host for %d of %d ranks, which has %.3g "+
-				"GiB available: take more hosts", matrix, float64(need)/gib, h.Ranks, ranks, float64(free)/gib)
+				"GiB available: take more hosts", it, float64(need)/gib, h.Ranks, ranks, float64(free)/gib)
 		}
 	}
 	if s.Room != nil {
 		need := f.Host(1, ranks, 0, len(s.devices), limits.HostMemory)
 		if room, limit := s.Room(there); limit != "" && need > room {
 			return fmt.Errorf("%s %.3g GiB in this process, but %s leaves %.3g GiB: raise "+
-				"that limit, or take more ranks", matrix, float64(need)/gib, limit, float64(max(0, room))/gib)
+				"that limit, or take more ranks", it, float64(need)/gib, limit, float64(max(0, room))/gib)
 		}
 	}
 	return nil
+}
+
+// room is what the devices need besides what is there. They have memory of their own.
+func (w ways) room(t Task, there bool, limits kernels.Limits) jacobi.Room {
+	return jacobi.Room{M: t.M, N: t.N, Need: func(count int) int64 {
+		need := w.footprint(t, count, limits).Device
+		if c := w.config(t); there {
+			need -= share(kernels.WordBytes*int64(c.M)*int64(c.N), count, limits, c)
+			if w.slabs {
+				slabs, _, tree := matrix.SlabBytes(t.M, t.N, count)
+				need -= slabs + tree
+			}
+		}
+		return need
+	}}
 }
 
 // estimate returns what this rank was expected to take of the memory of its host, with so many

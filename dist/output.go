@@ -83,13 +83,13 @@ func (x vectors) parts(flip []bool, left, right func(Part) error) error {
 		if side.give == nil {
 			continue
 		}
-		for b := side.x.Comm.Rank(); b < side.x.Blocks(); b += side.x.Comm.Size() {
-			j0, j1 := side.x.Span(b)
-			p := Part{0, j0, side.x.M, j1 - j0, side.x.Own[b]}
+		err := side.x.EachBlock(func(j0, j1 int, data []float64) error {
+			p := Part{0, j0, side.x.M, j1 - j0, data}
 			p.flip(flip)
-			if err := side.give(p); err != nil {
-				return err
-			}
+			return side.give(p)
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return nil
@@ -114,12 +114,7 @@ func (x vectors) flips(n int) (flip []bool, err error) {
 		if x.rightLeads {
 			s = x.v
 		}
-		lead, err = s.GatherColumns(func(j int) float64 {
-			if dense.LeadsNegative(s.Column(j)) {
-				return -1
-			}
-			return 1
-		})
+		lead, err = s.Leads()
 	}
 	flip = make([]bool, n)
 	for k, e := range lead {

@@ -2,8 +2,10 @@ package dist
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
+	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
 )
 
@@ -50,7 +52,9 @@ type method struct {
 	bySVD        bool // a hyperbolic SVD by way of the SVD
 	graded       bool // rows or columns differ much in size
 	v            RightVectors
-	reason       [2]string // for the preconditioner and for V
+	// there is no room for X beside the block-columns of the Jacobi method, which reads it again from the file
+	reread bool
+	reason [2]string // for the preconditioner and for V
 }
 
 // used returns the choices, as info.json tells them.
@@ -69,14 +73,12 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 		if err != nil {
 			return err
 		}
-		parallelism := 0.0
-		if s.hostMemory() { // otherwise it does not count
-			if parallelism, err = matrix.Parallelism(in.x); err != nil {
-				return err
-			}
+		parallelism, err := matrix.Parallelism(in.x)
+		if err != nil {
+			return err
 		}
-		m := choose(t, in, g, parallelism, s.hostMemory())
-		if err := s.fits(t, m.ways(t, in.origin), true); err != nil {
+		m, err := s.affordable(t, in.origin, choose(t, in, g, parallelism))
+		if err != nil {
 			return err
 		}
 		p = prepared{origin: in.origin, x: in.x, positive: in.signature.positive, rising: in.signature.rising,
@@ -100,7 +102,12 @@ func triangular(p prepared) (prepared, error) {
 	rows := matrix.Natural(p.x.M)
 	if m != QR {
 		rows = matrix.Decreasing(p.grading.Rows)
-		p.x = p.x.Rows(rows)
+		sorted, err := p.x.Rows(rows)
+		if err != nil {
+			return p, err
+		}
+		p.x.Free()
+		p.x = sorted
 		p.steps = append(p.steps, rowSort(rows))
 	}
 	noise, err := rankNoise(p.origin, p.x, p.grading, rows)
@@ -112,17 +119,29 @@ func triangular(p prepared) (prepared, error) {
 		return p, err
 	}
 	p.rank = pivotedRank(p.x.N, rank)
-	p.steps = append(p.steps, leftFactor{q}, columnOrder(place))
-	if p.x, err = p.x.Transpose(place, p.x.N); err != nil {
+	n, order := p.x.N, p.x.N
+	if m == QRCPLQ && !p.rising && q.Count() > 0 {
+		order = q.Count() // the other rows of R are zero
+		p.positive = order
+	}
+	p.steps = append(p.steps, leftFactor{q, n}, columnOrder(place))
+	transposed, err := p.x.Transpose(place, order)
+	if err != nil {
 		return p, err
 	}
+	p.x.Free()
+	p.x = transposed
 	if m != QRCPLQ {
 		p.steps = append(p.steps, transposition{})
 		return p, nil
 	}
 	if p.method.v == FromLeft {
-		p.kept = p.x
-		_, p.x, err = lower(p.x.Clone()) // Q₂ is not needed
+		if p.kept, err = p.x.Clone(); err != nil {
+			return p, err
+		}
+		q2, x, err := lower(p.x)
+		q2.Free() // it is not needed
+		p.x = x
 		return p, err
 	}
 	q2, x, err := lower(p.x)
@@ -130,16 +149,17 @@ func triangular(p prepared) (prepared, error) {
 	return p, err
 }
 
-// lower factors Rᵀ = Q₂·Xᵀ, which it overwrites, and returns Q₂ and the lower triangular X. It is collective.
+// lower factors Rᵀ = Q₂·Xᵀ, which it uses up, and returns Q₂ and the lower triangular X. It is collective.
 func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
 	if q2, _, err = matrix.Factor(transposed, matrix.Natural(transposed.N)); err == nil {
 		x, err = transposed.Transpose(nil, transposed.N)
 	}
+	transposed.Free()
 	return q2, x, err
 }
 
 // choose decides what to do, from the sizes of rows and columns and the parallelism of the columns.
-func choose(t Task, in input, g matrix.Grading, parallelism float64, hostMemory bool) method {
+func choose(t Task, in input, g matrix.Grading, parallelism float64) method {
 	rows, columns := matrix.Ratio(g.Rows), matrix.Ratio(g.Columns)
 	m := method{graded: rows >= gradedRatio || columns >= gradedRatio}
 	because := func(p Preconditioner, format string, a ...any) {
@@ -167,12 +187,12 @@ func choose(t Task, in input, g matrix.Grading, parallelism float64, hostMemory 
 	default:
 		because(NoPreconditioner, "rows and columns are of about the same size and in all directions")
 	}
-	m.v, m.reason[1] = chooseRight(t, both, m, hostMemory)
+	m.v, m.reason[1] = chooseRight(t, both, m)
 	return m
 }
 
 // chooseRight decides how the right singular vectors of X are found.
-func chooseRight(t Task, hyperbolic bool, m method, hostMemory bool) (RightVectors, string) {
+func chooseRight(t Task, hyperbolic bool, m method) (RightVectors, string) {
 	needed := t.needs().right
 	if transposes(m.precondition, hyperbolic) {
 		needed = t.needs().left
@@ -184,12 +204,40 @@ func chooseRight(t Task, hyperbolic bool, m method, hostMemory bool) (RightVecto
 		return noRight, "not needed for the vectors that are wanted"
 	case t.V != AutoRight:
 		return t.V, "as asked for"
-	case !hostMemory:
-		return Accumulate, "the products at the end would run on the hosts, and GPUs are faster"
 	case m.graded:
 		return Accumulate, "the matrix is graded: so the vectors of small singular values are accurate too"
 	}
 	return FromLeft, "faster, and as small a residual"
+}
+
+// affordable returns the method if there is memory for it. Otherwise it returns one that needs less for the
+// same singular values: V is carried instead of formed at the end, then the matrix is read again instead of
+// kept. If there is no room for these either, the failure tells what the first needs. It is collective.
+func (s site) affordable(t Task, o origin, m method) (method, error) {
+	less := []method{m}
+	if m.precondition == NoPreconditioner && !o.hyperbolic() && o.slabs == nil {
+		if m.v == FromLeft && t.V == AutoRight {
+			m.v, m.reason[1] = Accumulate, "there is no room to form them at the end"
+			less = append(less, m)
+		}
+		if m.v != FromLeft {
+			m.reread = true
+			m.reason[0] += "; the matrix is read twice, since there is no room to keep it"
+			less = append(less, m)
+		}
+	}
+	var first error
+	for _, m := range less {
+		err := s.fits(t, m.ways(t, o), true)
+		var refused *comm.Failure
+		if err == nil || !errors.As(err, &refused) {
+			return m, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	return less[0], first
 }
 
 // transposes tells whether the Jacobi method works on the transpose of a triangular factor, so that its left

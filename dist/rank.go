@@ -22,6 +22,7 @@ func values(o outcome) (sigma []float64, rank Rank, err error) {
 	if o.deflated != nil {
 		sigma = o.deflated.values(sigma, o.n)
 	}
+	sigma = append(sigma, make([]float64, o.n-len(sigma))...) // X is of the order of the rank
 	dense.Ldexp(sigma, o.exponent)
 	if err := matrix.InRange(sigma, o.exponent); err != nil {
 		return nil, rank, err
@@ -51,7 +52,7 @@ func rankNoise(from origin, x *matrix.Matrix, g matrix.Grading, sorted []int) (d
 		return dense.NewNoise(tol, largest, dense.Bound{Rows: even, Columns: largest}), nil
 	case from.slabs != nil:
 		// The errors of the largest rows are in all, and those of sums of as many terms as a slab has rows,
-		// up to 50ε for equal ones.
+		// up to 50ε for equal ones. Where Gram matrices gave R no column is near its errors.
 		tol += min(float64(from.m), 400) * kernels.Epsilon
 		return dense.NewNoise(tol, g.Columns, dense.Bound{Rows: even, Columns: g.Columns}), nil
 	}
@@ -59,7 +60,7 @@ func rankNoise(from origin, x *matrix.Matrix, g matrix.Grading, sorted []int) (d
 	for i, l := range sorted {
 		rows[i], balanced[i] = g.Rows[l], g.Balanced[l]
 	}
-	shares, err := matrix.Shares(x, rows)
+	shares, err := matrix.RelativeSizes(x, rows)
 	if err != nil {
 		return dense.Noise{}, err
 	}

@@ -1,8 +1,6 @@
 package dist
 
 import (
-	"math"
-
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
 )
@@ -25,18 +23,18 @@ type origin struct {
 // hyperbolic tells whether there are both signs.
 func (o origin) hyperbolic() bool { return o.signature.positive < o.n }
 
-// input is the matrix as it was read, in the memory of the hosts.
+// input is the matrix as it was read, on the devices.
 type input struct {
 	origin
 	x *matrix.Matrix // 2^-exponent·A, with the columns in the order of the signs, or its triangular factor
 }
 
-// read brings the matrix into the memory of the hosts, scaled by a power of two: tall matrices as their
-// triangular factor. It refuses a matrix for which there is no room. It is collective.
+// read brings the matrix to the devices, scaled by a power of two: a tall one as its triangular factor. It
+// refuses a matrix for which there is no room. It is collective.
 func read(s site, t Task) (input, error) {
 	in := input{origin: origin{m: t.M, n: t.N, signature: partition(t.N, t.Signs)}}
 	unread := ways{slabs: t.Rows != nil && t.reducible(), vectors: t.needs().any(),
-		precondition: NoPreconditioner, v: noRight}
+		precondition: NoPreconditioner, v: noRight, reread: true}
 	if err := s.fits(t, unread, false); err != nil {
 		return in, err
 	}
@@ -47,7 +45,7 @@ func read(s site, t Task) (input, error) {
 		}
 	}
 	var err error
-	in.x, err = matrix.Load(s.comm, s.Threads, t.M, t.N, in.signature.reordered(t.M, t.Load))
+	in.x, err = s.where.Load(t.M, t.N, in.signature.reordered(t.M, t.Load))
 	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
 		return in, err
 	}
@@ -58,17 +56,14 @@ func read(s site, t Task) (input, error) {
 // scaled multiplies the matrix by a power of two, 2^-e, so that its largest entry is in [2^(Top−1),
 // 2^Top). It is collective.
 func scaled(x *matrix.Matrix) (e int, err error) {
-	largest := 0.0
-	for _, block := range x.Own {
-		for _, a := range block {
-			largest = max(largest, math.Abs(a))
-		}
+	largest, err := x.Largest()
+	if err != nil {
+		return 0, err
 	}
 	if e, err = matrix.CommonExponent(x.Comm, largest); err != nil {
 		return 0, err
 	}
-	x.Ldexp(-e)
-	return e, nil
+	return e, x.Ldexp(-e)
 }
 
 // reducible tells whether the matrix is so tall that slabs of its rows are reduced to a triangular

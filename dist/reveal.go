@@ -9,7 +9,7 @@ import (
 )
 
 // trusting tells of a kind of devices whether a hyperbolic SVD that needs no preconditioning begins without
-// the rank, which is found on the hosts. A variable for the tests.
+// the rank, which takes a pivoted factorization to find. A variable for the tests.
 var trusting = func(limits kernels.Limits) bool { return !limits.HostMemory }
 
 // prepareHyperbolic replaces the matrix by its triangular factor, or by one of full rank, where that
@@ -28,7 +28,10 @@ func reveal(ctx context.Context, s site, t Task, p prepared) (prepared, error) {
 	p.unranked = false
 	n := p.x.N
 	sorted := matrix.Decreasing(p.grading.Rows)
-	r := p.x.Rows(sorted)
+	r, err := p.x.Rows(sorted)
+	if err != nil {
+		return p, err
+	}
 	noise, err := rankNoise(p.origin, r, p.grading, sorted)
 	if err != nil {
 		return p, err
@@ -40,12 +43,16 @@ func reveal(ctx context.Context, s site, t Task, p prepared) (prepared, error) {
 	p.rank = pivotedRank(n, rank)
 	if rank == 0 || rank == n && p.method.precondition == NoPreconditioner {
 		p.method.precondition = NoPreconditioner
+		r.Free()
+		q.Free()
 		return p, nil
 	}
-	steps := append(p.steps, rowSort(sorted), leftFactor{q})
+	p.x.Free()
+	steps := append(p.steps, rowSort(sorted), leftFactor{q, n})
 	if rank == n {
-		p.steps, p.x = steps, r.Rows(matrix.Natural(r.N))
-		return p, nil
+		p.steps = steps
+		p.x, err = ordered(r, matrix.Natural(r.N))
+		return p, err
 	}
 	p.method.precondition, p.method.bySVD = QRCPLQ, false
 	p.method.reason[0] = fmt.Sprintf("the matrix has rank %d: its null space is split off", rank)

@@ -54,7 +54,7 @@ func bySVD(ctx context.Context, s site, t Task, o outcome, why string) (outcome,
 	}
 	o.x = p.x
 	err = s.timed("vectors", func() (err error) {
-		if o.second, err = f.join(o, s.Threads); err != nil {
+		if o.second, err = f.join(o); err != nil {
 			return err
 		}
 		dense.Ldexp(o.Sigma, -f.shift)
@@ -119,7 +119,11 @@ type factors struct {
 // factor computes them. It is collective.
 func factor(ctx context.Context, s site, t Task, p prepared) (f factors, err error) {
 	f.positive = p.positive
-	if f.svd, err = svdOf(ctx, s, t, p.x.Clone(), false, true); err != nil {
+	x, err := p.x.Clone()
+	if err != nil {
+		return f, err
+	}
+	if f.svd, err = svdOf(ctx, s, t, x, false, true); err != nil {
 		return f, fmt.Errorf("hyperbolic SVD by way of the SVD: %w", err)
 	}
 	sigma, shift := centred(f.sigma)
@@ -128,7 +132,7 @@ func factor(ctx context.Context, s site, t Task, p prepared) (f factors, err err
 	if err != nil {
 		return f, err
 	}
-	g, signs, err := matrix.FactorIndefinite(m)
+	g, signs, err := matrix.FactorIndefinite(m, s.Threads)
 	if errors.Is(err, matrix.ErrSingular) {
 		return f, jacobi.NoDecomposition("%v", err)
 	}
@@ -139,19 +143,20 @@ func factor(ctx context.Context, s site, t Task, p prepared) (f factors, err err
 		return f, jacobi.NoDecomposition("A·D·Aᵀ is so nearly singular that the signs of its eigenvalues " +
 			"are not those of the signature")
 	}
-	f.g, f.z = g, matrix.New(g.Comm, g.Threads, g.M, g.N)
-	g.Columns(func(j int, c []float64) {
-		for i, e := range c {
-			f.z.Column(j)[i] = e / sigma[i] * signs[j]
-		}
-	})
-	return f, nil
+	m.Free()
+	f.g = g
+	if f.z, err = g.Clone(); err != nil {
+		return f, err
+	}
+	if err = f.z.Divide(sigma, nil); err != nil {
+		return f, err
+	}
+	return f, f.z.Scale(nil, signs)
 }
 
-// join returns U₁·U₂ and J·Y·z·V₂ for the hyperbolic SVD of G, and frees the devices. It is collective.
-func (f factors) join(o outcome, threads int) (*pair, error) {
-	u2, v2, err := o.Collect(threads)
-	o.Free()
+// join returns U₁·U₂ and J·Y·z·V₂ for the hyperbolic SVD of G. It is collective.
+func (f factors) join(o outcome) (*pair, error) {
+	u2, v2, err := o.Collect(f.u.Devices)
 	if err != nil {
 		return nil, err
 	}
@@ -166,8 +171,7 @@ func (f factors) join(o outcome, threads int) (*pair, error) {
 	if v, err = matrix.Product(f.v, v, false); err != nil {
 		return nil, err
 	}
-	mirror(v, f.positive)
-	return &pair{u, v}, nil
+	return &pair{u, v}, mirror(v, f.positive)
 }
 
 // polish does V ← V − V·J·E/2 with E = VᵀJV − J, one Newton–Schulz step.
@@ -176,17 +180,16 @@ func (p *pair) polish(positive int) error {
 	if err != nil {
 		return err
 	}
-	mirror(e, positive)
-	step, err := matrix.Product(p.v, e, false)
+	defer e.Free()
+	if err := mirror(e, positive); err != nil {
+		return err
+	}
+	v, err := p.v.Clone()
 	if err != nil {
 		return err
 	}
-	p.v.Columns(func(j int, x []float64) {
-		for i, d := range step.Column(j) {
-			x[i] -= d / 2
-		}
-	})
-	return nil
+	defer v.Free()
+	return matrix.SubtractProduct(p.v, v, e, 0.5)
 }
 
 // centred returns the singular values times 2^shift, so that the largest is in [2⁴⁹⁹, 2⁵⁰⁰) and their
@@ -200,18 +203,19 @@ func centred(sigma []float64) (scaled []float64, shift int) {
 
 // signedGram returns Σ·(YᵀJY)·Σ. It is collective.
 func signedGram(y *matrix.Matrix, sigma []float64, positive int) (*matrix.Matrix, error) {
-	jy := y.Clone()
-	mirror(jy, positive)
+	jy, err := y.Clone()
+	if err != nil {
+		return nil, err
+	}
+	defer jy.Free()
+	if err := mirror(jy, positive); err != nil {
+		return nil, err
+	}
 	m, err := matrix.TransposedProduct(y, jy)
 	if err != nil {
 		return nil, err
 	}
-	m.Columns(func(j int, x []float64) {
-		for i := range x {
-			x[i] *= sigma[i] * sigma[j]
-		}
-	})
-	return m, nil
+	return m, m.Scale(sigma, sigma)
 }
 
 // sameSigns tells whether so many leading signs, and no others, are +1.

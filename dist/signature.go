@@ -60,8 +60,9 @@ func (s signature) reordered(m int,
 
 // Back puts the rows of V in the order of A's columns.
 func (s signature) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error) {
-	if v == nil {
-		return u, nil, nil
+	if v == nil || s.order == nil {
+		return u, v, nil
 	}
-	return u, v.Rows(matrix.Inverse(s.order)), nil
+	v, err := ordered(v, matrix.Inverse(s.order))
+	return u, v, err
 }

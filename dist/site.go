@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"jmpi/dist/comm"
+	"jmpi/dist/matrix"
 	"jmpi/kernels"
 )
 
@@ -12,7 +13,8 @@ type site struct {
 	Host
 	comm    comm.Comm
 	devices []kernels.Backend
-	seconds map[string]float64 // what the hosts have spent on each phase
+	where   *matrix.Devices    // where matrices lie: the devices of all ranks
+	seconds map[string]float64 // of this rank in each phase before and after the Jacobi method
 }
 
 // timed calls f, whose time counts for a phase.
@@ -21,6 +23,3 @@ func (s site) timed(phase string, f func() error) error {
 	defer func() { s.seconds[phase] += time.Since(begin).Seconds() }()
 	return f()
 }
-
-// hostMemory tells whether the devices' memory is that of the hosts.
-func (s site) hostMemory() bool { return s.devices[0].Limits().HostMemory }

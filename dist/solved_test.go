@@ -255,13 +255,18 @@ func variantOf(full bool) jacobi.Variant {
 }
 
 // matrixOf returns the matrix with these elements, column-major.
-func matrixOf(world comm.Comm, threads, m, n int, a []float64) *matrix.Matrix {
-	s, err := matrix.Load(world, threads, m, n, func(j0, j1 int, dst []float64) error {
+func matrixOf(t testing.TB, world comm.Comm, m, n int, a []float64) *matrix.Matrix {
+	t.Helper()
+	d, err := matrix.NewDevices(world, []kernels.Backend{disttest.OpenHost(t, 1)}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := d.Load(m, n, func(j0, j1 int, dst []float64) error {
 		copy(dst, a[j0*m:j1*m])
 		return nil
 	})
 	if err != nil {
-		panic(err) // cannot be
+		t.Fatal(err)
 	}
 	return s
 }

@@ -5,23 +5,61 @@ import "jmpi/dist/matrix"
 // rowSort is the sort of the rows: row i of what it has made is row rowSort[i] of the matrix.
 type rowSort []int
 
+// ordered returns the matrix whose row i is row from[i] of x, which it uses up.
+func ordered(x *matrix.Matrix, from []int) (*matrix.Matrix, error) {
+	y, err := x.Rows(from)
+	x.Free()
+	return y, err
+}
+
 // Back puts the rows of U in the order of the matrix.
 func (r rowSort) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error) {
 	if u == nil {
 		return nil, v, nil
 	}
-	return u.Rows(matrix.Inverse(r)), v, nil
+	u, err := ordered(u, matrix.Inverse(r))
+	return u, v, err
 }
 
-// leftFactor is Q of A = Q·R.
-type leftFactor struct{ q *matrix.Orthogonal }
+// completed returns [x 0; 0 I] with n columns; it uses x up. A matrix that has them is returned as it is.
+func completed(x *matrix.Matrix, n int) (*matrix.Matrix, error) {
+	if x.N == n {
+		return x, nil
+	}
+	unit, err := x.UnitColumns(n-x.N, 0, n-x.N)
+	if err != nil {
+		return nil, err
+	}
+	defer x.Free()
+	defer unit.Free()
+	return matrix.Direct(x, unit, func(j int) int { return j })
+}
 
-// Back multiplies U by Q.
+// leftFactor is Q of A = Q·R, where R has n columns.
+type leftFactor struct {
+	q *matrix.Orthogonal
+	n int
+}
+
+// Back multiplies U by Q. If U has fewer columns than R, X was of the order of the rank. Then the columns of
+// Q that belong to the zero rows of R are the other left singular vectors.
 func (f leftFactor) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error) {
 	if u == nil {
 		return nil, v, nil
 	}
-	u = u.Taller(f.q.M)
+	defer f.q.Free()
+	u, err := completed(u, f.n)
+	if err != nil {
+		return nil, nil, err
+	}
+	if f.q.M > u.M {
+		taller, err := u.Taller(f.q.M)
+		if err != nil {
+			return nil, nil, err
+		}
+		u.Free()
+		u = taller
+	}
 	return u, v, f.q.Apply(u)
 }
 
@@ -34,16 +72,23 @@ func (o columnOrder) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, 
 	if v == nil {
 		return u, nil, nil
 	}
-	return u, v.Rows(o), nil
+	v, err := ordered(v, o)
+	return u, v, err
 }
 
 // rightFactor is Q₂ of R = X·Q₂ᵀ.
 type rightFactor struct{ q *matrix.Orthogonal }
 
-// Back multiplies V by Q₂.
+// Back multiplies V by Q₂. If X was of the order of the rank, the other columns of Q₂ are the other right
+// singular vectors.
 func (f rightFactor) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, error) {
 	if v == nil {
 		return u, nil, nil
+	}
+	defer f.q.Free()
+	v, err := completed(v, f.q.M)
+	if err != nil {
+		return nil, nil, err
 	}
 	return u, v, f.q.Apply(v)
 }

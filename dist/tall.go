@@ -8,11 +8,11 @@ import (
 	"jmpi/dist/matrix"
 )
 
-// readTall reads a tall matrix and reduces it. The slabs stay nil if the rows are of so different size that
-// the reduction would lose the small ones. It is collective.
+// readTall reads a tall matrix into the memory of the hosts, reduces it there, and gives its triangular
+// factor to the devices. The slabs stay nil if the rows are of so different size that the reduction would
+// lose the small ones. It is collective.
 func readTall(s site, t Task, in input) (input, error) {
-	slabs := matrix.NewSlabs(s.comm, s.Threads, t.M, t.N)
-	largest, smallest, err := slabs.Read(t.Rows, in.signature.order)
+	slabs, largest, smallest, err := readSlabs(s, t, in)
 	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
 		return in, err
 	}
@@ -28,13 +28,23 @@ func readTall(s site, t Task, in input) (input, error) {
 		return in, fmt.Errorf("dist: rows: %w", err)
 	}
 	if ends[0] != math.MinInt64 && math.Ldexp(1, in.exponent+matrix.Top+int(ends[0])) > gradedRatio {
-		return in, nil
+		return in, slabs.Free()
 	}
-	slabs.Scale(-in.exponent)
-	if err := slabs.Reduce(); err != nil {
+	if err := slabs.Scale(-in.exponent); err != nil {
 		return in, err
 	}
 	in.slabs = slabs
-	in.x, err = slabs.TakeFactor()
+	in.x, err = slabs.Reduce()
+	if err == nil && !t.needs().left {
+		err = slabs.Free()
+	}
 	return in, err
+}
+
+// readSlabs reads the slabs of this rank, and tells the largest magnitude and the least max-norm of a row.
+func readSlabs(s site, t Task, in input) (slabs *matrix.Slabs, largest, smallest float64, err error) {
+	if slabs, err = matrix.NewSlabs(s.where, t.M, t.N); err == nil {
+		largest, smallest, err = slabs.Read(t.Rows, in.signature.order)
+	}
+	return slabs, largest, smallest, err
 }

@@ -35,7 +35,7 @@ type Wanted struct {
 
 // Host says what the host of this rank can give.
 type Host struct {
-	Threads int          // for what the host computes
+	Threads int          // for what is computed in its memory: slabs, and FactorIndefinite of package matrix
 	Memory  func() int64 // bytes that it can still give, 0 if that is not known; may be nil
 	// Room returns the bytes that this process can still take for matrices by a resource limit, and the limit's
 	// name, "" if there is none. computing says that the threads which compute have started. It may be nil.
@@ -73,7 +73,7 @@ func (p Preconditioner) Choices() []string { return preconditioners }
 type RightVectors int
 
 const (
-	AutoRight  RightVectors = iota // what suits the matrix and the devices
+	AutoRight  RightVectors = iota // what suits the matrix and the memory of the devices
 	Accumulate                     // the rotations are accumulated
 	FromLeft                       // from the left vectors, at the end
 	noRight                        // it is not needed

@@ -7,7 +7,6 @@ import (
 
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
-	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
 
@@ -27,9 +26,9 @@ type undone struct {
 // ε·N·‖A‖_F as the check has it.
 var residualLimit = 1.0
 
-// undo scales the singular values back, and forms the singular vectors that are needed in the memory of the
-// hosts, unless they can be read from the devices: those of X first, and from them those of A, by undoing the
-// steps from the last one on. It is collective.
+// undo scales the singular values back, and forms the singular vectors that are needed, unless they can be
+// read from the block-columns of the Jacobi method: those of X first, and from them those of A, by undoing
+// the steps from the last one on. It is collective.
 func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err error) {
 	done = undone{Solution: o.Solution, fidelity: o.fidelity, method: o.method, ways: o.ways(t)}
 	defer func() {
@@ -45,7 +44,7 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 	case !needs.any():
 		return done, nil
 	case o.method.precondition == NoPreconditioner && o.method.v != FromLeft && o.slabs == nil &&
-		o.second == nil:
+		o.second == nil && !o.Deficient():
 		done.vectors = vectors{direct: o.Solution, order: o.signature.order}
 		return done, nil
 	}
@@ -101,24 +100,28 @@ type collected struct {
 	residual float64        // of v if it comes from u
 }
 
-// collect brings the vectors of X into the memory of the hosts. Where right vectors that were not accumulated
-// do not serve, the method is run again. It is collective.
+// collect makes matrices of the vectors of X. Where right vectors that were not accumulated do not serve, the
+// method is run again. It is collective.
 func collect(ctx context.Context, s site, t Task, o outcome) (c collected, err error) {
 	c.outcome = o
 	if o.second != nil {
 		c.u, c.v = o.second.u, o.second.v
 		return c, nil
 	}
-	if c.u, c.v, err = o.Collect(s.Threads); err != nil {
-		return c, err
-	}
-	o.Free()
 	if o.method.v != FromLeft {
-		return c, nil
+		o.x.Free()
+	}
+	c.u, c.v, err = o.Collect(s.where)
+	if err != nil || o.method.v != FromLeft {
+		return c, err
 	}
 	if c.v, c.residual, err = fromLeft(o, c.u); err != nil || c.residual <= residualLimit {
+		o.x.Free()
+		o.kept.Free()
 		return c, err
 	}
+	c.u.Free()
+	c.v.Free()
 	p := o.prepared
 	if p.kept != nil {
 		q2, x, err := lower(p.kept)
@@ -133,8 +136,7 @@ func collect(ctx context.Context, s site, t Task, o outcome) (c collected, err e
 	if c.outcome, err = solve(ctx, s, t, p); err != nil {
 		return c, err
 	}
-	c.u, c.v, err = c.Collect(s.Threads)
-	c.Free()
+	c.u, c.v, err = c.Collect(s.where)
 	return c, err
 }
 
@@ -164,30 +166,38 @@ func orthonormalRight(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, resi
 	if err != nil {
 		return nil, 0, err
 	}
-	off := make([]float64, w.N) // squared, of R − ±diag(σ) in units of the largest σ
-	w.Columns(func(j int, r []float64) {
-		for i, e := range r[:min(j+1, w.M)] {
-			if i == j {
-				e = math.Abs(e) - sigma[j]
-			}
-			off[j] += e / sigma[0] * (e / sigma[0])
+	// How far R is from ±diag(σ), column by column.
+	diagonal, err := w.Diagonal()
+	if err != nil {
+		return nil, 0, err
+	}
+	signs := make([]float64, w.N)
+	difference := make([]float64, w.N)
+	for j, e := range diagonal {
+		if signs[j] = 1; e < 0 {
+			signs[j] = -1
 		}
-	})
-	if off, err = w.GatherColumns(func(j int) float64 { return off[j] }); err != nil {
+		difference[j] = math.Abs(e) - sigma[j]
+	}
+	if err := w.SetDiagonal(difference); err != nil {
+		return nil, 0, err
+	}
+	off, err := w.Norms()
+	if err != nil {
 		return nil, 0, err
 	}
 	sum, all := 0.0, 0.0
 	for j, e := range off {
-		sum += e
+		sum += e / sigma[0] * (e / sigma[0])
 		all += sigma[j] / sigma[0] * (sigma[j] / sigma[0])
 	}
-	if v, err = q.Form(w.Threads, 0, w.N); err != nil {
+	w.Free()
+	defer q.Free()
+	if v, err = q.Form(0, w.M); err != nil { // with those of the null space
 		return nil, 0, err
 	}
-	v.Columns(func(j int, y []float64) {
-		if w.Column(j)[j] < 0 {
-			dense.Negate(y)
-		}
-	})
-	return v, math.Sqrt(sum/all) / (float64(w.N) * kernels.Epsilon), nil
+	for len(signs) < w.M {
+		signs = append(signs, 1)
+	}
+	return v, math.Sqrt(sum/all) / (float64(w.N) * kernels.Epsilon), v.Scale(nil, signs)
 }

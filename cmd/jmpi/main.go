@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -14,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"jmpi/dist"
 	"jmpi/internal/cores"
 	"jmpi/internal/parallel"
 	"jmpi/internal/stall"
@@ -22,9 +20,6 @@ import (
 
 func main() {
 	process.watch()
-	if os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(dist.CollectPercent)
-	}
 	stall.Prevent()
 	process.exit(run(os.Args[1:]))
 }

@@ -81,7 +81,7 @@ used.`,
 	flags.StringVar(&f.shape, "shape", "",
 		"rows and columns of the matrix, as 4096x4096: gives memory and bytes")
 	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
-	flags.Var(&f.v, "v", "right singular vectors: accumulate, solve (nothing of them on the devices), or "+
+	flags.Var(&f.v, "v", "right singular vectors: accumulate, solve (none during the sweeps), or "+
 		"auto: the most that it may need")
 	flags.Var(&f.precond, "precondition",
 		"before the Jacobi method: none, qr, qrcp, qrcp-lq, or auto: what the matrix needs; for memory")

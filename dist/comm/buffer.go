@@ -12,6 +12,11 @@ func HostBytes(a kernels.Address, bytes int64) []byte {
 	return unsafe.Slice(*(**byte)(unsafe.Pointer(&a)), bytes)
 }
 
+// HostFloats views host memory outside the Go heap as numbers.
+func HostFloats(a kernels.Address, count int) []float64 {
+	return unsafe.Slice(*(**float64)(unsafe.Pointer(&a)), count)
+}
+
 // NewBuffer returns n zeroed bytes outside the Go heap, to be freed by FreeBuffer.
 func NewBuffer(n int) ([]byte, error) { return newCSlice[byte](n) }
 

@@ -18,6 +18,8 @@ type Apart struct {
 
 	mu       sync.Mutex
 	device   map[kernels.Address]int64 // bytes of what Alloc gave
+	used     int64                     // bytes of device memory
+	Peak     int64                     // the most of it
 	host     map[kernels.Address]int64 // and AllocHost
 	Attached int
 	Fetches  int
@@ -38,6 +40,10 @@ func (d *Apart) Limits() kernels.Limits {
 func (d *Apart) Describe() kernels.Description {
 	info := d.Backend.Describe()
 	info.Kind, info.Free = "apart", d.Room
+	if d.mu.Lock(); d.Room > 0 {
+		info.Free = max(1, d.Room-d.used)
+	}
+	d.mu.Unlock()
 	return info
 }
 
@@ -48,7 +54,14 @@ func (d *Apart) Attach() error {
 	return nil
 }
 
-func (d *Apart) Alloc(bytes int64) (kernels.Address, error) { return d.take(d.device, bytes) }
+func (d *Apart) Alloc(bytes int64) (kernels.Address, error) {
+	a, err := d.take(d.device, bytes)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.used += bytes
+	d.Peak = max(d.Peak, d.used)
+	return a, err
+}
 
 func (d *Apart) AllocHost(bytes int64) (kernels.Address, error) { return d.take(d.host, bytes) }
 
@@ -60,7 +73,12 @@ func (d *Apart) take(blocks map[kernels.Address]int64, bytes int64) (kernels.Add
 	return a, err
 }
 
-func (d *Apart) Free(a kernels.Address) error { return d.give(d.device, a) }
+func (d *Apart) Free(a kernels.Address) error {
+	d.mu.Lock()
+	d.used -= d.device[a]
+	d.mu.Unlock()
+	return d.give(d.device, a)
+}
 
 func (d *Apart) FreeHost(a kernels.Address) error { return d.give(d.host, a) }
 
@@ -159,4 +177,19 @@ func Leftovers(devices []*Apart) error {
 		}
 	}
 	return nil
+}
+
+// OpenHost opens a CPU device with so many threads, which is closed at the end of the test.
+func OpenHost(t testing.TB, threads int) kernels.Backend {
+	t.Helper()
+	be, err := cpu.Open(threads)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := be.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return be
 }

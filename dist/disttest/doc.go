@@ -3,8 +3,9 @@
 //	Generate         a test matrix of package gen, in memory
 //	Orthogonality    ‖QᵀQ − I‖_F in units of n·ε
 //	Dot              a product of two columns in twice the working precision: it judges those of the solver
-//	Apart            a CPU device that says that its memory is not host memory. So messages are staged, as
-//	                 with a GPU, where there is none. It refuses addresses of the wrong kind of memory
+//	Apart            a CPU device that says that its memory is not host memory. So messages are staged,
+//	                 and memory is counted, as with a GPU, where there is none. It refuses addresses of the
+//	                 wrong kind of memory
 //	OpenRank         devices apart, and a Comm that fails the test if a message lies elsewhere than in their
 //	                 pinned memory
 //	Leftovers        what devices apart have not got back

@@ -27,12 +27,14 @@ type Problem struct {
 	// however small, each counts.
 	Independent bool
 	Vectors     bool // accumulate V
+	// StopBroken ends the method after the first sweep if pivots broke down in it: columns depend on each other.
+	StopBroken bool
 
 	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called
 	// from one goroutine, in increasing order within a macro block-column.
 	Load func(j0, j1 int, dst []float64) error
-	// Source, if not nil, is used instead of Load. Its blocks are given up as the devices take them,
-	// unless KeepSource is set.
+	// Source, if not nil, is used instead of Load. It lies on the same devices. Its memory is given back when
+	// the block-columns are copied, unless KeepSource is set.
 	Source     *matrix.Matrix
 	KeepSource bool
 }

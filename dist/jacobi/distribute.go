@@ -2,24 +2,25 @@ package jacobi
 
 import (
 	"fmt"
+	"maps"
 	"math"
+	"slices"
 
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
-	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
 
 // chunkBytes bounds the host memory through which block-columns are read and written.
 const chunkBytes = 32 << 20
 
-// distributor brings a matrix to the devices.
+// distributor makes block-columns of a matrix.
 type distributor struct {
 	*spread
 	Problem
 }
 
-// distribute brings the matrix to the devices, scaled by a power of two so that its largest entry lies in
+// distribute makes block-columns of the matrix, scaled by a power of two so that its largest entry lies in
 // [2^(top−1), 2^top), and sets V to the identity; `at` has the two macro block-columns of each device. It
 // returns the exponent e of the scaling, G = 2^-e·A, and the norm below which columns are rounding errors. It
 // is collective.
@@ -45,7 +46,7 @@ func (l distributor) distribute(at map[int][2]int) (e int, floor float64, err er
 	return e, floorOf(norms), nil
 }
 
-// takeLoaded reads the block-columns of this rank's devices, and returns the largest magnitude.
+// takeLoaded reads the block-columns of this rank's devices by Load, and returns the largest magnitude.
 func (l distributor) takeLoaded(at map[int][2]int) (largest float64, err error) {
 	for _, r := range l.runners {
 		for slot, column := range at[r.id] {
@@ -58,54 +59,46 @@ func (l distributor) takeLoaded(at map[int][2]int) (largest float64, err error) 
 	return largest, nil
 }
 
-// takeSource takes the block-columns of this rank's devices from the source, whose blocks pass by on every
-// rank.
+// takeSource copies the block-columns of all devices from Source, and returns the largest magnitude on this
+// rank. It is collective.
 func (l distributor) takeSource(at map[int][2]int) (largest float64, err error) {
-	from := l.Source
-	for _, r := range l.runners {
-		for slot, column := range at[r.id] {
-			r.dev.SetColumn(slot, column)
-			if _, v := l.panels(r, slot, column); v.N > 0 && err == nil {
-				j0, _ := l.layout.Macro(column)
-				err = r.dev.Backend.Identity(v, j0)
-			}
-		}
+	if largest, err = l.Source.Largest(); err != nil {
+		return 0, err
 	}
-	for b := range from.Blocks() {
-		x, e := from.Broadcast(b)
-		if e != nil {
-			return 0, e
-		}
-		if !l.KeepSource {
-			delete(from.Own, b)
-		}
-		for _, r := range l.runners {
-			for slot, column := range at[r.id] {
-				if err == nil {
-					largest, err = l.writeBlock(r, slot, column, b, x, largest)
+	var to []matrix.Columns
+	for _, id := range slices.Sorted(maps.Keys(at)) {
+		for slot, column := range at[id] {
+			j0, j1 := l.layout.Macro(column)
+			c := matrix.Columns{Device: id, To: span(j0, j1)}
+			for _, r := range l.runners {
+				if r.id != id {
+					continue
+				}
+				r.dev.SetColumn(slot, column)
+				g, v := l.panels(r, slot, column)
+				c.Panel = g
+				if v.N > 0 {
+					if err := r.dev.Backend.Identity(v, j0); err != nil {
+						return 0, err
+					}
 				}
 			}
+			to = append(to, c)
 		}
+	}
+	err = l.Source.Give(to)
+	if !l.KeepSource {
+		l.Source.Free()
 	}
 	return largest, err
 }
 
-// writeBlock writes what block b of the source has of a macro block-column, and returns its largest
-// magnitude or the one given.
-func (l distributor) writeBlock(r *runner, slot, column, b int, x []float64,
-	largest float64) (float64, error) {
-	g, _ := l.panels(r, slot, column)
-	b0, b1 := l.Source.Span(b)
-	j0, j1 := l.layout.Macro(column)
-	from, to := max(b0, j0), min(b1, j1)
-	if from >= to {
-		return largest, nil
+// span returns the numbers j0 ≤ j < j1.
+func span(j0, j1 int) (numbers []int) {
+	for j := j0; j < j1; j++ {
+		numbers = append(numbers, j)
 	}
-	part := x[(from-b0)*g.M : (to-b0)*g.M]
-	for _, e := range part {
-		largest = math.Max(largest, math.Abs(e))
-	}
-	return largest, r.dev.Backend.Write(g.Columns(from-j0, to-j0), part, g.M)
+	return numbers
 }
 
 // readMacro reads one macro block-column, and returns its largest magnitude or the one given.
@@ -137,15 +130,7 @@ func (l distributor) scaleAll(e int) error {
 	}
 	return l.each(func(r *runner, slot, column int) error {
 		g, _ := l.panels(r, slot, column)
-		err := chunks(g, func(a, b int, buf []float64) error {
-			part := g.Columns(a, b)
-			if err := r.dev.Backend.Read(buf, g.M, part); err != nil {
-				return err
-			}
-			dense.Ldexp(buf, e)
-			return r.dev.Backend.Write(part, buf, g.M)
-		})
-		if err != nil {
+		if err := r.dev.Backend.Ldexp(g, e); err != nil {
 			return fmt.Errorf("jacobi: scale: %w", err)
 		}
 		return nil

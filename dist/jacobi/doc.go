@@ -1,5 +1,5 @@
 // Package jacobi is the outermost level of the one-sided Jacobi method ([Nov15, §5]): it makes the columns of
-// a matrix orthogonal that is spread over the devices of all ranks. Solve does all of it.
+// a matrix orthogonal, on the devices of all ranks. Solve does all of it.
 //
 // # Macro steps
 //
@@ -15,11 +15,16 @@
 //
 //  1. Start: exchange.Census tells every rank of all devices, exchange.ChooseTransport how messages travel.
 //     The program of the levels (node.NewProgram) and the first exchange plan (planner) follow.
-//  2. Distribute: G is scaled by a power of two, and V ← I (distributor).
+//  2. Distribute: the columns of a matrix on the devices (Problem.Source), or of one that is read
+//     (Problem.Load), become the block-columns of G. G is scaled by a power of two, and V ← I (distributor).
 //  3. Sweeps, until one has no proper rotation (kernels.Tally, Settled) or there were MaxSweeps. The ranks
 //     agree on its counters, which are integers. This is the only collective operation of a sweep, and no
 //     floating-point number is summed in an order that depends on the ranks (run.count).
-//  4. Extraction: σ_j = ‖g_j‖₂, u_j = g_j/σ_j ([Nov15, (2.5)]; extract, Solution.Columns).
+//  4. Extraction: σ_j = ‖g_j‖₂, u_j = g_j/σ_j ([Nov15, (2.5)]; extract). The vectors become matrices on the
+//     same devices (Solution.Collect), or are written from the block-columns as they lie (Solution.Columns).
+//
+// With Problem.StopBroken the method ends after the first sweep if Cholesky factorizations broke down in it:
+// then columns depend on each other, and the caller may know a better way (Solution.Broken).
 //
 // # A device in a macro step
 //
@@ -40,8 +45,8 @@
 // columns are known to be independent none does (Problem.Independent).
 //
 // Columns of U for σ = 0, and for columns of G·V too short to keep their digits (tiny), are completed to an
-// orthonormal set by block Gram–Schmidt: the new columns start as random ones, or as the short columns, and
-// are made orthogonal to all others, block by block, and among themselves (completion).
+// orthonormal set: they are columns of Q in the QR factorization of the others, followed by the short ones
+// (Solution.complete).
 //
 // # The hyperbolic SVD
 //

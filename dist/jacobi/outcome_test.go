@@ -2,6 +2,7 @@ package jacobi
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 	"testing"
@@ -9,6 +10,7 @@ import (
 	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
 	"jmpi/dist/exchange"
+	"jmpi/dist/matrix"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
 )
@@ -95,12 +97,7 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 				return
 			}
 			defer s.Free()
-			err = s.Columns(false, func(k int, u, v []float64) error {
-				copy(o.u[k*c.M:(k+1)*c.M], u) // disjoint parts
-				copy(o.v[k*c.N:], v)
-				return nil
-			})
-			if err != nil {
+			if err := o.read(s, comm, backends); err != nil {
 				t.Error(err)
 				comm.Abort(1)
 				return
@@ -115,6 +112,38 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 		t.FailNow()
 	}
 	return o
+}
+
+// read copies the vectors that this rank has; ranks write disjoint parts. U is completed if it must be.
+func (o outcome) read(s *Solution, world comm.Comm, backends []kernels.Backend) (err error) {
+	if !s.Deficient() {
+		return s.Columns(false, func(k int, u, v []float64) error {
+			copy(o.u[k*o.m:], u)
+			copy(o.v[k*o.n:], v)
+			return nil
+		})
+	}
+	d, err := matrix.NewDevices(world, backends, true)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Free()) }()
+	u, v, err := s.Collect(d)
+	if err != nil {
+		return err
+	}
+	return errors.Join(keep(o.u, u), keep(o.v, v))
+}
+
+// keep copies what this rank has of a matrix; nil stands for none.
+func keep(to []float64, x *matrix.Matrix) error {
+	if x == nil {
+		return nil
+	}
+	return x.EachBlock(func(j0, j1 int, part []float64) error {
+		copy(to[j0*x.M:], part)
+		return nil
+	})
 }
 
 // verify asserts the check rows of docs/contract.md below limit: residual, orthogonality of U and V, order.

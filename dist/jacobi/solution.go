@@ -14,6 +14,7 @@ type Solution struct {
 	Sigma     []float64 // non-increasing, N of them, the same on every rank
 	Converged bool
 	Stalled   bool // in the hyperbolic SVD columns of different signs stayed parallel
+	Broken    bool // the method ended because pivots broke down (Problem.StopBroken)
 	Sweeps    []SweepInfo
 	Devices   []exchange.DeviceInfo
 	Layout    node.Layout

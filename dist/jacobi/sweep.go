@@ -22,6 +22,7 @@ type iterated struct {
 	sweeps    []SweepInfo
 	converged bool
 	stalled   bool // columns of different signs stayed parallel
+	broken    bool // pivots broke down, which was to end the method
 }
 
 // iterate sweeps until a sweep has no proper rotation, or the limit is reached. Columns of G·V whose norm is
@@ -34,7 +35,7 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		}
 		err = errors.Join(err, r.exchange.Close())
 	}()
-	for n := 1; n <= r.config.MaxSweeps && !done.converged; n++ {
+	for n := 1; n <= r.config.MaxSweeps && !done.converged && !done.broken; n++ {
 		start := time.Now()
 		steps, err := p.sweep(n - 1)
 		if err != nil {
@@ -49,7 +50,8 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		}
 		info.Seconds = time.Since(start).Seconds()
 		done.sweeps = append(done.sweeps, info)
-		done.converged = info.tally.Settled()
+		done.broken = n == 1 && r.config.StopBroken && info.tally.Broken > 0
+		done.converged = info.tally.Settled() && !done.broken
 		if done.stalls(r.config.MaxSweeps) { // all ranks say so: nothing may be left under way
 			failed = false
 			err := NoDecomposition("in sweep %d columns of different signs were still parallel and of the same "+
@@ -126,7 +128,7 @@ func (r *run) all(f func(*runner) error) error {
 // of a sweep ([Nov15, §5]).
 func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 	n := len(before) + 1
-	var x [8]int64
+	var x [9]int64
 	for _, d := range r.runners {
 		x[0] += d.dev.Tally.Rotations
 		x[1] += d.dev.Tally.Proper
@@ -136,6 +138,7 @@ func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 		x[5] += d.dev.Tally.Degenerate
 		x[6] += d.dev.Tally.Open
 		x[7] += d.dev.Tally.Idle
+		x[8] += d.dev.Tally.Broken
 		d.dev.Tally = kernels.Tally{}
 		d.fast, d.slow = 0, 0
 	}
@@ -147,6 +150,7 @@ func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 	}
 	return SweepInfo{
 		Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4],
-		tally: kernels.Tally{Rotations: x[0], Proper: x[1], Degenerate: x[5], Open: x[6], Idle: x[7]},
+		tally: kernels.Tally{Rotations: x[0], Proper: x[1], Degenerate: x[5], Open: x[6], Idle: x[7],
+			Broken: x[8]},
 	}, nil
 }

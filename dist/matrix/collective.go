@@ -1,146 +1,339 @@
 package matrix
 
 import (
-	"gonum.org/v1/gonum/blas/gonum"
+	"slices"
 
 	"jmpi/dist/comm"
-	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
-// GatherColumns returns one number for each of n columns, of which this rank gives those that it owns.
-func (s *Matrix) GatherColumns(value func(j int) float64) ([]float64, error) {
-	rank := s.Comm.Rank()
-	var mine []float64
-	for j := range s.N {
-		if s.owner(j) == rank {
-			mine = append(mine, value(j))
-		}
-	}
-	all, err := comm.Gather(s.Comm, mine)
+// gather returns one number for each column, of which each rank gives those of its devices, in the order of
+// their shares. It is collective.
+func (s *Matrix) gather(own [][]float64) ([]float64, error) {
+	all, err := comm.Gather(s.Comm, slices.Concat(own...))
 	if err != nil {
 		return nil, err
 	}
-	x, at := make([]float64, s.N), make([]int, s.Comm.Size())
-	for j := range x {
-		from := s.owner(j)
-		x[j] = all[from][at[from]]
-		at[from]++
+	x := make([]float64, s.N)
+	at := make([]int, s.Comm.Size())
+	for id, rank := range s.ranks {
+		for _, j := range s.columnsOf(id) {
+			x[j] = all[rank][at[rank]]
+			at[rank]++
+		}
 	}
 	return x, nil
 }
 
+// perColumn gathers what f finds for each column of a device. It is collective.
+func (s *Matrix) perColumn(f func(i int, dev *device) ([]float64, error)) ([]float64, error) {
+	own := make([][]float64, len(s.own))
+	err := s.each(func(i int, dev *device) (err error) {
+		own[i], err = f(i, dev)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.gather(own)
+}
+
+// Norms returns the 2-norms of the columns. It is collective.
+func (s *Matrix) Norms() ([]float64, error) {
+	return s.perColumn(func(i int, dev *device) ([]float64, error) { return dev.ColumnNorms(s.shares[i]) })
+}
+
 // Norm returns the Frobenius norm. It is collective.
 func (s *Matrix) Norm() (float64, error) {
-	norms, err := s.GatherColumns(func(j int) float64 { return kernels.Norm2(s.Column(j)) })
+	norms, err := s.Norms()
 	return kernels.Norm2(norms), err
 }
 
-// Broadcast gives every rank block b, in memory that must not be changed.
-func (s *Matrix) Broadcast(b int) ([]float64, error) {
-	j0, _ := s.Span(b)
-	return comm.FromRank(s.Comm, s.owner(j0), s.Own[b])
+// Leads returns of each column the first element of largest magnitude. It is collective.
+func (s *Matrix) Leads() ([]float64, error) {
+	return s.perColumn(func(i int, dev *device) ([]float64, error) { return dev.Leads(s.shares[i]) })
+}
+
+// Largest returns the largest magnitude of the elements of this rank.
+func (s *Matrix) Largest() (largest float64, err error) {
+	for i, dev := range s.own {
+		most, err := dev.ColumnMaxima(s.shares[i], nil)
+		if err != nil {
+			return 0, err
+		}
+		for _, x := range most {
+			largest = max(largest, x)
+		}
+	}
+	return largest, nil
+}
+
+// Columns are columns in a panel of a device: column k of the panel belongs to column To[k] of a matrix. The
+// panel counts on the rank of the device alone.
+type Columns struct {
+	Device int
+	Panel  kernels.Panel
+	To     []int
+}
+
+// Take copies columns into the matrix. Every rank names all of them, in one order. It is collective.
+func (s *Matrix) Take(from []Columns) error {
+	for _, c := range from {
+		for id := range s.ranks {
+			if err := s.exchange(c, id, true); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Give copies columns of the matrix to panels: column k of a panel becomes column To[k] of the matrix. Every
+// rank names all of them, in one order. It is collective.
+func (s *Matrix) Give(to []Columns) error {
+	for _, c := range to {
+		for id := range s.ranks {
+			if err := s.exchange(c, id, false); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Direct returns the direct sum [X 0; 0 Y] with the columns in another order: column j of it becomes column
+// to(j). It is collective.
+func Direct(x, y *Matrix, to func(j int) int) (*Matrix, error) {
+	t, err := x.New(x.M+y.M, x.N+y.N)
+	if err != nil {
+		return nil, err
+	}
+	if err := t.part(0, x.M).Take(x.all(func(j int) int { return to(j) })); err != nil {
+		return nil, err
+	}
+	return t, t.part(x.M, t.M).Take(y.all(func(j int) int { return to(x.N + j) }))
+}
+
+// all names the columns of a matrix, column j to become column to(j) of another one.
+func (s *Matrix) all(to func(j int) int) (all []Columns) {
+	for id := range s.ranks {
+		c := Columns{Device: id}
+		for _, j := range s.columnsOf(id) {
+			c.To = append(c.To, to(j))
+		}
+		if s.here(id) != nil {
+			c.Panel = s.shares[id-s.first]
+		}
+		all = append(all, c)
+	}
+	return all
+}
+
+// exchange copies those columns that device id has of the matrix: into the matrix, or from it.
+func (s *Matrix) exchange(c Columns, id int, into bool) error {
+	var outside, inside []int // where they are in the panel, and in the share
+	for k, j := range c.To {
+		if home, at := s.home(j); home == id {
+			outside, inside = append(outside, k), append(inside, at)
+		}
+	}
+	there, here := s.here(c.Device), s.here(id)
+	if len(inside) == 0 || there == nil && here == nil {
+		return nil
+	}
+	share := kernels.Panel{M: s.M, N: len(inside)}
+	if here != nil {
+		share = s.shares[id-s.first]
+	}
+	if c.Device == id {
+		if into {
+			return here.MoveColumns(share, inside, c.Panel, outside)
+		}
+		return here.MoveColumns(c.Panel, outside, share, inside)
+	}
+	from, to, source, target := c.Device, id, end{there, c.Panel, outside}, end{here, share, inside}
+	if !into {
+		from, to, source, target = to, from, target, source
+	}
+	for first := 0; first < len(inside); first += s.tile {
+		last := min(first+s.tile, len(inside))
+		if err := s.carry(from, source.some(first, last), to, target.some(first, last), last-first); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// end is where some columns come from, or go to.
+type end struct {
+	dev   *device // nil: of another rank
+	panel kernels.Panel
+	at    []int // the columns in it
+}
+
+func (e end) some(first, last int) end { return end{e.dev, e.panel, e.at[first:last]} }
+
+// carry copies columns from one device to another, through buffers in which they lie side by side.
+func (s *Matrix) carry(from int, source end, to int, target end, count int) (err error) {
+	packed, landed := kernels.Panel{M: s.M, N: count}, kernels.Panel{M: s.M, N: count}
+	if dev := source.dev; dev != nil {
+		if err = dev.Sync(); err != nil { // others may still copy what the buffer held
+			return err
+		}
+		if packed, err = dev.outbox.need(dev, s.M, count); err != nil {
+			return err
+		}
+		if err = dev.MoveColumns(packed, Natural(count), source.panel, source.at); err != nil {
+			return err
+		}
+	}
+	if dev := target.dev; dev != nil {
+		if landed, err = dev.inbox.need(dev, s.M, count); err != nil {
+			return err
+		}
+	}
+	if err = s.transfer(from, packed, to, landed); err != nil || target.dev == nil {
+		return err
+	}
+	return target.dev.MoveColumns(target.panel, target.at, landed, Natural(count))
 }
 
 // Transpose returns the transpose of the first m rows of s, with column j of s as row place[j]; nil stands
 // for the identity. It is collective.
 func (s *Matrix) Transpose(place []int, m int) (*Matrix, error) {
-	t := New(s.Comm, s.Threads, s.N, m)
-	rank, size := s.Comm.Rank(), s.Comm.Size()
-	for b := range t.Blocks() {
-		i0, i1 := t.Span(b)
-		var mine []float64
-		for j := range s.N {
-			if s.owner(j) == rank {
-				mine = append(mine, s.Column(j)[i0:i1]...)
-			}
-		}
-		all, err := comm.Gather(s.Comm, mine)
-		if err != nil {
-			return nil, err
-		}
-		if t.owner(i0) != rank {
-			continue
-		}
-		at := make([]int, size)
-		for j := range s.N {
-			from := s.owner(j)
-			part := all[from][at[from]:]
-			at[from] += i1 - i0
-			row := j
+	t, err := s.New(s.N, m)
+	if err != nil {
+		return nil, err
+	}
+	// The columns of all devices follow one another in the rows of a stack.
+	from, start := make([]int, s.N), make([]int, len(s.ranks)+1)
+	for id := range s.ranks {
+		columns := s.columnsOf(id)
+		for k, j := range columns {
 			if place != nil {
-				row = place[j]
+				j = place[j]
 			}
-			for i := range i1 - i0 {
-				t.Own[b][row+i*t.M] = part[i]
-			}
+			from[j] = start[id] + k
+		}
+		start[id+1] = start[id] + len(columns)
+	}
+	for b := range t.blocks() {
+		if err := s.transposeBlock(t, b, start, from); err != nil {
+			return nil, err
 		}
 	}
 	return t, nil
 }
 
-// Scatter returns the m×n matrix of the columns that this rank has, by number, and takes them away.
-// It is collective.
-func Scatter(world comm.Comm, threads, m, n int, columns map[int][]float64) (*Matrix, error) {
-	s := New(world, threads, m, n)
-	for b := range s.Blocks() {
-		j0, j1 := s.Span(b)
-		var mine []float64
-		for j := j0; j < j1; j++ {
-			if x := columns[j]; x != nil {
-				mine = append(append(mine, float64(j)), x...)
-				delete(columns, j)
-			}
-		}
-		all, err := comm.Gather(world, mine)
-		if err != nil {
-			return nil, err
-		}
-		if s.Own[b] == nil {
-			continue
-		}
-		for _, part := range all {
-			for ; len(part) > m; part = part[m+1:] {
-				copy(s.Column(int(part[0])), part[1:m+1])
-			}
+// transposeBlock makes block b of the transpose.
+func (s *Matrix) transposeBlock(t *Matrix, b int, start, from []int) error {
+	i0, i1 := t.span(b)
+	to := t.owner(b)
+	target := t.here(to)
+	var stack kernels.Panel
+	var err error
+	if target != nil {
+		if stack, err = target.inbox.need(target, s.N, i1-i0); err != nil {
+			return err
 		}
 	}
-	return s, nil
+	for id := range s.ranks {
+		source, k := s.here(id), start[id+1]-start[id]
+		if k == 0 || source == nil && target == nil {
+			continue
+		}
+		rows := kernels.Panel{M: k, N: i1 - i0}
+		if target != nil {
+			rows = stack.Rows(start[id], start[id+1])
+		}
+		if source == target {
+			err = source.Transpose(rows, s.shares[id-s.first].Rows(i0, i1))
+		} else {
+			err = s.transposeFrom(source, id, i0, i1, to, rows)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if target == nil {
+		return nil
+	}
+	return target.GatherRows(t.block(b), stack, from)
+}
+
+// transposeFrom sends the transpose of rows i0 ≤ i < i1 of one device's share to another device.
+func (s *Matrix) transposeFrom(source *device, id, i0, i1, to int, rows kernels.Panel) error {
+	if source == nil {
+		return s.transfer(id, kernels.Panel{}, to, rows)
+	}
+	packed, err := source.panel(rows.M, rows.N)
+	if err != nil {
+		return err
+	}
+	if err := source.Transpose(packed, s.shares[id-s.first].Rows(i0, i1)); err != nil {
+		return err
+	}
+	if err := s.transfer(id, packed, to, rows); err != nil {
+		return err
+	}
+	return source.release(packed.Data)
 }
 
 // Times is that of Operator.
 func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, error) {
-	blas := gonum.Implementation{}
 	if transposed {
 		y := make([]float64, s.N*count)
-		s.Columns(func(j int, c []float64) {
-			for k := range count {
-				y[k*s.N+j] = blas.Ddot(s.M, c, 1, x[k*s.M:(k+1)*s.M], 1)
-			}
-		})
-		return gatherEach(s, y, count)
-	}
-	sum := make([]float64, 2*s.M*count)
-	for b := range s.Blocks() {
-		c := s.Own[b]
-		if c == nil {
-			continue
-		}
-		// The threads share the rows.
-		err := parallel.Each(s.Threads, (s.M+rowPiece-1)/rowPiece, func(i int) error {
-			i0, i1 := i*rowPiece, min((i+1)*rowPiece, s.M)
-			j0, j1 := s.Span(b)
-			for j := j0; j < j1; j++ {
-				for k := range count {
-					kernels.AddTwice(sum[k*s.M+i0:k*s.M+i1], sum[(count+k)*s.M+i0:(count+k)*s.M+i1], x[k*s.N+j],
-						c[(j-j0)*s.M+i0:(j-j0)*s.M+i1])
-				}
-			}
-			return nil
+		own := make([][]float64, len(s.own))
+		err := s.each(func(i int, dev *device) (err error) {
+			own[i], err = dev.Product(s.shares[i], true, x, count)
+			return err
 		})
 		if err != nil {
 			return nil, err
 		}
+		for k := range count {
+			part := make([][]float64, len(s.own))
+			for i := range own {
+				n := s.shares[i].N
+				part[i] = own[i][k*n : (k+1)*n]
+			}
+			all, err := s.gather(part)
+			if err != nil {
+				return nil, err
+			}
+			copy(y[k*s.N:], all)
+		}
+		return y, nil
 	}
-	return SumTwice(s.Comm, sum)
+	parts := make([][]float64, len(s.own))
+	err := s.each(func(i int, dev *device) (err error) {
+		var factors []float64
+		for k := range count {
+			factors = append(factors, s.local(i, x[k*s.N:(k+1)*s.N])...)
+		}
+		parts[i], err = dev.Product(s.shares[i], false, factors, count)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.sumTwice(parts, s.M*count)
+}
+
+// blockToRanks gives every rank a block, column-major. They must not change it. It is collective.
+func (s *Matrix) blockToRanks(b int) ([]float64, error) {
+	var p kernels.Panel
+	if s.here(s.owner(b)) != nil {
+		p = s.block(b)
+	}
+	return s.hostCopy(s.owner(b), p)
+}
+
+// gatherEach gathers numbers of the columns, of which this rank has those of its own in x. It is collective.
+func (s *Matrix) gatherEach(x []float64) ([]float64, error) {
+	own := make([][]float64, len(s.own))
+	for i := range own {
+		own[i] = s.local(i, x)
+	}
+	return s.gather(own)
 }

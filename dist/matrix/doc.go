@@ -1,34 +1,42 @@
-// Package matrix has matrices that are spread over all ranks by columns, in the memory of the hosts, and what
-// is done to them before and after the Jacobi method: norms, permutation, transposition, products, QR
-// factorizations.
+// Package matrix has matrices on the devices of all ranks, and what is done to them before and after the
+// Jacobi method: norms, scaling, permutation, transposition, products, QR factorizations.
 //
 // # Storage
 //
-// A Matrix is cut into blocks of 64 columns. The blocks are dealt out to the ranks one after the other. In an
-// operation on two matrices blocks, or panels of reflectors, pass by on every rank (Matrix.Broadcast), and
-// nothing is gathered on one. Blocks and panels have a fixed width, so the bits of the results do not depend
-// on the number of ranks. Sums over the columns of several ranks are formed in twice the working precision
-// and rounded once (SumTwice, [Knu97], [ORO05]).
+// A Matrix is cut into blocks of kernels.Limits.Tile columns: 64 on CPUs, 256 on GPUs. The blocks are dealt
+// out to the devices of all ranks one after the other (Devices). What a device has of a matrix is its share:
+// its blocks side by side. Blocks and panels have a fixed width. So the shapes of the calls to a device, and
+// with them the bits of the results, do not depend on the number of devices. Sums over the columns of several
+// devices are formed in twice the working precision and rounded once (SumTwice, [Knu97], [ORO05]).
+//
+// In an operation on two matrices the blocks of one, or panels of reflectors, pass by on every device
+// (Devices.toAll). Nothing is gathered on one device. The devices of a rank copy from each other. Between
+// ranks all of this passes through the memory of the hosts (transfer, hostCopy).
+//
+// Memory on the devices is not left to the garbage collector. Who has no more use for a matrix frees it, and
+// Devices.Free gives back what is left in the end.
+//
+// Two things are in the memory of the hosts: the slabs of a tall matrix, and what FactorIndefinite works on.
 //
 // Matrices are scaled by a power of two, so that their largest element is just below 2^Top. Then squares and
 // products neither overflow nor lose what counts (CommonExponent).
 //
 // # QR factorization
 //
-// Factor and FactorPivoted compute A·P = Q·R panel by panel. One rank factors a panel (package dense); all
-// ranks apply its reflectors to their own blocks. In a given order a panel has 64 columns. With pivoting it
-// has the 32 longest columns at most; it ends before the first pivot that is shorter than
-// kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, whose panels are dealt
-// out to the ranks too (Orthogonal).
+// Factor and FactorPivoted compute A·P = Q·R panel by panel. The device that has the first column of a panel
+// factors it (kernels.Dense, FactorPanel and FactorPivoted). All devices apply its reflectors to their own
+// blocks (Reflect). In a given order a panel has 64 columns. With pivoting it has the 32 longest columns at
+// most; it ends before the first pivot that is shorter than kernels.PanelThreshold times the longest column
+// left out. Q is kept as reflectors, each panel of them on the device that made it (Orthogonal).
 //
 // While it is factored a column moves within its block: the columns that are not done come first, so that
 // reflectors are applied to one piece of memory (moving).
 //
 // # What is left of dependent columns
 //
-// With pivoting, what is left of dependent columns is noise: rounding errors. dense.Noise follows how large
-// they are. A column that is longer than its noise counts in the rank. In the rank alone, all noise becomes
-// zero.
+// With pivoting, what is left of dependent columns is noise: rounding errors. How large they are is followed
+// from panel to panel (dense.Noise), and inside a panel by the device (kernels.PanelNoise). A column that is
+// longer than its noise counts in the rank. In the rank alone, all noise becomes zero.
 //
 // For the singular values that is too much. With A·P = Q·[R; 0 E], where E is noise, ‖E‖ bounds the change of
 // every singular value, but it may be many times too large. What E is in the space of the rows of R belongs
@@ -40,20 +48,32 @@
 //
 // # Tall matrices
 //
-// Slabs are a tall matrix in slabs of rows. Each is factored by itself. Then two triangular factors, one
-// above the other, are factored again, and so on up a binary tree (TSQR, [DGHL12]):
+// Slabs are a tall matrix in slabs of rows, on the device that has read them. Slabs have at least max(4n,
+// 1024) rows. The columns are scaled to lengths of ½ to 1, by powers of two, and A = Q·R is found in one of
+// two ways.
+//
+// Cholesky-QR twice ([YNYF15]): AᵀA = R₁ᵀ·R₁, Q₁ = A·R₁⁻¹, and the same with Q₁. All is products, and Q
+// takes the place of A. It serves where all columns are far from the space of the others: the rows of R₁⁻¹
+// tell these distances (leastDistance).
+//
+// TSQR ([DGHL12]) serves any matrix. Each slab is factored by itself, by Householder reflectors. Then two
+// triangular factors, one above the other, are factored again, and so on up a binary tree:
 //
 //	[A₁; A₂; A₃; A₄] → R₁ R₂ R₃ R₄ → [R₁; R₂] = Q₁₂·R₁₂, [R₃; R₄] = Q₃₄·R₃₄ → [R₁₂; R₃₄] = Q·R
 //
-// All that travels is one n×n triangle along each edge of the tree (Slabs.Reduce). U = Q·U_R is multiplied
-// out down the same tree and lies in the slabs again (Slabs.Expand). Slabs have at least max(4n, 1024) rows.
-// Slabs and tree follow from m and n alone.
+// U = Q·U_R is multiplied out down the same tree (Slabs.Expand).
+//
+// The Gram matrices of the slabs are summed up that tree too. It follows from the number of slabs, whatever
+// devices have them. A subtree that lies on one device is done there; then one n×n matrix travels along each
+// edge between devices (tree).
 //
 // # Symmetric indefinite factorization
 //
 // FactorIndefinite computes M = G·J·Gᵀ by elimination with complete pivoting ([BP71], [Sla98]). A pivot is of
 // order 1, or of order 2 and then taken apart by its eigenvectors. So G is as well conditioned, but for the
-// scale of its columns, as a factor of M can be expected to be.
+// scale of its columns, as a factor of M can be expected to be. It goes column by column and looks at every
+// element after each pivot. So it works on a copy in the memory of the hosts (hosted), and gives G back to
+// the devices (Devices.Scatter).
 //
 // # How a matrix is measured
 //
@@ -65,9 +85,10 @@
 //
 //	A, then R    Matrix                       Factor overwrites the first by the second
 //	P            place                        column j of A is column place[j] of R
-//	Q            Orthogonal                   I − Y·T·Yᵀ of each panel ([SVL89], dense.Reflectors)
+//	Q            Orthogonal                   I − Y·T·Yᵀ of each panel ([SVL89], kernels.Reflectors)
 //	E            region                       what is left below the rows of R, in some columns
-//	Rᵢ, Qᵢⱼ      Slabs.factor, .merged        while the tree is climbed
+//	Rᵢ, Qᵢⱼ      values, tsqr.of              while the tree is climbed
+//	R₁, R₂       cholesky.reduce              of A and of Q₁
 //	M·x          Operator.Times               the product with a few vectors
 //
 // The keys in brackets are those of docs/REFERENCES.md.

@@ -26,12 +26,13 @@ func TestFactor(t *testing.T) {
 			order = nil
 		}
 		var first []float64
-		for _, ranks := range []int{1, 3} {
+		for _, grid := range [][3]int{{1, 1, 1}, {3, 1, 1}, {1, 2, 1}, {2, 2, 1}, {5, 1, 1}, {3, 1, 0}, {2, 2, 0}} {
+			ranks, devices, direct := grid[0], grid[1], grid[2] == 1
 			qr := make([]float64, m*n) // Q·R, with the columns of A in their places
 			var wg sync.WaitGroup
 			for _, comm := range comm.NewLocal(ranks) {
 				wg.Go(func() {
-					s := of(comm, 2, m, n, a)
+					s := of(t, sending(t, comm, devices, direct), m, n, a)
 					q, place, err := Factor(s, order)
 					if err == nil {
 						for j := range n {
@@ -39,13 +40,18 @@ func TestFactor(t *testing.T) {
 								t.Errorf("column %d is number %d of R, want %d", order[j], place[order[j]], j)
 							}
 						}
-						s.Columns(func(j int, x []float64) {
-							for i := place[j] + 1; i < m; i++ {
-								if x[i] != 0 {
-									t.Errorf("R has %g at row %d of its column %d", x[i], i, place[j])
+						err = s.EachBlock(func(j0, j1 int, x []float64) error {
+							for j := j0; j < j1; j++ {
+								for i := place[j] + 1; i < m; i++ {
+									if e := x[i+(j-j0)*m]; e != 0 {
+										t.Errorf("R has %g at row %d of its column %d", e, i, place[j])
+									}
 								}
 							}
+							return nil
 						})
+					}
+					if err == nil {
 						err = q.Apply(s)
 					}
 					if err != nil {
@@ -53,7 +59,7 @@ func TestFactor(t *testing.T) {
 						comm.Abort(1)
 						return
 					}
-					s.Columns(func(j int, x []float64) { copy(qr[j*m:], x) })
+					s.copyTo(t, qr)
 				})
 			}
 			wg.Wait()
@@ -65,7 +71,7 @@ func TestFactor(t *testing.T) {
 			if first == nil {
 				first = qr
 			} else if !slices.Equal(first, qr) {
-				rt.Fatal("other bits on other ranks")
+				rt.Fatalf("other bits on %d ranks with %d devices", ranks, devices)
 			}
 		}
 	})

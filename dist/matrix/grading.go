@@ -2,10 +2,8 @@ package matrix
 
 import (
 	"math"
-	"sync"
 
 	"jmpi/dist/comm"
-	"jmpi/internal/dense"
 )
 
 // Grading has the sizes of the rows and columns of a matrix.
@@ -17,27 +15,26 @@ type Grading struct {
 
 // Measure measures the rows and columns. It is collective.
 func Measure(s *Matrix) (g Grading, err error) {
-	norms := make([]float64, s.N)
-	rows := make([]float64, 2*s.M) // of the blocks of this rank: the max-norms, then the balanced ones
-	var mu sync.Mutex
-	s.Each(func(b int, x []float64) {
-		j0, j1 := s.Span(b)
-		most := make([]float64, 2*s.M)
-		for j := j0; j < j1; j++ {
-			column := x[(j-j0)*s.M : (j-j0+1)*s.M]
-			norms[j] = dense.Norm(column)
-			for i, e := range column {
-				e = math.Abs(e)
-				most[i] = max(most[i], e)
-				if e > 0 {
-					most[s.M+i] = max(most[s.M+i], e/norms[j])
-				}
-			}
+	if g.Columns, err = s.Norms(); err != nil {
+		return g, err
+	}
+	own := make([][]float64, len(s.own)) // the max-norms of rows, then the balanced ones
+	err = s.each(func(i int, dev *device) error {
+		rows, err := dev.RowMaxima(s.shares[i], nil)
+		if err != nil {
+			return err
 		}
-		mu.Lock()
-		defer mu.Unlock()
-		larger(rows, most)
+		balanced, err := dev.RowMaxima(s.shares[i], s.local(i, g.Columns))
+		own[i] = append(rows, balanced...)
+		return err
 	})
+	if err != nil {
+		return g, err
+	}
+	rows := make([]float64, 2*s.M)
+	for _, part := range own {
+		larger(rows, part)
+	}
 	all, err := comm.Gather(s.Comm, rows)
 	if err != nil {
 		return g, err
@@ -47,8 +44,7 @@ func Measure(s *Matrix) (g Grading, err error) {
 		larger(rows, part)
 	}
 	g.Rows, g.Balanced = rows[:s.M], rows[s.M:]
-	g.Columns, err = s.GatherColumns(func(j int) float64 { return norms[j] })
-	return g, err
+	return g, nil
 }
 
 // larger does x ← max(x, y), element by element.
@@ -72,16 +68,10 @@ func Ratio(x []float64) float64 {
 	return largest / smallest
 }
 
-// Shares returns, for each column, how large it is when the largest element of each row is 1. It is
+// RelativeSizes returns, for each column, how large it is when the largest element of each row is 1. It is
 // collective.
-func Shares(s *Matrix, rows []float64) ([]float64, error) {
-	share := make([]float64, s.N)
-	s.Columns(func(j int, x []float64) {
-		for i, e := range x {
-			if e != 0 {
-				share[j] = max(share[j], math.Abs(e)/rows[i])
-			}
-		}
+func RelativeSizes(s *Matrix, rows []float64) ([]float64, error) {
+	return s.perColumn(func(i int, dev *device) ([]float64, error) {
+		return dev.ColumnMaxima(s.shares[i], rows)
 	})
-	return s.GatherColumns(func(j int) float64 { return share[j] })
 }

@@ -6,32 +6,60 @@ import (
 	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
 	"jmpi/internal/gen"
+	"jmpi/kernels"
 )
 
+// on returns so many CPU devices of a rank.
+func on(t testing.TB, world comm.Comm, count int) *Devices { return sending(t, world, count, true) }
+
+// sending is on, with messages between the memories of devices, or through that of the hosts.
+func sending(t testing.TB, world comm.Comm, count int, direct bool) *Devices {
+	var backends []kernels.Backend
+	for range count {
+		backends = append(backends, disttest.OpenHost(t, 1))
+	}
+	d, err := NewDevices(world, backends, direct)
+	if err != nil {
+		t.Error(err)
+	}
+	return d
+}
+
 // of returns the matrix with these elements, column-major.
-func of(world comm.Comm, threads, m, n int, a []float64) *Matrix {
-	s, err := Load(world, threads, m, n, func(j0, j1 int, dst []float64) error {
+func of(t testing.TB, d *Devices, m, n int, a []float64) *Matrix {
+	s, err := d.Load(m, n, func(j0, j1 int, dst []float64) error {
 		copy(dst, a[j0*m:j1*m])
 		return nil
 	})
 	if err != nil {
-		panic(err) // cannot be
+		t.Error(err)
 	}
 	return s
 }
 
-// BenchmarkHost times the parts that the hosts compute, on one thread; the rate counts 4/3·n³ operations for
-// a factorization, as many for the matrix Q of one, and 2·n³ for a product.
+// copyTo puts the elements that this rank has into a.
+func (s *Matrix) copyTo(t testing.TB, a []float64) {
+	err := s.EachBlock(func(j0, j1 int, x []float64) error {
+		copy(a[j0*s.M:j1*s.M], x)
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
+
+// BenchmarkHost times factorizations and products on a CPU device, on one thread; the rate counts 4/3·n³
+// operations for a factorization, as many for the matrix Q of one, and 2·n³ for a product.
 func BenchmarkHost(b *testing.B) {
 	const n = 1024
 	a := disttest.Generate(b, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})
-	comm := comm.NewLocal(1)[0]
+	d := on(b, comm.NewLocal(1)[0], 1)
 	rate := func(b *testing.B, flops float64) {
 		b.ReportMetric(flops*n*n*n*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 	}
 	b.Run("QR", func(b *testing.B) {
 		for b.Loop() {
-			s := of(comm, 1, n, n, a)
+			s := of(b, d, n, n, a)
 			if _, _, err := Factor(s, Natural(s.N)); err != nil {
 				b.Fatal(err)
 			}
@@ -40,24 +68,24 @@ func BenchmarkHost(b *testing.B) {
 	})
 	b.Run("QRCP", func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := Factor(of(comm, 1, n, n, a), nil); err != nil {
+			if _, _, err := Factor(of(b, d, n, n, a), nil); err != nil {
 				b.Fatal(err)
 			}
 		}
 		rate(b, 4./3)
 	})
 	b.Run("form", func(b *testing.B) {
-		s := of(comm, 1, n, n, a)
+		s := of(b, d, n, n, a)
 		q, _, _ := Factor(s, Natural(s.N))
 		for b.Loop() {
-			if _, err := q.Form(1, 0, n); err != nil {
+			if _, err := q.Form(0, n); err != nil {
 				b.Fatal(err)
 			}
 		}
 		rate(b, 4./3)
 	})
 	b.Run("product", func(b *testing.B) {
-		s := of(comm, 1, n, n, a)
+		s := of(b, d, n, n, a)
 		for b.Loop() {
 			if _, err := TransposedProduct(s, s); err != nil {
 				b.Fatal(err)

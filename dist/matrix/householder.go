@@ -1,21 +1,14 @@
 package matrix
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
-	"sort"
 
 	"jmpi/dist/comm"
 	"jmpi/internal/dense"
 	"jmpi/kernels"
-)
-
-// The largest numbers of columns that are factored at a time: with pivoting more would cost more
-// than they save.
-const (
-	panelWidth   = 64
-	pivotedWidth = 32
 )
 
 // Factor computes the QR factorization of a matrix, A·P = Q·R, by Householder reflectors, and overwrites it
@@ -37,22 +30,22 @@ func FactorPivoted(s *Matrix, noise dense.Noise,
 }
 
 func factorize(s *Matrix, order []int, noise dense.Noise, all bool) (*factorization, error) {
-	f := &factorization{moving: settled(s), remainder: remainder{noise: noise, all: all}, order: order,
-		least: math.Inf(1), q: &Orthogonal{comm: s.Comm, M: s.M}}
-	if !noise.None() {
-		f.errors = make([][]float64, s.M+1)
-		f.errors[0] = noise.From(0)
-	}
-	for f.done < min(s.M, s.N) {
-		more, err := f.panel()
-		if err != nil {
-			return f, fmt.Errorf("matrix: QR factorization: %w", err)
-		}
-		if !more {
+	f := &factorization{moving: unsettled(s), remainder: remainder{all: all}, order: order,
+		least: math.Inf(1), q: &Orthogonal{Devices: s.Devices, M: s.M}}
+	err := f.follow(&f.moving, noise)
+	for err == nil && f.done < min(s.M, s.N) {
+		var more bool
+		if more, err = f.panel(); !more {
 			break
 		}
 	}
-	f.finish()
+	if err == nil {
+		err = f.finish()
+	}
+	f.free()
+	if err != nil {
+		return f, fmt.Errorf("matrix: QR factorization: %w", err)
+	}
 	return f, nil
 }
 
@@ -73,40 +66,35 @@ func (f *factorization) panel() (bool, error) {
 	if err != nil || len(chosen) == 0 {
 		return false, err
 	}
-	a, noise, err := f.assemble(chosen)
+	lead, _ := f.home(chosen[0])
+	noise, err := f.noiseOf(chosen)
 	if err != nil {
 		return false, err
 	}
-	lead := f.owner(chosen[0])
-	var p dense.Panel
-	if f.Comm.Rank() == lead {
-		if f.order == nil {
-			p = dense.FactorPivoted(f.M-f.done, len(chosen), a, bound, noise, f.dropping())
-		} else {
-			p = dense.Factor(f.M-f.done, len(chosen), a)
-		}
+	memory, p, err := f.factorOn(lead, chosen, bound, noise)
+	if err != nil || p.Count == 0 {
+		return false, err
 	}
-	if f.Comm.Size() > 1 {
-		message, err := comm.FromRank(f.Comm, lead, pack(p))
-		if err != nil {
-			return false, err
-		}
-		p = unpack(f.M-f.done, message)
+	r := reflectors{row: f.done, count: p.Count, owner: lead, memory: memory}
+	f.q.panels = append(f.q.panels, r)
+	all, err := f.q.shown(r)
+	if err != nil {
+		return false, err
 	}
-	if p.Count == 0 {
-		return false, nil
+	if err := f.settle(chosen, p); err != nil {
+		return false, err
 	}
-	for i, c := range p.Pivots {
-		f.settle(chosen[c], p.R[i*p.Count:i*p.Count+i+1])
+	err = f.each(func(i int, dev *device) error { return dev.Reflect(all[i], true, f.live(i, f.done, f.M)) })
+	if err == nil {
+		var doubt float64
+		doubt, err = f.advance(p)
+		f.doubt = max(f.doubt, doubt)
 	}
-	f.Each(func(b int, x []float64) {
-		p.Apply(true, f.live[b], x[f.done:], f.M)
-	})
-	f.spread(&p)
 	for _, x := range p.Noisy {
-		f.zero(chosen[x[0]], f.done+x[1])
+		if err == nil {
+			err = f.zero(chosen[x[0]], f.done+x[1])
+		}
 	}
-	f.q.keep(f.done, p.Reflectors)
 	f.begun = f.done
 	for i := range p.Count {
 		f.least = min(f.least, math.Abs(p.R[i+i*p.Count]))
@@ -119,15 +107,9 @@ func (f *factorization) panel() (bool, error) {
 // choose returns the columns of the next panel, and the norm of the longest one that is not in it.
 func (f *factorization) choose() (columns []int, bound float64, err error) {
 	if f.order != nil {
-		return f.order[f.done:min(f.N, f.done+panelWidth)], 0, nil
+		return f.order[f.done:min(f.N, f.done+kernels.PanelWidth)], 0, nil
 	}
-	norms := make([]float64, f.N) // of what is left of the columns of this rank that are not done
-	f.Each(func(b int, x []float64) {
-		for slot, j := range f.slots[b][:f.live[b]] {
-			norms[j] = dense.Length(x[slot*f.M+f.done : (slot+1)*f.M])
-		}
-	})
-	all, err := f.GatherColumns(func(j int) float64 { return norms[j] })
+	all, err := f.liveLengths() // of what is left of the columns that are not done
 	if err != nil {
 		return nil, 0, err
 	}
@@ -139,91 +121,117 @@ func (f *factorization) choose() (columns []int, bound float64, err error) {
 			columns = append(columns, j)
 		}
 	}
-	sort.SliceStable(columns, func(a, b int) bool { return all[columns[a]] > all[columns[b]] })
+	slices.SortFunc(columns, func(a, b int) int {
+		return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a, b))
+	})
 	if columns, err = f.denoise(columns, all); err != nil {
 		return nil, 0, err
 	}
-	if len(columns) > pivotedWidth {
-		bound = all[columns[pivotedWidth]]
-		columns = columns[:pivotedWidth]
+	if len(columns) > kernels.PivotedWidth {
+		bound = all[columns[kernels.PivotedWidth]]
+		columns = columns[:kernels.PivotedWidth]
 	}
 	return columns, bound, nil
 }
 
-// assemble gives every rank, or the only owner, what remains of the chosen columns, side by side,
-// and their noise.
-func (f *factorization) assemble(chosen []int) (a []float64, noise dense.Noise, err error) {
-	rank, alone := f.Comm.Rank(), true
-	var mine []float64
-	for _, j := range chosen {
-		alone = alone && f.owner(j) == f.owner(chosen[0])
-		if f.owner(j) == rank {
-			mine = append(mine, f.current(j)[f.done:]...)
-			if !f.noise.None() {
-				mine = append(mine, f.noise.Column(j)...)
-			}
+// factorOn factors what remains of the chosen columns on one device. It returns the memory of the reflectors
+// there, and to every rank what was found.
+func (f *factorization) factorOn(lead int, chosen []int, bound float64,
+	noise *kernels.PanelNoise) (memory kernels.Panel, p kernels.PanelResult, err error) {
+	rows, n := f.M-f.done, len(chosen)
+	dev := f.here(lead)
+	a := kernels.Panel{M: rows, N: n}
+	if dev != nil {
+		if a, err = f.work[lead-f.first].need(dev, rows, n); err != nil {
+			return memory, p, err
 		}
 	}
-	all := make([][]float64, f.Comm.Size())
-	if all[rank] = mine; !alone {
-		if all, err = comm.Gather(f.Comm, mine); err != nil {
-			return nil, noise, err
-		}
-	} else if f.owner(chosen[0]) != rank {
-		return nil, noise, nil
+	if err = f.gatherRest(lead, chosen, a); err != nil {
+		return memory, p, err
 	}
-	if !f.noise.None() {
-		for _, rows := range f.noise.Rows {
-			noise.Rows = append(noise.Rows, slices.Clone(rows[f.done:]))
+	if dev != nil {
+		if memory, err = f.q.reserve(dev, rows, min(rows, n)); err != nil {
+			return memory, p, err
 		}
-	}
-	rows := f.M - f.done
-	a = make([]float64, 0, rows*len(chosen))
-	for _, j := range chosen {
-		next := func(n int) (x []float64) {
-			part := &all[f.owner(j)]
-			x, *part = (*part)[:n], (*part)[n:]
-			return x
+		q := reflectors{row: f.done, count: min(rows, n)}.of(f.M, memory)
+		if f.order == nil {
+			p, err = dev.FactorPivoted(a, q, kernels.PanelOptions{Bound: bound, Noise: noise, Drop: f.dropping()})
+		} else {
+			p, err = f.factorNatural(dev, a, q)
 		}
-		a = append(a, next(rows)...)
-		if !f.noise.None() {
-			noise.Columns = append(noise.Columns, next(f.noise.Width())...)
+		if err != nil {
+			return memory, p, err
 		}
 	}
-	return a, noise, nil
+	if f.Comm.Size() == 1 {
+		return memory, p, nil
+	}
+	message, err := comm.FromRank(f.Comm, f.ranks[lead], pack(p))
+	return memory, unpack(message), err
 }
 
-// pack writes a panel's factorization as one sequence of numbers; unpack reads it again, the
-// reflectors having m rows.
-func pack(p dense.Panel) []float64 {
-	message := []float64{float64(p.Count), float64(len(p.Noise)), float64(len(p.Noisy)), float64(p.Rank)}
+// factorNatural factors a panel in the order of its columns.
+func (f *factorization) factorNatural(dev *device, a kernels.Panel,
+	q kernels.Reflectors) (p kernels.PanelResult, err error) {
+	p.Count = q.T.N
+	r, err := f.factor[f.indexOf(dev)].need(dev, p.Count, p.Count)
+	if err != nil {
+		return p, err
+	}
+	if err := dev.FactorPanel(a, q, r); err != nil {
+		return p, err
+	}
+	p.R = make([]float64, p.Count*p.Count)
+	p.Pivots = Natural(p.Count)
+	return p, dev.Read(p.R, p.Count, r)
+}
+
+// pack writes what was found of a panel as one sequence of numbers; unpack reads it again.
+func pack(p kernels.PanelResult) []float64 {
+	message := []float64{float64(p.Count), float64(p.Rank), float64(len(p.Noisy)), float64(len(p.Columns)),
+		float64(len(p.Rows))}
+	if len(p.Rows) > 0 {
+		message = append(message, float64(len(p.Rows[0])))
+	}
 	for _, c := range p.Pivots {
 		message = append(message, float64(c))
 	}
 	for _, x := range p.Noisy {
 		message = append(message, float64(x[0]), float64(x[1]))
 	}
-	for _, x := range [][]float64{p.R, p.T, p.Noise, p.Y} {
-		message = append(message, x...)
+	message = append(append(append(message, p.R...), p.Tau...), p.Columns...)
+	for b := range p.Rows {
+		message = append(append(message, p.Rows[b]...), p.From[b]...)
 	}
 	return message
 }
 
-func unpack(m int, message []float64) (p dense.Panel) {
+func unpack(message []float64) (p kernels.PanelResult) {
 	next := func(n int) (x []float64) {
 		x, message = message[:n:n], message[n:]
 		return x
 	}
-	head := next(4)
-	r := int(head[0])
-	for _, c := range next(r) {
+	head := next(5)
+	p.Count, p.Rank = int(head[0]), int(head[1])
+	long := 0
+	if head[4] > 0 {
+		long = int(next(1)[0])
+	}
+	for _, c := range next(p.Count) {
 		p.Pivots = append(p.Pivots, int(c))
 	}
 	for range int(head[2]) {
 		x := next(2)
 		p.Noisy = append(p.Noisy, [2]int{int(x[0]), int(x[1])})
 	}
-	p.R, p.T, p.Noise, p.Y = next(r*r), next(r*r), next(int(head[1])), next(r*m)
-	p.M, p.Count, p.Rank = m, r, int(head[3])
+	p.R = next(p.Count * p.Count)
+	if len(message) >= p.Count {
+		p.Tau = next(min(p.Count, len(message)))
+	}
+	p.Columns = next(int(head[3]))
+	for range int(head[4]) {
+		p.Rows = append(p.Rows, next(long))
+		p.From = append(p.From, next(p.Count+1))
+	}
 	return p
 }

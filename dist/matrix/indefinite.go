@@ -19,7 +19,7 @@ var ErrSingular = errors.New("the symmetric matrix is singular")
 // indefinite is the state of FactorIndefinite: what is left of the matrix, rows and columns
 // that are done being zero.
 type indefinite struct {
-	*Matrix
+	*hosted
 	done []bool
 	// of each column of this rank that is not done: the diagonal element, and the largest off the diagonal
 	largest []element
@@ -36,11 +36,16 @@ type element struct {
 // FactorIndefinite returns G and signs with M = G·diag(signs)·Gᵀ for a symmetric matrix M of order n, which
 // it overwrites, by elimination with complete pivoting ([BP71], [Sla98]): pivots of order 1, and of order 2
 // by their eigenvectors. The columns of G with sign +1 come first. So G is as well conditioned, but for the
-// scale of its columns, as a factor of M can be expected to be. It is collective.
-func FactorIndefinite(s *Matrix) (g *Matrix, signs []float64, err error) {
-	f := &indefinite{Matrix: s, done: make([]bool, s.N), largest: make([]element, s.N),
+// scale of its columns, as a factor of M can be expected to be. It goes column by column, on a copy in the
+// memory of the hosts, with so many threads of each. It is collective.
+func FactorIndefinite(s *Matrix, threads int) (g *Matrix, signs []float64, err error) {
+	h, err := hostedOf(s, threads)
+	if err != nil {
+		return nil, nil, fmt.Errorf("matrix: symmetric indefinite factorization: %w", err)
+	}
+	f := &indefinite{hosted: h, done: make([]bool, s.N), largest: make([]element, s.N),
 		kept: map[int][]float64{}}
-	s.Columns(func(j int, x []float64) {
+	f.each(func(j int, x []float64) {
 		f.look(j, x)
 	})
 	for err == nil && len(f.signs) < s.N {
@@ -58,7 +63,7 @@ func FactorIndefinite(s *Matrix) (g *Matrix, signs []float64, err error) {
 			columns[j] = x
 		}
 	}
-	g, err = Scatter(s.Comm, s.Threads, s.N, s.N, columns)
+	g, err = s.Scatter(s.N, s.N, columns)
 	return g, signs, err
 }
 
@@ -101,7 +106,7 @@ func (f *indefinite) step() error {
 		}
 		f.signs = append(f.signs, signs[i])
 	}
-	f.Columns(func(j int, x []float64) {
+	f.each(func(j int, x []float64) {
 		if f.done[j] {
 			return
 		}
@@ -132,19 +137,16 @@ type candidate struct {
 // candidate finds that of this rank.
 func (f *indefinite) candidate() candidate {
 	c := candidate{diagonal: -1, off: -1}
-	for b := range f.Blocks() {
-		j0, j1 := f.Span(b)
-		for j := j0; j < j1 && f.Own[b] != nil; j++ {
-			e := f.largest[j]
-			if f.done[j] {
-				continue
-			}
-			if d := math.Abs(e.diagonal); d > c.diagonal {
-				c.diagonal, c.j, c.x = d, j, f.Column(j)
-			}
-			if e.off > c.off {
-				c.off, c.p, c.q, c.y = e.off, j, e.row, f.Column(j)
-			}
+	for _, j := range f.order {
+		e := f.largest[j]
+		if f.done[j] {
+			continue
+		}
+		if d := math.Abs(e.diagonal); d > c.diagonal {
+			c.diagonal, c.j, c.x = d, j, f.own[j]
+		}
+		if e.off > c.off {
+			c.off, c.p, c.q, c.y = e.off, j, e.row, f.own[j]
 		}
 	}
 	return c
@@ -152,7 +154,7 @@ func (f *indefinite) candidate() candidate {
 
 // choose returns the next pivot, one column or two, the same on every rank, and these columns.
 func (f *indefinite) choose() (pivot []int, columns [][]float64, err error) {
-	c, n := f.candidate(), f.N
+	c, n := f.candidate(), f.n
 	message := []float64{c.diagonal, float64(c.j), c.off, float64(c.p), float64(c.q)}
 	const head = 5
 	if f.Comm.Size() > 1 && c.x != nil {
@@ -177,11 +179,8 @@ func (f *indefinite) choose() (pivot []int, columns [][]float64, err error) {
 	case best.diagonal >= bunchParlett*best.off:
 		return []int{best.j}, [][]float64{best.x}, nil
 	}
-	var x []float64
-	if f.owner(best.q) == f.Comm.Rank() {
-		x = f.Column(best.q)
-	}
-	if x, err = comm.FromRank(f.Comm, f.owner(best.q), x); err != nil {
+	x, err := comm.FromRank(f.Comm, f.rankOf(best.q), f.own[best.q])
+	if err != nil {
 		return nil, nil, err
 	}
 	return []int{best.p, best.q}, [][]float64{best.y, x}, nil

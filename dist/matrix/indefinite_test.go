@@ -33,14 +33,14 @@ func TestFactorIndefinite(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, comm := range comm.NewLocal(ranks) {
 				wg.Go(func() {
-					f, s, err := FactorIndefinite(of(comm, 2, n, n, m))
+					f, s, err := FactorIndefinite(of(t, on(t, comm, 1), n, n, m), 2)
 					if err != nil {
 						t.Error(err)
 						comm.Abort(1)
 						return
 					}
 					signs[comm.Rank()] = s
-					f.Columns(func(j int, x []float64) { copy(g[j*n:], x) })
+					f.copyTo(t, g)
 				})
 			}
 			wg.Wait()
@@ -67,7 +67,8 @@ func TestFactorIndefinite(t *testing.T) {
 		}
 	}
 	for _, comm := range comm.NewLocal(1) {
-		if _, _, err := FactorIndefinite(New(comm, 1, 4, 4)); !errors.Is(err, ErrSingular) {
+		_, _, err := FactorIndefinite(of(t, on(t, comm, 1), 4, 4, make([]float64, 16)), 1)
+		if !errors.Is(err, ErrSingular) {
 			t.Errorf("a zero matrix: %v", err)
 		}
 	}

@@ -1,130 +1,217 @@
 package matrix
 
 import (
-	"jmpi/dist/comm"
-	"jmpi/internal/dense"
-	"jmpi/internal/parallel"
+	"slices"
+
+	"jmpi/kernels"
 )
 
-// blockWidth is the width of a matrix' blocks, and so of the products on them: it does not depend on the
-// number of ranks, nor do the bits.
-const blockWidth = 64
-
-// Matrix is a dense m×n matrix in the memory of the hosts, for what is done before and after the Jacobi
-// method: its blocks of blockWidth columns are dealt out to the ranks one after the other. Each is
-// column-major with leading dimension m.
+// Matrix is a dense m×n matrix in the memory of the devices. Its blocks of kernels.Limits.Tile columns are
+// dealt out to the devices of all ranks one after the other. The width of the blocks, and so of the products
+// with them, does not depend on the number of devices, nor do the bits.
 type Matrix struct {
-	Comm    comm.Comm
-	Threads int // that work on the blocks of this rank
-	M, N    int
-	Own     map[int][]float64 // the blocks of this rank, by number
+	*Devices
+	M, N   int
+	shares []kernels.Panel // of this rank's devices: their blocks side by side
+	view   bool            // of another matrix, which has the memory
 }
 
-// New returns a zero matrix.
-func New(comm comm.Comm, threads, m, n int) *Matrix {
-	s := &Matrix{Comm: comm, Threads: threads, M: m, N: n, Own: map[int][]float64{}}
-	for b := comm.Rank(); b < s.Blocks(); b += comm.Size() {
-		j0, j1 := s.Span(b)
-		s.Own[b] = make([]float64, m*(j1-j0))
+// Free gives the memory back; the second time it does nothing. A device that cannot do so gives it back when
+// it is closed.
+func (s *Matrix) Free() {
+	if s == nil || s.view {
+		return
 	}
-	return s
+	for i, p := range s.shares {
+		_ = s.own[i].release(p.Data)
+	}
+	s.shares = nil
 }
 
-// Load returns the matrix of which load writes the columns j0 ≤ j < j1, column-major with leading dimension
-// m, to dst. A rank calls it for its own blocks, from one goroutine in increasing order.
-func Load(comm comm.Comm, threads, m, n int, load func(j0, j1 int, dst []float64) error) (*Matrix, error) {
-	s := New(comm, threads, m, n)
-	for b := range s.Blocks() {
-		if x := s.Own[b]; x != nil {
-			j0, j1 := s.Span(b)
-			if err := load(j0, j1, x); err != nil {
-				return nil, err
+// blocks returns the number of blocks of all devices.
+func (s *Matrix) blocks() int { return (s.N + s.tile - 1) / s.tile }
+
+// span returns the columns j0 ≤ j < j1 of block b.
+func (s *Matrix) span(b int) (j0, j1 int) { return b * s.tile, min(s.N, (b+1)*s.tile) }
+
+// block returns block b, which must be this rank's.
+func (s *Matrix) block(b int) kernels.Panel {
+	j0, j1 := s.span(b)
+	id, at := s.home(j0)
+	return s.shares[id-s.first].Columns(at, at+j1-j0)
+}
+
+// columns returns the columns of this rank's device i, in the order of its share.
+func (s *Matrix) columns(i int) []int { return s.columnsOf(s.first + i) }
+
+// columnsOf returns the columns of a device, in the order of its share.
+func (s *Matrix) columnsOf(id int) (columns []int) {
+	for b := id; b < s.blocks(); b += len(s.ranks) {
+		j0, j1 := s.span(b)
+		for j := j0; j < j1; j++ {
+			columns = append(columns, j)
+		}
+	}
+	return columns
+}
+
+// tiles returns the blocks of this rank's device i, rows i0 ≤ i < i1.
+func (s *Matrix) tiles(i, i0, i1 int) (all []kernels.Panel) {
+	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		all = append(all, s.block(b).Rows(i0, i1))
+	}
+	return all
+}
+
+// eachBlock calls f for the blocks of this rank.
+func (s *Matrix) eachBlock(f func(dev *device, b int, p kernels.Panel) error) error {
+	return s.each(func(i int, dev *device) error {
+		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+			if err := f(dev, b, s.block(b)); err != nil {
+				return err
 			}
 		}
+		return nil
+	})
+}
+
+// part returns rows i0 ≤ i < i1 of s, in its memory.
+func (s *Matrix) part(i0, i1 int) *Matrix {
+	t := &Matrix{Devices: s.Devices, M: i1 - i0, N: s.N, shares: slices.Clone(s.shares), view: true}
+	for i := range t.shares {
+		t.shares[i] = t.shares[i].Rows(i0, i1)
 	}
-	return s, nil
-}
-
-// UnitColumns returns so many columns of the identity of order m, from the given one on.
-func UnitColumns(comm comm.Comm, threads, m, from, count int) *Matrix {
-	s := New(comm, threads, m, count)
-	s.Columns(func(j int, x []float64) {
-		x[from+j] = 1
-	})
-	return s
-}
-
-// Blocks returns the number of blocks of all ranks.
-func (s *Matrix) Blocks() int { return (s.N + blockWidth - 1) / blockWidth }
-
-// Span returns the columns j0 ≤ j < j1 of block b.
-func (s *Matrix) Span(b int) (j0, j1 int) { return b * blockWidth, min(s.N, (b+1)*blockWidth) }
-
-// owner returns the rank that has column j.
-func (s *Matrix) owner(j int) int { return j / blockWidth % s.Comm.Size() }
-
-// Column returns column j, which must be this rank's.
-func (s *Matrix) Column(j int) []float64 {
-	b, i := j/blockWidth, j%blockWidth
-	return s.Own[b][i*s.M : (i+1)*s.M]
-}
-
-// Columns calls f for all columns of this rank, in increasing order within a block, from several goroutines.
-func (s *Matrix) Columns(f func(j int, x []float64)) {
-	s.Each(func(b int, x []float64) {
-		j0, j1 := s.Span(b)
-		for j := j0; j < j1; j++ {
-			f(j, x[(j-j0)*s.M:(j-j0+1)*s.M])
-		}
-	})
-}
-
-// Each calls f for all blocks of this rank, from several goroutines.
-func (s *Matrix) Each(f func(b int, x []float64)) {
-	rank, size := s.Comm.Rank(), s.Comm.Size()
-	parallel.Do(s.Threads, (s.Blocks()-rank+size-1)/size, func(i int) {
-		b := rank + i*size
-		f(b, s.Own[b])
-	})
-}
-
-// Rows returns the matrix whose row i is row from[i] of s; nil for s itself.
-func (s *Matrix) Rows(from []int) *Matrix {
-	if from == nil {
-		return s
-	}
-	t := New(s.Comm, s.Threads, len(from), s.N)
-	s.Columns(func(j int, x []float64) {
-		y := t.Column(j)
-		for i, l := range from {
-			y[i] = x[l]
-		}
-	})
 	return t
-}
-
-// Ldexp multiplies the matrix by 2^e.
-func (s *Matrix) Ldexp(e int) {
-	s.Each(func(_ int, x []float64) { dense.Ldexp(x, e) })
 }
 
 // Clone returns a copy.
-func (s *Matrix) Clone() *Matrix {
-	t := New(s.Comm, s.Threads, s.M, s.N)
-	for b, x := range s.Own {
-		copy(t.Own[b], x)
+func (s *Matrix) Clone() (*Matrix, error) { return s.Taller(s.M) }
+
+// Taller returns a copy of s with zero rows added below, m in all.
+func (s *Matrix) Taller(m int) (*Matrix, error) {
+	t, err := s.New(m, s.N)
+	if err != nil {
+		return nil, err
 	}
-	return t
+	return t, s.each(func(i int, dev *device) error {
+		return dev.Copy(t.shares[i].Rows(0, s.M), s.shares[i])
+	})
 }
 
-// Taller returns s with zero rows added below, m in all.
-func (s *Matrix) Taller(m int) *Matrix {
-	if m == s.M {
-		return s
+// Rows returns the matrix whose row i is row from[i] of s.
+func (s *Matrix) Rows(from []int) (*Matrix, error) {
+	t, err := s.New(len(from), s.N)
+	if err != nil {
+		return nil, err
 	}
-	t := New(s.Comm, s.Threads, m, s.N)
-	s.Columns(func(j int, x []float64) {
-		copy(t.Column(j), x)
+	return t, s.each(func(i int, dev *device) error {
+		return dev.GatherRows(t.shares[i], s.shares[i], from)
 	})
-	return t
+}
+
+// Ldexp multiplies the matrix by 2^e.
+func (s *Matrix) Ldexp(e int) error {
+	return s.each(func(i int, dev *device) error { return dev.Ldexp(s.shares[i], e) })
+}
+
+// Scale multiplies row i by rows[i], and then column j by columns[j]; nil stands for ones.
+func (s *Matrix) Scale(rows, columns []float64) error {
+	return s.each(func(i int, dev *device) error {
+		return dev.Scale(s.shares[i], rows, s.local(i, columns))
+	})
+}
+
+// Divide divides row i by rows[i], and then column j by columns[j]; nil stands for ones.
+func (s *Matrix) Divide(rows, columns []float64) error {
+	return s.each(func(i int, dev *device) error {
+		return dev.Divide(s.shares[i], rows, s.local(i, columns))
+	})
+}
+
+// ScaleRows multiplies row i of the columns j0 ≤ j < j1 by rows[i].
+func (s *Matrix) ScaleRows(j0, j1 int, rows []float64) error {
+	return s.eachBlock(func(dev *device, b int, p kernels.Panel) error {
+		b0, b1 := s.span(b)
+		from, to := max(b0, j0), min(b1, j1)
+		if from >= to {
+			return nil
+		}
+		return dev.Scale(p.Columns(from-b0, to-b0), rows, nil)
+	})
+}
+
+// local returns the elements of x that belong to the columns of this rank's device i; nil for nil.
+func (s *Matrix) local(i int, x []float64) []float64 {
+	if x == nil {
+		return nil
+	}
+	y := []float64{}
+	for _, j := range s.columns(i) {
+		y = append(y, x[j])
+	}
+	return y
+}
+
+// EachBlock calls f for the blocks of this rank, in increasing order: columns j0 ≤ j < j1, column-major, in
+// the memory of the host. x is a copy. f may change it, and keep it until it returns.
+func (s *Matrix) EachBlock(f func(j0, j1 int, x []float64) error) error {
+	host := make([]float64, s.M*min(s.tile, s.N))
+	for b := range s.blocks() {
+		dev := s.here(s.owner(b))
+		if dev == nil {
+			continue
+		}
+		j0, j1 := s.span(b)
+		x := host[:s.M*(j1-j0)]
+		if err := dev.Read(x, max(1, s.M), s.block(b)); err != nil {
+			return err
+		}
+		if err := f(j0, j1, x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// diagonalBlock returns the square part of block b that has the diagonal.
+func (s *Matrix) diagonalBlock(b int) kernels.Panel {
+	j0, j1 := s.span(b)
+	return s.block(b).Rows(j0, j1)
+}
+
+// Diagonal returns the elements on the diagonal of a matrix with M ≥ N. It is collective.
+func (s *Matrix) Diagonal() ([]float64, error) {
+	x := make([]float64, s.N)
+	err := s.eachBlock(func(dev *device, b int, _ kernels.Panel) error {
+		j0, j1 := s.span(b)
+		p := s.diagonalBlock(b)
+		host := make([]float64, p.M*p.N)
+		if err := dev.Read(host, p.M, p); err != nil {
+			return err
+		}
+		for j := j0; j < j1; j++ {
+			x[j] = host[(j-j0)*(p.M+1)]
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return s.gatherEach(x)
+}
+
+// SetDiagonal writes the elements on the diagonal of a matrix with M ≥ N.
+func (s *Matrix) SetDiagonal(x []float64) error {
+	return s.eachBlock(func(dev *device, b int, _ kernels.Panel) error {
+		j0, j1 := s.span(b)
+		p := s.diagonalBlock(b)
+		host := make([]float64, p.M*p.N)
+		if err := dev.Read(host, p.M, p); err != nil {
+			return err
+		}
+		for j := j0; j < j1; j++ {
+			host[(j-j0)*(p.M+1)] = x[j]
+		}
+		return dev.Write(p, host, p.M)
+	})
 }

@@ -16,22 +16,6 @@ type Operator interface {
 	Times(transposed bool, x []float64, count int) ([]float64, error)
 }
 
-// rowPiece is the number of rows of a product that one thread works on.
-const rowPiece = 512
-
-// gatherEach gives every rank all elements of `count` vectors, of which each has those of its own columns.
-func gatherEach(s *Matrix, y []float64, count int) ([]float64, error) {
-	for k := range count {
-		part := y[k*s.N : (k+1)*s.N]
-		all, err := s.GatherColumns(func(j int) float64 { return part[j] })
-		if err != nil {
-			return nil, err
-		}
-		copy(part, all)
-	}
-	return y, nil
-}
-
 // SumTwice adds the vectors of all ranks, high parts first and then low ones, in twice the working
 // precision, and rounds: so the bits of the sum do not depend on who has which terms, but for one case in
 // 2⁴⁰ or so. It is collective.

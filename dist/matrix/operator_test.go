@@ -32,7 +32,7 @@ func TestOperators(t *testing.T) {
 			var wg sync.WaitGroup
 			for _, comm := range comm.NewLocal(ranks) {
 				wg.Go(func() {
-					y, err := of(comm, 2, m, n, a).Times(transposed, x, count)
+					y, err := of(t, on(t, comm, 1), m, n, a).Times(transposed, x, count)
 					if err != nil {
 						t.Error(err)
 					}

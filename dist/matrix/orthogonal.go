@@ -3,49 +3,101 @@ package matrix
 import (
 	"fmt"
 
-	"jmpi/dist/comm"
-	"jmpi/internal/dense"
+	"jmpi/kernels"
 )
 
 // Orthogonal is the m×m matrix Q = Q₁·Q₂·…, each factor the product of a panel's Householder reflectors,
-// which act on the rows from some row on. The panels are dealt out to the ranks.
+// which act on the rows from some row on. The reflectors of a panel stay on the device that made them.
 type Orthogonal struct {
-	comm   comm.Comm
+	*Devices
 	M      int
 	panels []reflectors
+	chunks []chunk // of this rank's devices, in which the reflectors lie
 }
 
-// reflectors are those of one panel: Count of them, acting on the rows from Row on, in the memory of Owner.
+// chunk is memory of which the first bytes are used.
+type chunk struct {
+	dev         *device
+	at          kernels.Address
+	used, bytes int64
+}
+
+// chunkPanels is how many panels of reflectors are allocated at a time.
+const chunkPanels = 16
+
+// reflectors are those of one panel: count of them, acting on the rows from row on, in the memory of a
+// device.
 type reflectors struct {
 	row, count, owner int
-	own               *dense.Reflectors
+	memory            kernels.Panel // Y above T, zero below T; on the rank of the owner
 }
 
-// keep adds the reflectors of a panel, which one rank keeps.
-func (q *Orthogonal) keep(row int, r dense.Reflectors) {
-	p := reflectors{row: row, count: r.Count, owner: len(q.panels) % q.comm.Size()}
-	if p.owner == q.comm.Rank() {
-		p.own = &r
+// reserve returns memory for the reflectors of a panel.
+func (q *Orthogonal) reserve(dev *device, rows, count int) (kernels.Panel, error) {
+	p := kernels.Panel{M: rows + count, N: count, Ld: dev.leading(rows + count)}
+	bytes := (p.Bytes() + 255) / 256 * 256
+	i := len(q.chunks) - 1
+	for i >= 0 && (q.chunks[i].dev != dev || q.chunks[i].used+bytes > q.chunks[i].bytes) {
+		i--
 	}
-	q.panels = append(q.panels, p)
+	if i < 0 {
+		// No more than the panels of this size that can follow, of which the devices have equal parts.
+		following := 1 + (rows-1)/max(1, count)/len(q.ranks)/2
+		c := chunk{dev: dev, bytes: bytes * int64(min(chunkPanels, following))}
+		var err error
+		if c.at, err = dev.alloc(c.bytes); err != nil {
+			return p, err
+		}
+		q.chunks = append(q.chunks, c)
+		i = len(q.chunks) - 1
+	}
+	p.Data = q.chunks[i].at + kernels.Address(q.chunks[i].used)
+	q.chunks[i].used += bytes
+	return p, nil
 }
 
-// broadcast gives every rank the reflectors of panel i.
-func (q *Orthogonal) broadcast(i int) (*dense.Reflectors, error) {
-	p := q.panels[i]
-	if q.comm.Size() == 1 {
-		return p.own, nil
+// of returns Y and T, which lie one above the other.
+func (r reflectors) of(m int, p kernels.Panel) kernels.Reflectors {
+	rows := m - r.row
+	return kernels.Reflectors{Y: p.Rows(0, rows).Columns(0, r.count),
+		T: p.Rows(rows, rows+r.count).Columns(0, r.count)}
+}
+
+// shown gives every device of this rank the reflectors of a panel, valid until something else is sent to all.
+// It is collective.
+func (q *Orthogonal) shown(r reflectors) ([]kernels.Reflectors, error) {
+	p := kernels.Panel{M: q.M - r.row + r.count, N: r.count}
+	if q.here(r.owner) != nil {
+		p = r.memory.Rows(0, p.M).Columns(0, r.count)
 	}
-	var message []float64
-	if p.own != nil {
-		message = append(append(message, p.own.T...), p.own.Y...)
-	}
-	message, err := comm.FromRank(q.comm, p.owner, message)
+	all, err := q.toAll(r.owner, p)
 	if err != nil {
 		return nil, fmt.Errorf("matrix: reflectors: %w", err)
 	}
-	return &dense.Reflectors{M: q.M - p.row, Count: p.count, T: message[:p.count*p.count],
-		Y: message[p.count*p.count:]}, nil
+	y := make([]kernels.Reflectors, len(all))
+	for i := range all {
+		y[i] = r.of(q.M, all[i])
+	}
+	return y, nil
+}
+
+// Count returns the number of reflectors: how many columns were factored.
+func (q *Orthogonal) Count() (count int) {
+	for _, p := range q.panels {
+		count += p.count
+	}
+	return count
+}
+
+// Free gives the memory back.
+func (q *Orthogonal) Free() {
+	if q == nil {
+		return
+	}
+	for _, c := range q.chunks {
+		_ = c.dev.release(c.at)
+	}
+	q.panels, q.chunks = nil, nil
 }
 
 // Apply does c ← Q·c. It is collective.
@@ -55,22 +107,25 @@ func (q *Orthogonal) Apply(c *Matrix) error {
 
 // applyTransposed does c ← Qᵀ·c. It is collective.
 func (q *Orthogonal) applyTransposed(c *Matrix) error {
-	for i, p := range q.panels {
-		r, err := q.broadcast(i)
+	for _, p := range q.panels {
+		r, err := q.shown(p)
 		if err != nil {
 			return err
 		}
-		c.Each(func(b int, x []float64) {
-			j0, j1 := c.Span(b)
-			r.Apply(true, j1-j0, x[p.row:], c.M)
-		})
+		err = c.each(func(i int, dev *device) error { return dev.Reflect(r[i], true, c.tiles(i, p.row, c.M)) })
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }
 
 // Form returns so many columns of Q from the given one on. It is collective.
-func (q *Orthogonal) Form(threads, from, count int) (*Matrix, error) {
-	c := UnitColumns(q.comm, threads, q.M, from, count)
+func (q *Orthogonal) Form(from, count int) (*Matrix, error) {
+	c, err := q.UnitColumns(q.M, from, count)
+	if err != nil {
+		return nil, err
+	}
 	// Reflectors that act from row k on leave unit vectors before k as they are.
 	return c, q.applyFrom(c, func(row int) int { return row - from })
 }
@@ -78,19 +133,26 @@ func (q *Orthogonal) Form(threads, from, count int) (*Matrix, error) {
 // applyFrom does c ← Q·c, the reflectors that act from row k on being applied to the columns
 // j ≥ first(k) alone.
 func (q *Orthogonal) applyFrom(c *Matrix, first func(row int) int) error {
-	for i := len(q.panels) - 1; i >= 0; i-- {
-		r, err := q.broadcast(i)
+	for k := len(q.panels) - 1; k >= 0; k-- {
+		p := q.panels[k]
+		r, err := q.shown(p)
 		if err != nil {
 			return err
 		}
-		row := q.panels[i].row
-		from := first(row)
-		c.Each(func(b int, x []float64) {
-			j0, j1 := c.Span(b)
-			if skip := max(0, from-j0); skip < j1-j0 {
-				r.Apply(false, j1-j0-skip, x[skip*c.M+row:], c.M)
+		from := first(p.row)
+		err = c.each(func(i int, dev *device) error {
+			var some []kernels.Panel
+			for b := c.first + i; b < c.blocks(); b += len(c.ranks) {
+				j0, j1 := c.span(b)
+				if skip := max(0, from-j0); skip < j1-j0 {
+					some = append(some, c.block(b).Columns(skip, j1-j0).Rows(p.row, c.M))
+				}
 			}
+			return dev.Reflect(r[i], false, some)
 		})
+		if err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -16,8 +16,13 @@ func Parallelism(s *Matrix) (float64, error) {
 	count := min(s.N, parallelismSample)
 	var mine []float64
 	for i := range count {
-		if j := i * s.N / count; s.owner(j) == s.Comm.Rank() {
-			mine = append(mine, s.Column(j)...)
+		id, at := s.home(i * s.N / count)
+		if dev := s.here(id); dev != nil {
+			x := make([]float64, s.M)
+			if err := dev.Read(x, max(1, s.M), s.shares[id-s.first].Columns(at, at+1)); err != nil {
+				return 0, err
+			}
+			mine = append(mine, x...)
 		}
 	}
 	all, err := comm.Gather(s.Comm, mine)
@@ -29,7 +34,8 @@ func Parallelism(s *Matrix) (float64, error) {
 	if s.Comm.Rank() == 0 {
 		a := make([]float64, 0, count*s.M)
 		for i := range count {
-			from := s.owner(i * s.N / count)
+			id, _ := s.home(i * s.N / count)
+			from := s.ranks[id]
 			a = append(a, all[from][:s.M]...)
 			all[from] = all[from][s.M:]
 		}

@@ -34,14 +34,11 @@ const smallReach = 1 << 16
 
 // remainder is what a pivoted factorization knows of what is left.
 type remainder struct {
-	noise dense.Noise
-	// for each number of rows of R that are done so far: how long the errors of what is left are, of a
-	// column whose noise is 1
-	errors [][]float64
-	all    bool      // all columns that are noise become zero
-	norms  []float64 // of the columns of the matrix
-	lost   losses    // of the noise that does not count, unless all of it becomes zero
-	doubt  float64   // largest ratio of noise to what was taken
+	noise
+	all   bool      // all columns that are noise become zero
+	norms []float64 // of the columns of the matrix
+	lost  losses    // of the noise that does not count, unless all of it becomes zero
+	doubt float64   // largest ratio of noise to what was taken
 }
 
 // losses is what a factorization has set to zero of its matrix.
@@ -78,15 +75,10 @@ func (f *factorization) dropping() kernels.Dropping {
 // noise, if it may, and returns the others. Shorter ones are not judged: while there are longer ones, rows of
 // large errors may be left that have nothing to do with them.
 func (f *factorization) denoise(columns []int, lengths []float64) ([]int, error) {
-	if f.noise.None() {
+	if !f.following() {
 		return columns, nil
 	}
-	bounds, err := f.GatherColumns(func(j int) float64 {
-		if f.place[j] >= 0 {
-			return 0
-		}
-		return dense.NoiseOf(f.noise.Column(j), f.errors[f.done])
-	})
+	bounds, err := f.noiseLengths()
 	if err != nil {
 		return nil, err
 	}
@@ -103,12 +95,7 @@ func (f *factorization) denoise(columns []int, lengths []float64) ([]int, error)
 			return columns, err
 		}
 	}
-	for _, j := range noisy {
-		if f.owner(j) == f.Comm.Rank() {
-			f.drop(j, f.current(j))
-		}
-	}
-	return columns[len(noisy):], nil
+	return columns[len(noisy):], f.drop(noisy)
 }
 
 // makeWay sets those of the columns to zero that are noise in the way of small ones, and returns the others.
@@ -128,25 +115,43 @@ func (f *factorization) makeWay(columns []int, lengths, bounds []float64) ([]int
 	if f.lost.reach = small / smallReach; most < f.lost.reach {
 		return columns, nil
 	}
-	covered, err := f.GatherColumns(func(j int) float64 {
-		if f.place[j] < 0 && f.noise.Covers(j, f.done, f.current(j)[f.done:], lengths[j], f.errors[f.done],
-			f.lost.reach) {
-			return 1
-		}
-		return 0
-	})
+	covered, err := f.covered(columns, lengths)
 	if err != nil {
 		return nil, err
 	}
-	var others []int
+	var others, dropped []int
 	for _, j := range columns {
 		if covered[j] == 0 {
 			others = append(others, j)
-		} else if f.owner(j) == f.Comm.Rank() {
-			f.drop(j, f.current(j))
+		} else {
+			dropped = append(dropped, j)
 		}
 	}
-	return others, nil
+	return others, f.drop(dropped)
+}
+
+// covered tells, by 1, of which columns nothing is left but noise that reaches as far as counts. It is
+// collective.
+func (f *factorization) covered(columns []int, lengths []float64) ([]float64, error) {
+	samples, err := f.samplesOf(columns)
+	if err != nil {
+		return nil, err
+	}
+	noise := dense.Noise{Rows: f.rows, Columns: samples}
+	covered := make([]float64, f.N)
+	for k, j := range columns {
+		if !f.mine(j) || !noise.Reaches(k, lengths[j], f.errors[f.done], f.lost.reach) {
+			continue
+		}
+		x, err := f.read(j, f.done)
+		if err != nil {
+			return nil, err
+		}
+		if noise.Covers(k, f.done, x, lengths[j], f.errors[f.done], f.lost.reach) {
+			covered[j] = 1
+		}
+	}
+	return f.gatherEach(covered)
 }
 
 // negligible tells whether what is left of some columns may become zero, and counts the loss if so.
@@ -181,6 +186,7 @@ func (f *factorization) negligible(columns []int, lengths []float64) (bool, erro
 			return false, err
 		}
 		beyond, err := f.norm2(e, rows)
+		rows.free()
 		if err != nil || l.allows(math.Hypot(beyond, within)) {
 			return err == nil, err
 		}
@@ -189,44 +195,42 @@ func (f *factorization) negligible(columns []int, lengths []float64) (bool, erro
 	return false, nil
 }
 
-// drop sets what is left of column j, which is noise, to zero. Where the rank is what counts, so does what
-// was noise already in the last panel, which has mixed it with other rows.
-func (f *factorization) drop(j int, x []float64) {
-	from, length := f.done, dense.Length(x[f.done:])
-	for k := f.done - 1; f.all && k >= f.begun; k-- {
-		if length = math.Hypot(length, x[k]); length <= dense.NoiseOf(f.noise.Column(j), f.errors[k]) {
-			from = k
-		}
+// drop sets what is left of some columns, which are noise, to zero. Where the rank is what counts, so does
+// what was noise already in the last panel, which has mixed it with other rows. It is collective.
+func (f *factorization) drop(columns []int) error {
+	if len(columns) == 0 {
+		return nil
 	}
-	clear(x[from:])
-}
-
-// zero clears column j, if it is this rank's, from a row on.
-func (f *factorization) zero(j, row int) {
-	if f.owner(j) == f.Comm.Rank() {
-		clear(f.current(j)[row:])
-	}
-}
-
-// spread keeps the noise up to date with the reflectors of a panel.
-func (f *factorization) spread(p *dense.Panel) {
-	if f.noise.None() {
-		return
-	}
-	width := f.noise.Width()
-	for i := range p.Count {
-		noise := dense.NoiseOf(p.Noise[i*width:(i+1)*width], f.errors[f.done+i])
-		f.doubt = max(f.doubt, noise/math.Abs(p.R[i+i*p.Count]))
-		f.noise.Reflect(f.done+i, p.Y[i*p.M+i:(i+1)*p.M], p.T[i+i*p.Count])
-		if f.done+i+1 < f.M {
-			f.errors[f.done+i+1] = f.noise.From(f.done + i + 1)
-		}
-	}
-	for b, x := range f.Own {
-		for slot, j := range f.slots[b][:f.live[b]] {
-			for i := range p.Count {
-				f.noise.Subtract(j, x[slot*f.M+f.done+i]/p.R[i+i*p.Count], p.Noise[i*width:(i+1)*width])
+	if !f.all {
+		for _, j := range columns {
+			if err := f.zero(j, f.done); err != nil {
+				return err
 			}
 		}
+		return nil
 	}
+	samples, err := f.samplesOf(columns)
+	if err != nil {
+		return err
+	}
+	for k, j := range columns {
+		if !f.mine(j) {
+			continue
+		}
+		x, err := f.read(j, f.begun)
+		if err != nil {
+			return err
+		}
+		from, length := f.done, dense.Length(x[f.done-f.begun:])
+		for row := f.done - 1; row >= f.begun; row-- {
+			length = math.Hypot(length, x[row-f.begun])
+			if length <= dense.NoiseOf(samples[k*f.width():(k+1)*f.width()], f.errors[row]) {
+				from = row
+			}
+		}
+		if err := f.zero(j, from); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"math/rand/v2"
-	"slices"
 
 	"jmpi/dist/comm"
 	"jmpi/internal/dense"
@@ -58,45 +57,54 @@ func (x region) of(v []float64) []float64 {
 	return v
 }
 
-// times returns X·v. It changes v. It is collective; the sums do not depend on the number of ranks.
+// times returns X·v. It changes v. It is collective; the sums do not depend on the number of devices.
 func (f *moving) times(x region, v []float64) ([]float64, error) {
-	rank, size, rows := f.Comm.Rank(), f.Comm.Size(), f.M-x.rows
 	x.of(v)
-	mine := make([]float64, len(f.Own)*rows) // of each block
-	f.Each(func(b int, a []float64) {
-		y := make([]float64, len(f.slots[b]))
-		for slot, j := range f.slots[b] {
-			y[slot] = v[j]
-		}
-		i := (b - rank) / size
-		dense.Product(false, false, rows, 1, len(y), 1, a[x.rows:], f.M, y, len(y), 0, mine[i*rows:(i+1)*rows],
-			rows)
+	parts := make([][]float64, len(f.own))
+	err := f.each(func(i int, dev *device) (err error) {
+		parts[i], err = dev.Product(f.shares[i].Rows(x.rows, f.M), false, f.slotted(i, v), 1)
+		return err
 	})
-	all, err := comm.Gather(f.Comm, mine)
 	if err != nil {
 		return nil, err
 	}
-	w := make([]float64, rows)
-	for b := range f.Blocks() {
-		for i, e := range all[b%size][b/size*rows : (b/size+1)*rows] {
-			w[i] += e
-		}
-	}
-	return w, nil
+	return f.sumTwice(parts, f.M-x.rows)
 }
 
 // transposedTimes returns Xᵀ·w. It is collective.
 func (f *moving) transposedTimes(x region, w []float64) ([]float64, error) {
 	v := make([]float64, f.N)
-	f.Each(func(b int, a []float64) {
-		y := make([]float64, len(f.slots[b]))
-		dense.Product(true, false, len(y), 1, len(w), 1, a[x.rows:], f.M, w, len(w), 0, y, len(y))
-		for slot, j := range f.slots[b] {
-			v[j] = y[slot]
+	err := f.each(func(i int, dev *device) error {
+		all, err := dev.Product(f.shares[i].Rows(x.rows, f.M), true, w, 1)
+		if err != nil {
+			return err
 		}
+		for at, j := range f.inSlots(i) {
+			v[j] = all[at]
+		}
+		return nil
 	})
-	v, err := f.GatherColumns(func(j int) float64 { return v[j] })
+	if err != nil {
+		return nil, err
+	}
+	v, err = f.gatherEach(v)
 	return x.of(v), err
+}
+
+// inSlots returns the columns in the share of this rank's device i, as they lie now.
+func (f *moving) inSlots(i int) (columns []int) {
+	for b := f.first + i; b < f.blocks(); b += len(f.ranks) {
+		columns = append(columns, f.slots[b]...)
+	}
+	return columns
+}
+
+// slotted returns the elements of v that belong to the columns of this rank's device i, as they lie now.
+func (f *moving) slotted(i int, v []float64) (x []float64) {
+	for _, j := range f.inSlots(i) {
+		x = append(x, v[j])
+	}
+	return x
 }
 
 // rowSpace is the space of the rows that are done: the first `dimension` columns of q span it.
@@ -109,20 +117,41 @@ type rowSpace struct {
 // rowSpace returns the space of the rows that are done, in the columns that are done and in some
 // others. It is collective.
 func (f *moving) rowSpace(columns []bool) (*rowSpace, error) {
-	r := New(f.Comm, f.Threads, f.done, f.N)
-	for b, x := range f.Own {
-		for slot, j := range f.slots[b] {
-			if columns[j] || f.place[j] >= 0 {
-				copy(r.Column(j), x[slot*f.M:slot*f.M+f.done])
-			}
-		}
-	}
-	r, err := r.Transpose(nil, f.done)
+	r, err := f.New(f.done, f.N)
 	if err != nil {
 		return nil, err
 	}
-	q, _, err := Factor(r, Natural(r.N))
-	return &rowSpace{q, f.done, New(f.Comm, f.Threads, f.N, 1)}, err
+	defer r.Free()
+	err = f.each(func(i int, dev *device) error {
+		var to, from []int
+		for at, j := range f.inSlots(i) {
+			if columns[j] || f.place[j] >= 0 {
+				_, natural := f.home(j)
+				to, from = append(to, natural), append(from, at)
+			}
+		}
+		return dev.MoveColumns(r.shares[i], to, f.shares[i].Rows(0, f.done), from)
+	})
+	if err != nil {
+		return nil, err
+	}
+	t, err := r.Transpose(nil, f.done)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Free()
+	s := &rowSpace{dimension: f.done}
+	if s.q, _, err = Factor(t, Natural(t.N)); err != nil {
+		return nil, err
+	}
+	s.vector, err = f.New(f.N, 1)
+	return s, err
+}
+
+// free gives its memory back.
+func (s *rowSpace) free() {
+	s.q.Free()
+	s.vector.Free()
 }
 
 // without returns v without its part in the space; nil stands for none. It is collective.
@@ -130,16 +159,28 @@ func (s *rowSpace) without(v []float64) ([]float64, error) {
 	if s == nil {
 		return v, nil
 	}
-	const home = 0 // the rank that has the vector: all others take its bits
-	x := s.vector.Own[home]
-	copy(x, v)
+	dev := s.vector.here(0) // the device that has the vector: all others take its bits
+	if dev != nil {
+		if err := dev.Write(s.vector.block(0), v, len(v)); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.q.applyTransposed(s.vector); err != nil {
 		return nil, err
 	}
-	clear(x[:min(s.dimension, len(x))])
+	if dev != nil {
+		if err := dev.Zero(s.vector.block(0).Rows(0, min(s.dimension, len(v)))); err != nil {
+			return nil, err
+		}
+	}
 	if err := s.q.Apply(s.vector); err != nil {
 		return nil, err
 	}
-	v, err := comm.FromRank(s.q.comm, home, x)
-	return slices.Clone(v), err
+	x := make([]float64, len(v))
+	if dev != nil {
+		if err := dev.Read(x, len(x), s.vector.block(0)); err != nil {
+			return nil, err
+		}
+	}
+	return comm.FromRank(s.q.Comm, s.q.ranks[0], x)
 }

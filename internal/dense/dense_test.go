@@ -126,56 +126,6 @@ func TestFactorStops(t *testing.T) {
 	}
 }
 
-func TestQR(t *testing.T) {
-	for _, shape := range [][2]int{{1, 1}, {6, 4}, {200, 30}, {300, 150}, {128, 128}} {
-		m, n := shape[0], shape[1]
-		a := graded(7, m, n, nil, nil)
-		q, r := NewQR(m, n, slices.Clone(a))
-		product := make([]float64, m*n)
-		for j := range n {
-			copy(product[j*m:j*m+j+1], r[j*n:])
-			for i := j + 1; i < n; i++ {
-				if r[i+j*n] != 0 {
-					t.Fatalf("%d×%d: R has %g at (%d,%d)", m, n, r[i+j*n], i, j)
-				}
-			}
-		}
-		q.Apply(n, product, m)
-		for i := range a {
-			if d := math.Abs(product[i] - a[i]); d > 1e-12 {
-				t.Fatalf("%d×%d: Q·R is off by %g", m, n, d)
-			}
-		}
-	}
-}
-
-// A matrix of few different numbers, whose roundings all go one way.
-func TestQRIsOrthogonalForIntegers(t *testing.T) {
-	const m, n = 1102, 2
-	random := rand.New(rand.NewPCG(0, 0))
-	a := make([]float64, m*n)
-	for i := range a {
-		a[i] = float64(random.IntN(3) - 1)
-	}
-	q, _ := NewQR(m, n, a)
-	for angle := 0.1; angle < 1.6; angle += 0.2 {
-		c := make([]float64, m)
-		c[0], c[1] = math.Cos(angle), math.Sin(angle)
-		q.Apply(1, c, m)
-		sum, rest := -1.0, 0.0 // in twice the precision
-		for _, x := range c {
-			p := x * x
-			s := sum + p
-			z := s - sum
-			rest += (sum - (s - z)) + (p - z) + math.FMA(x, x, -p)
-			sum = s
-		}
-		if d := math.Abs(sum + rest); d > 8*eps {
-			t.Errorf("angle %g: the squared norm is off by %.1f ε", angle, d/eps)
-		}
-	}
-}
-
 // Sums of a few large terms and many equal small ones are rounded in one direction if they are formed one
 // after the other; Q must be orthogonal anyway.
 func TestApplyToEqualRows(t *testing.T) {

@@ -1,9 +1,10 @@
-// Package dense has the Householder QR factorizations of one process, on OpenBLAS: what the solver does to a
-// matrix before and after the Jacobi method, piece by piece.
+// Package dense has the Householder QR factorizations of one process, on OpenBLAS. The CPU back end factors
+// its panels with them. Slabs of tall matrices are factored with them on all kinds of devices. The GPU back
+// end has kernels of its own, for which this package says what they must do.
 //
 //	Factor, FactorPivoted    a panel of columns, in their order or pivoted
 //	Reflectors.Apply         Q of a panel times other columns; Reflect for Y and T wherever they lie
-//	QR                       a whole matrix that lies on one rank
+//	Noise                    rounding errors, followed through a factorization
 //	Product, Norm, Length    BLAS
 //
 // # Reflectors

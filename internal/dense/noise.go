@@ -108,6 +108,21 @@ func (n Noise) Covers(j, i int, x []float64, length float64, from []float64, lea
 	return true
 }
 
+// Reaches tells whether the noise of column j reaches least, and what is left of the column, with the given
+// length, is nothing else as a whole.
+func (n Noise) Reaches(j int, length float64, from []float64, least float64) bool {
+	samples := n.Column(j)
+	square := 0.0 // of most columns this is enough, and it costs little
+	for _, e := range samples[len(from)*kernels.Samples:] {
+		square += e * e
+	}
+	if length*length > square || square < least*least {
+		return false
+	}
+	noise := NoiseOf(samples, from)
+	return length <= noise && noise >= least
+}
+
 // Subtract does to the errors of column j what makes f times a pivot, with the given samples, go from it.
 func (n Noise) Subtract(j int, f float64, pivot []float64) {
 	x := n.Column(j)

@@ -15,6 +15,9 @@
 //	jacobi-sigma  |σ_i − σ_i'| ≤ 40k·u·σ_i after sweeps to convergence, also of graded columns
 //	jacobi-t      max|TᵀT − I| ≤ 16·√k·u
 //	multiply      |([P Q]·T)_ij − ([P Q]·T)_ij'| ≤ 4k·u·Σ|a_il|·|t_lj|, and of V
+//	elements      transposed, scaled, in another order                                   bit for bit
+//	gemm          |(AᵀB)_ij − (AᵀB)_ij'| ≤ 4m·u·‖a_i‖·‖b_j‖
+//	panel         the same pivots, |(Q·R)_ij − a_ij| ≤ 60u·‖a_j‖
 //	copy          from another device                                                    bit for bit
 //
 // where ' marks the reference. The bounds are those of the analysis of errors in the worst case, for both

@@ -24,7 +24,7 @@ func (r Result) Passed() bool { return r.Err == nil && r.Worst <= 1 && !(r.exact
 // exact reports whether the primitive is compared bit for bit.
 func (r Result) exact() bool {
 	switch r.Primitive {
-	case "memory", "identity", "rotations", "copy":
+	case "memory", "identity", "rotations", "copy", "elements":
 		return true
 	}
 	return false
@@ -73,7 +73,7 @@ var tests = []test{
 	{"memory", memoryTest}, {"identity", identityTest}, {"norms", normsTest}, {"gram", gramTest},
 	{"cholesky", choleskyTest},
 	{"qr", qrTest}, {"rotations", rotationsTest}, {"jacobi-sigma", jacobiSigmaTest}, {"jacobi-t", jacobiTTest},
-	{"multiply", multiplyTest},
+	{"multiply", multiplyTest}, {"elements", elementsTest}, {"gemm", gemmTest}, {"panel", panelTest},
 }
 
 // Run compares all primitives of a device with those of a reference, which must be right. It takes

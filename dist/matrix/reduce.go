@@ -1,0 +1,118 @@
+package matrix
+
+import (
+	"fmt"
+	"math"
+
+	"jmpi/kernels"
+)
+
+// Reduce factors the matrix, A = Q·R, and returns R: by its Gram matrix, or by reflectors where columns are
+// nearly dependent. It is collective.
+func (s *Slabs) Reduce() (*Matrix, error) {
+	r, err := s.reduce()
+	if err != nil {
+		return nil, fmt.Errorf("matrix: QR factorization of slabs: %w", err)
+	}
+	return r, nil
+}
+
+func (s *Slabs) reduce() (*Matrix, error) {
+	sizes, err := s.equalize()
+	if err != nil {
+		return nil, err
+	}
+	root, done, err := cholesky{s}.reduce()
+	if err != nil {
+		return nil, err
+	}
+	dev := s.here(0)
+	if !done {
+		if dev != nil {
+			if err := dev.release(root.Data); err != nil {
+				return nil, err
+			}
+		}
+		s.reflectors = &tsqr{Slabs: s, of: map[subtree]factored{}}
+		if root, err = s.reflectors.reduce(); err != nil {
+			return nil, err
+		}
+	}
+	r, err := s.New(s.n, s.n)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.Take(onDevice(0, root)); err != nil {
+		return nil, err
+	}
+	if dev != nil {
+		if err := dev.release(root.Data); err != nil {
+			return nil, err
+		}
+	}
+	return r, r.Scale(nil, sizes)
+}
+
+// onDevice names all columns of a panel.
+func onDevice(id int, p kernels.Panel) []Columns { return []Columns{{id, p, Natural(p.N)}} }
+
+// equalize divides each column by a power of two, so that its length is ½ to 1 unless it is nearly zero, and
+// returns these. It is collective.
+func (s *Slabs) equalize() ([]float64, error) {
+	lengths, err := s.perSlab(func(dev *device, a kernels.Panel) ([]float64, error) {
+		return dev.Lengths([]kernels.Panel{a})
+	})
+	if err != nil {
+		return nil, err
+	}
+	sizes, inverse := make([]float64, s.n), make([]float64, s.n)
+	column := make([]float64, s.count)
+	for j := range s.n {
+		for slab := range lengths {
+			column[slab] = lengths[slab][j]
+		}
+		_, e := math.Frexp(kernels.Norm2(column))
+		e = max(e, -1000) // both are in the range of float64
+		sizes[j], inverse[j] = math.Ldexp(1, e), math.Ldexp(1, -e)
+	}
+	return sizes, s.eachSlab(func(_ int, dev *device, a kernels.Panel) error {
+		return dev.Scale(a, nil, inverse)
+	})
+}
+
+// Expand turns the left singular vectors of R into those of the matrix, in the slabs, and forgets Q. It is
+// collective.
+func (s *Slabs) Expand(u *Matrix) error {
+	all := kernels.Panel{M: s.n, N: s.n}
+	dev := s.here(0)
+	var err error
+	if dev != nil {
+		all, err = dev.panel(s.n, s.n)
+	}
+	if err == nil {
+		err = u.Give(onDevice(0, all))
+	}
+	if err == nil {
+		err = s.multiply(all)
+	}
+	if err == nil && dev != nil {
+		err = dev.release(all.Data)
+	}
+	if err != nil {
+		return fmt.Errorf("matrix: vectors of slabs: %w", err)
+	}
+	return nil
+}
+
+// multiply multiplies Q by u, on device 0, into the slabs, and forgets Q. It is collective.
+func (s *Slabs) multiply(u kernels.Panel) error {
+	if s.reflectors == nil {
+		return cholesky{s}.expand(u)
+	}
+	if err := s.reflectors.expand(u); err != nil {
+		return err
+	}
+	err := s.reflectors.free()
+	s.reflectors = nil
+	return err
+}
