@@ -20,6 +20,7 @@
 //
 //  1. Shorten: H = [P Q]ᵀ[P Q] = RᵀR by Gram and Cholesky; where that breaks down, R from QR of [P Q].
 //     R has the order k of the pivot instead of its m rows, and the same right singular vectors.
+//     Where H shows that all columns are orthogonal, that was all (ScreenTolerance).
 //  2. Orthogonalize: R ← R·T by Jacobi, pairs of columns (p,q) after pairs, in one sweep or until
 //     nothing is left to do.
 //  3. Postmultiply: [P Q] ← [P Q]·T by Multiply, for G and, if wanted, for the accumulated V.
@@ -33,6 +34,7 @@
 //
 //	symbol             here                    meaning
 //	c(u) = u·√min(k,16) Tolerance              rotate where |hpq| > c(u)·√hpp·√hqq (NeedsRotation)
+//	2·c(u)             ScreenTolerance         leave the whole pivot alone up to there; c(u) for J ≠ I
 //	tan φ              Kind.Rotation, tan      (4.3)–(4.5)
 //	sin φ, tan(φ/2)    Turn                    t/s and t/(1+s) with t = tan φ, s = √(1+t²), instead of (4.6)
 //	(4.1)              Turn.Rotate             x' = x − sin φ·(y + tan(φ/2)·x), y' = y + sin φ·(x − tan(φ/2)·y)

@@ -63,6 +63,7 @@ type Tally struct {
 	Idle      int64 // of these, the ones of columns that were, but by an angle whose cosine is not 1
 	Changed   int64 // 0: T = I
 	Broken    int64 // 1: the Cholesky factorization broke down, the factor came from QR
+	Inactive  int64 // 1: the columns are orthogonal, and nothing is done to them
 	// Degenerate counts the hyperbolic rotations among Rotations for which 5/4 took the place of |coth
 	// 2φ| (see Kind.Rotation). Where there are some in every sweep, the columns have no hyperbolic
 	// SVD: rank(G·J·Gᵀ) < rank(G).
@@ -200,7 +201,9 @@ type Pivots interface {
 	// Cholesky overwrites each Gram matrix in R by its upper triangular factor, zero below the diagonal, and
 	// sets Tally to zero. Where the factorization breaks down, Broken is 1 and R undefined. That is so if a
 	// diagonal element of H is not finite, if one is below 2⁻⁹⁰⁰ (its scaling is lost), or if a pivot r_jj² is
-	// at most k·u·h_jj, u being UnitRoundoff ([Nov15, §4.1], which calls it ε).
+	// at most k·u·h_jj, u being UnitRoundoff ([Nov15, §4.1], which calls it ε). Where no diagonal element is one
+	// of these and |h_ij| ≤ c·√h_ii·√h_jj for all i ≠ j, c being ScreenTolerance, Inactive is 1 and R stays as
+	// it is. QR, Jacobi and Multiply do nothing for such problems.
 	Cholesky(b *Batch) error
 	// QR puts the upper triangular QR factor of [P Q] (zero below the diagonal, and below row min(m,k))
 	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.

@@ -28,6 +28,16 @@ const roundingCosine = 0x1p-48
 // no matrix tried needs another sweep, and U is two to three times as orthogonal.
 func Tolerance(k int) float64 { return UnitRoundoff * math.Sqrt(float64(min(k, 16))) }
 
+// ScreenTolerance returns the bound on the cosine of the angle between any two columns of a pivot of order k
+// that is left alone, of which so many columns have the sign +1: 2·c(u). Where the others have −1 it is c(u),
+// so that nothing would be rotated, nor swapped.
+func ScreenTolerance(k, positive int) float64 {
+	if positive < k {
+		return Tolerance(k)
+	}
+	return 2 * Tolerance(k)
+}
+
 // NeedsRotation tells whether two columns with the Gram matrix [hpp hpq; hpq hqq] fail the criterion of
 // relative orthogonality, |hpq| ≤ tol·√hpp·√hqq. A zero column is orthogonal to all others, and so is one
 // whose hpp or hqq lies below the normal range or is not finite: no rotation can be computed from it.

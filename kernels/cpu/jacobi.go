@@ -28,6 +28,9 @@ func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 	}
 	if err == nil {
 		err = d.each(len(b.R), func(w *workspace, i int) error {
+			if b.Tally[i].Inactive != 0 {
+				return nil
+			}
 			return d.jacobi(w, b.R[i], b.T[i], b.Ones(i, b.R[i].N), o, &b.Tally[i])
 		})
 	}

@@ -76,10 +76,25 @@ __device__ inline void update_rest(double *l, int ld, int n, int c)
 		}
 }
 
+// orthogonal tells whether no cosine of an angle between two columns with the Gram matrix R exceeds b.screen.
+// diagonal is that of R. A warp takes every 16th column, until it finds one. All threads call it, and all get
+// the answer.
+__device__ inline bool orthogonal(const Problem &b, const double *diagonal)
+{
+	bool ok = true;
+	for (i64 j = threadIdx.x / 32; ok && j < b.k; j += THREADS / 32) {
+		const double most = b.screen * sqrt(diagonal[j]);
+		for (i64 i = threadIdx.x % 32; ok && i < j; i += 32)
+			ok = fabs(b.r[i + j * b.ldr]) <= most * sqrt(diagonal[i]);
+	}
+	return __syncthreads_and(ok);
+}
+
 // cholesky_block factors rows and columns j0 … j1−1 of R in place, upper triangular, zero below the diagonal,
-// and sets the tally: to zero when j0 = 0, and Broken = 1 where the factorization breaks down. Grid
-// (problems), block 512 threads. diagonal has `order` elements for each problem, which keep the diagonal of H
-// from the block with j0 = 0 on. Shared bytes: 8·(j1−j0)·((j1−j0) + 1), rounded up to an odd number of rows.
+// and sets the tally: to zero when j0 = 0, Inactive = 1 instead where the columns are orthogonal, Broken = 1
+// where the factorization breaks down. Grid (problems), block 512 threads. diagonal has `order` elements for
+// each problem, which keep the diagonal of H from the block with j0 = 0 on. Shared bytes:
+// 8·(j1−j0)·((j1−j0) + 1), rounded up to an odd number of rows.
 extern "C" __global__ void __launch_bounds__(THREADS)
 cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 order)
 {
@@ -95,12 +110,15 @@ cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 or
 			ok = ok && h >= SMALLEST && h < 1.0 / 0.0;
 		}
 		ok = __syncthreads_and(ok);
+		const bool inactive = ok && orthogonal(b, diagonal);
 		if (threadIdx.x == 0) {
 			*b.tally = {};
 			b.tally->broken = !ok;
+			b.tally->inactive = inactive;
 		}
+		ok = ok && !inactive;
 	} else {
-		ok = b.tally->broken == 0;
+		ok = factored(b);
 	}
 	if (!ok || n <= 0)
 		return;
@@ -141,7 +159,7 @@ __device__ inline void solve_row(const Problem *problems, i64 j0, i64 j1)
 	extern __shared__ double l[]; // R₀ᵀ, element (i,j) at i + j·LD
 	const Problem &b = problems[blockIdx.y];
 	const i64 col = j1 + blockIdx.x * 16 + threadIdx.x / 16;
-	if (b.tally->broken != 0 || j1 + (i64)blockIdx.x * 16 >= b.k)
+	if (!factored(b) || j1 + (i64)blockIdx.x * 16 >= b.k)
 		return;
 	const double *block = b.r + j0 * (b.ldr + 1);
 	for (int i = threadIdx.x; i < N * N; i += 256)

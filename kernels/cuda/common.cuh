@@ -9,7 +9,7 @@ constexpr double EPSILON = 0x1p-53;
 
 // kernels.Tally
 struct Tally {
-	i64 rotations, proper, open, idle, changed, broken, degenerate;
+	i64 rotations, proper, open, idle, changed, broken, inactive, degenerate;
 };
 
 // A pivot block-pair [P Q] of m rows, P of np columns.
@@ -25,6 +25,7 @@ struct Problem {
 	i64 ldr, ldt, k;
 	i64 chunk; // rows of g that one block of the Gram kernel sums
 	double tol; // c(ε)
+	double screen; // kernels.ScreenTolerance
 	Tally *tally;
 	i64 positive; // columns with sign +1, the leading ones
 };
@@ -34,6 +35,12 @@ struct Member {
 	double *p;
 	i64 m, n, ld, first; // first: how many columns the panels before it have
 };
+
+// skipped tells whether nothing is to be done for a problem after Cholesky: its columns are orthogonal.
+__device__ inline bool skipped(const Problem &b) { return b.tally->inactive != 0; }
+
+// factored tells whether R is, or becomes, a Cholesky factor.
+__device__ inline bool factored(const Problem &b) { return !b.tally->broken && !skipped(b); }
 
 // column returns the address of column j of [P Q].
 __device__ inline double *column(const Pivot &g, i64 j)

@@ -14,7 +14,8 @@
 //	primitive  [Nov15]       kernels                          a block of threads does
 //	Gram       Alg. 4.1      gram_diagonal, gram_other        64² or 128² elements over a chunk of rows
 //	                         gram_add                         the sum of the chunks in order, mirrored
-//	Cholesky   §4.1          cholesky_block                   a factor up to k = 128, 8 columns at a time
+//	Cholesky   §4.1          cholesky_block                   a factor up to k = 128, 8 columns at a time,
+//	                                                          unless the columns are orthogonal
 //	                         cholesky_row, gram_* (k > 128)   a block-row of a larger one; its rest
 //	QR         §4.2          qr_exponents                     the scale of a column of a broken pivot
 //	                         qr_piece, qr_join                the factor of 2048 rows; of the factors of all
@@ -73,5 +74,5 @@
 //
 // Primitives return when their kernels are queued. A step of the method is about a dozen launches and two
 // small copies of descriptors, with no wait in between: what depends on the outcome of a kernel (Broken,
-// Changed) is looked up on the device by the next ones. Tallies come back with Sync (queue.go).
+// Inactive, Changed) is looked up on the device by the next ones. Tallies come back with Sync (queue.go).
 package cuda

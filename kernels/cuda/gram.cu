@@ -30,7 +30,7 @@ __device__ inline Factor factor(const Problem &b, int purpose, i64 j0, i64 j1, c
 	}
 	const i64 rest = b.k > j1 ? b.k - j1 : 0;
 	double *x = b.r + j0 + j1 * b.ldr;
-	return {{x, x, j1 - j0, rest, b.ldr, b.ldr}, rest, j1 - j0, false, b.tally->broken != 0 || rest == 0};
+	return {{x, x, j1 - j0, rest, b.ldr, b.ldr}, rest, j1 - j0, false, !factored(b) || rest == 0};
 }
 
 // gram_tile forms one tile of a problem, summed over one chunk of its rows.

@@ -100,7 +100,7 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *r)
 	__shared__ int rotations, proper, open, idle, degenerate;
 	const Problem &b = a.problems[problem];
 	State &state = a.states[problem];
-	if (a.number > 0 && state.done < a.number)
+	if (skipped(b) || (a.number > 0 && state.done < a.number))
 		return;
 	const int k = (int)b.k, thread = threadIdx.x, slot = thread / LANES, lane = thread % LANES;
 	const int positive = (int)b.positive;
@@ -211,7 +211,7 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, int slice, double
 	const int rows = (k + (int)a.slices - 1) / (int)a.slices;
 	const int first = slice * rows;
 	const int n = min(rows, k - first);
-	if (n <= 0 || (a.number > 0 && *(volatile const i64 *)&state.done < a.number))
+	if (n <= 0 || skipped(b) || (a.number > 0 && *(volatile const i64 *)&state.done < a.number))
 		return;
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, steps = (int)a.steps, positive = (int)b.positive;
 	double *const out = b.t + first;

@@ -21,7 +21,7 @@ type problem struct {
 	r, t        kernels.Address
 	ldr, ldt, k int64
 	chunk       int64
-	tol         float64
+	tol, screen float64
 	tally       kernels.Address
 	positive    int64
 }
@@ -180,7 +180,7 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 		k := b.R[i].N
 		positive := b.Ones(i, k)
 		x := problem{r: b.R[i].Data, ldr: int64(b.R[i].Ld), k: int64(k), positive: int64(positive),
-			tol: kernels.Tolerance(k)}
+			tol: kernels.Tolerance(k), screen: kernels.ScreenTolerance(k, positive)}
 		s.signed = s.signed || positive < k
 		if len(b.G) == n {
 			x.g, x.chunk = pivotOf(b.G[i]), int64(chunkRows(b.G[i].P.M, k))

@@ -70,10 +70,14 @@ func Cholesky(t *testing.T, b kernels.Backend) {
 		must(t, b.Cholesky(&s.Batch))
 		must(t, b.Sync())
 		for i, c := range cases {
-			if want := (kernels.Tally{Broken: c.broken}); s.Tally[i] != want {
+			want := kernels.Tally{Broken: c.broken}
+			if k == 1 {
+				want.Inactive = 1 - c.broken // a single column is orthogonal to all others
+			}
+			if s.Tally[i] != want {
 				t.Errorf("k = %d, %s: tally %+v, want %+v", k, c.name, s.Tally[i], want)
 			}
-			if c.broken == 0 {
+			if want == (kernels.Tally{}) {
 				isFactor(t, c.name, s.r[i].download(), c.h, 2*float64(k+1)*roundoff)
 			}
 		}
