@@ -35,7 +35,9 @@ type Config struct {
 type Device struct {
 	Backend kernels.Backend
 	Phases  Phases
-	Tally   kernels.Tally // of the sweep; reset by the caller
+	// of the sweep; reset by the caller
+	Tally    kernels.Tally
+	Problems int64
 
 	c      Config
 	memory kernels.Address // one block, cut into slots and the workspace of rec
@@ -147,9 +149,11 @@ func (d *Device) Run(pairs []strategy.Pair) error {
 	}
 	d.Phases.Compute += time.Since(start).Seconds()
 	d.Phases.count(b)
+	d.Problems += int64(len(b.G))
 	for _, t := range b.Tally {
 		d.Tally.Add(t)
 		d.Tally.Broken += t.Broken
+		d.Tally.Inactive += t.Inactive
 	}
 	return nil
 }

@@ -8,7 +8,7 @@
 // ([Nov15, (2.6)]), one pivot problem is a pair [Gp Gq] of order k, and the same phases run on every level:
 //
 //  1. shorten: H = [Gp Gq]ᵀ[Gp Gq] = RᵀR by Cholesky ([Nov15, (2.7)]), or by QR where Cholesky
-//     breaks down ([Nov15, (2.8)]);
+//     breaks down ([Nov15, (2.8)]). A pair whose H shows that its columns are orthogonal is done;
 //  2. orthogonalize: find an orthogonal V' that makes the columns of R·V' (more) orthogonal;
 //  3. postmultiply: [Gp Gq] ← [Gp Gq]·V', [Vp Vq] ← [Vp Vq]·V' ([Nov15, (2.9)]).
 //

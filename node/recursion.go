@@ -91,9 +91,15 @@ func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 		}
 		return r.be.Jacobi(b, kernels.JacobiOptions{Schedule: s, MaxSweeps: r.sweeps, Independent: r.independent})
 	}
-	active := make([]int, len(b.G))
-	for i := range active {
-		active[i] = i
+	if err := r.be.Sync(); err != nil { // which makes the tallies valid
+		return err
+	}
+	var active []int
+	for i := range b.G {
+		if b.Tally[i].Inactive != 0 {
+			continue
+		}
+		active = append(active, i)
 		if err := r.be.Identity(b.T[i], 0); err != nil {
 			return err
 		}
