@@ -27,8 +27,8 @@ func TestLogOfARun(t *testing.T) {
 			`cores_per_rank=\d+ blas=.* go=.*\n` +
 			`([^\n]* INF (no GPU|messages|\d+ )[^\n]*\n|[^\n]* WRN [^\n]*\n)*` +
 			`[^\n]* INF read seconds=` + number + `\n[^\n]* INF prepared seconds=` + number + `\n` +
-			`([^\n]* INF sweep sweep=\d+ rotations=\d+ proper=\d+ seconds=` + number + ` gflops=` + number +
-			` bytes_fast=\d+ bytes_slow=\d+\n)+` +
+			`([^\n]* INF sweep sweep=\d+ rotations=\d+ proper=\d+ active=` + number + ` seconds=` + number +
+			` gflops=` + number + ` bytes_fast=\d+ bytes_slow=\d+\n)+` +
 			`[^\n]* INF vectors seconds=` + number + `\n[^\n]* INF written seconds=` + number + `\n` +
 			`[^\n]* INF done seconds=` + number + ` sweeps=\d+ converged=true sigma_max=` + number + ` sigma_min=` +
 			number + ` results=a.svd\n` +
@@ -37,7 +37,7 @@ func TestLogOfARun(t *testing.T) {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("on %d ranks:\n%s", ranks, text)
 		}
-		for _, x := range regexp.MustCompile(`(seconds|gflops|sigma_m..)=(\S+)`).FindAllStringSubmatch(text, -1) {
+		for _, x := range regexp.MustCompile(`(active|seconds|gflops|sigma_m..)=(\S+)`).FindAllStringSubmatch(text, -1) {
 			mantissa, _, _ := strings.Cut(x[2], "e")
 			if digits := strings.TrimLeft(strings.ReplaceAll(mantissa, ".", ""),
 				"0"); len(strings.TrimRight(digits, "0")) > 3 {
@@ -85,9 +85,10 @@ func TestReminders(t *testing.T) {
 	remind(200*time.Second, "INF running phase=preparing"+seconds)
 	p.step(jacobi.Progress{Sweep: 1, Step: 3, Steps: 8})
 	remind(300*time.Second, "INF running phase=sweeps sweep=1 step=3 steps=8"+seconds)
-	p.sweep(jacobi.SweepInfo{Sweep: 1, Rotations: 9, Proper: 4, Seconds: 1.23456, Flops: 7654321000})
+	p.sweep(jacobi.SweepInfo{Sweep: 1, Rotations: 9, Proper: 4, Active: 0.75, Seconds: 1.23456,
+		Flops: 7654321000})
 	if !strings.Contains(log.String(),
-		"INF sweep sweep=1 rotations=9 proper=4 seconds=1.23 gflops=6.2 bytes_fast=0 bytes_slow=0\n") {
+		"INF sweep sweep=1 rotations=9 proper=4 active=0.75 seconds=1.23 gflops=6.2 bytes_fast=0 bytes_slow=0\n") {
 		t.Errorf("%s", log.String())
 	}
 	remind(400*time.Second, "INF running phase=sweeps sweep=2 step=0 steps=0"+seconds)

@@ -129,6 +129,7 @@ type SweepInfo struct {
 	Sweep     int     `json:"-"`
 	Rotations int64   `json:"rotations"`
 	Proper    int64   `json:"proper"`
+	Active    float64 `json:"active"` // the share of pivots whose columns were not orthogonal
 	Seconds   float64 `json:"seconds"`
 	Flops     int64   `json:"flops"` // of Gram and postmultiply
 	BytesFast int64   `json:"bytes_fast"`

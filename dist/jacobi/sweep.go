@@ -128,7 +128,7 @@ func (r *run) all(f func(*runner) error) error {
 // of a sweep ([Nov15, §5]).
 func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 	n := len(before) + 1
-	var x [9]int64
+	var x [11]int64
 	for _, d := range r.runners {
 		x[0] += d.dev.Tally.Rotations
 		x[1] += d.dev.Tally.Proper
@@ -139,7 +139,9 @@ func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 		x[6] += d.dev.Tally.Open
 		x[7] += d.dev.Tally.Idle
 		x[8] += d.dev.Tally.Broken
-		d.dev.Tally = kernels.Tally{}
+		x[9] += d.dev.Tally.Inactive
+		x[10] += d.dev.Problems
+		d.dev.Tally, d.dev.Problems = kernels.Tally{}, 0
 		d.fast, d.slow = 0, 0
 	}
 	if err := r.comm.AllreduceSum(x[:]); err != nil {
@@ -150,6 +152,7 @@ func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 	}
 	return SweepInfo{
 		Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4],
+		Active: float64(x[10]-x[9]) / float64(max(1, x[10])),
 		tally: kernels.Tally{Rotations: x[0], Proper: x[1], Degenerate: x[5], Open: x[6], Idle: x[7],
 			Broken: x[8]},
 	}, nil
