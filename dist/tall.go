@@ -30,11 +30,13 @@ func readTall(s site, t Task, in input) (input, error) {
 	if ends[0] != math.MinInt64 && math.Ldexp(1, in.exponent+matrix.Top+int(ends[0])) > gradedRatio {
 		return in, slabs.Free()
 	}
-	if err := slabs.Scale(-in.exponent); err != nil {
-		return in, err
-	}
 	in.slabs = slabs
-	in.x, err = slabs.Reduce()
+	err = s.timed("precondition", func() (err error) {
+		if err = slabs.Scale(-in.exponent); err == nil {
+			in.x, err = slabs.Reduce()
+		}
+		return err
+	})
 	if err == nil && !t.needs().left {
 		err = slabs.Free()
 	}
