@@ -37,7 +37,8 @@ func TestLogOfARun(t *testing.T) {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("on %d ranks:\n%s", ranks, text)
 		}
-		for _, x := range regexp.MustCompile(`(active|seconds|gflops|sigma_m..)=(\S+)`).FindAllStringSubmatch(text, -1) {
+		numbers := regexp.MustCompile(`(active|seconds|gflops|sigma_m..)=(\S+)`)
+		for _, x := range numbers.FindAllStringSubmatch(text, -1) {
 			mantissa, _, _ := strings.Cut(x[2], "e")
 			if digits := strings.TrimLeft(strings.ReplaceAll(mantissa, ".", ""),
 				"0"); len(strings.TrimRight(digits, "0")) > 3 {

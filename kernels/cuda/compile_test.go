@@ -19,6 +19,9 @@ func TestCompile(t *testing.T) {
 		if errors.Is(err, nvidia.ErrMissing) {
 			t.Skipf("kernels not compiled: %v", err)
 		}
+		if architecture == "sm_70" && err != nil && strings.Contains(err.Error(), "with NVRTC 13.") {
+			continue // which has left it out
+		}
 		must(t, err)
 	}
 }
