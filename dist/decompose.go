@@ -26,7 +26,6 @@ type Decomposition struct {
 	// where the devices' memory is the host's, and slabs of a tall one
 	EstimatedBytes int64
 
-	comm    comm.Comm
 	where   *matrix.Devices
 	vectors vectors
 }
@@ -77,7 +76,7 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 func result(s site, t Task, u undone) *Decomposition {
 	d := &Decomposition{
 		Solution: u.Solution, Sigma: u.sigma, Residual: u.residual, Rank: u.rank, Fidelity: u.fidelity,
-		Host: s.seconds, EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)), comm: s.comm, where: s.where,
+		Host: s.seconds, EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)), where: s.where,
 		vectors: u.vectors,
 	}
 	d.Precondition, d.V = u.method.used()

@@ -73,7 +73,7 @@ func (p prepared) mayRestart(t Task) bool {
 // other. Then X is preconditioned, and the method starts again. It is collective.
 func solveOrRestart(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	o, err := solve(ctx, s, t, p)
-	if err != nil || !o.Broken {
+	if err != nil || !o.Broken() {
 		return o, err
 	}
 	o.Free()

@@ -38,7 +38,7 @@ func (d *Decomposition) Vectors(left, right func(Part) error) error {
 	if err != nil {
 		return err
 	}
-	return comm.Agree(d.comm, comm.BadResource, d.vectors.parts(flip, left, right))
+	return comm.Agree(d.where.Comm, comm.BadResource, d.vectors.parts(flip, left, right))
 }
 
 // fromDevices gives the columns of U and V that lie on this rank's devices.

@@ -77,7 +77,7 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 		if err != nil {
 			return err
 		}
-		m, err := s.affordable(t, in.origin, choose(t, in, g, parallelism))
+		m, err := affordable(s, t, in.origin, choose(t, in, g, parallelism))
 		if err != nil {
 			return err
 		}
@@ -213,7 +213,7 @@ func chooseRight(t Task, hyperbolic bool, m method) (RightVectors, string) {
 // affordable returns the method if there is memory for it. Otherwise it returns one that needs less for the
 // same singular values: V is carried instead of formed at the end, then the matrix is read again instead of
 // kept. If there is no room for these either, the failure tells what the first needs. It is collective.
-func (s site) affordable(t Task, o origin, m method) (method, error) {
+func affordable(s site, t Task, o origin, m method) (method, error) {
 	less := []method{m}
 	if m.precondition == NoPreconditioner && !o.hyperbolic() && o.slabs == nil {
 		if m.v == FromLeft && t.V == AutoRight {

@@ -12,9 +12,9 @@ import (
 // singular vectors are made orthogonal at the end.
 const tiny = 0x1p-560 // 2^top·2⁻⁹⁶⁰
 
-// Deficient tells whether some columns of G·V are zero or tiny, so that U has to be completed.
-func (s *Solution) Deficient() bool {
-	return slices.ContainsFunc(s.at.norm, func(x float64) bool { return x < tiny })
+// deficient tells whether some columns with these norms are zero or tiny.
+func deficient(norm []float64) bool {
+	return slices.ContainsFunc(norm, func(x float64) bool { return x < tiny })
 }
 
 // complete makes the columns of u orthonormal. Before, they are columns of G·V over their norms, from which
@@ -22,8 +22,8 @@ func (s *Solution) Deficient() bool {
 // the QR factorization of those that stay, and then the tiny ones, the longest first. So a tiny column keeps
 // what is orthogonal to the columns before it, and where that is nothing any other direction serves. It is
 // collective.
-func (s *Solution) complete(u *matrix.Matrix, norm []float64) error {
-	if !s.Deficient() {
+func complete(u *matrix.Matrix, norm []float64) error {
+	if !deficient(norm) {
 		return nil
 	}
 	order := matrix.Decreasing(norm)

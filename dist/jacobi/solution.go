@@ -14,7 +14,6 @@ type Solution struct {
 	Sigma     []float64 // non-increasing, N of them, the same on every rank
 	Converged bool
 	Stalled   bool // in the hyperbolic SVD columns of different signs stayed parallel
-	Broken    bool // the method ended because pivots broke down (Problem.StopBroken)
 	Sweeps    []SweepInfo
 	Devices   []exchange.DeviceInfo
 	Layout    node.Layout
@@ -33,6 +32,16 @@ type columns struct {
 	norm     []float64 // 2^-scale·Sigma, in the order of the columns
 	position []int     // position[j]: where Sigma holds the norm of column j
 	scale    int       // the devices hold 2^-scale·G
+}
+
+// Broken tells whether the method ended because pivots broke down in the first sweep (Problem.StopBroken).
+func (s *Solution) Broken() bool {
+	return s.run.config.StopBroken && len(s.Sweeps) == 1 && s.Sweeps[0].tally.Broken > 0
+}
+
+// Deficient tells whether some columns of G·V are zero or tiny, so that U has to be completed.
+func (s *Solution) Deficient() bool {
+	return deficient(s.at.norm)
 }
 
 // Free gives the memory on the devices back.

@@ -28,8 +28,8 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 	}
 	start := time.Now()
 	done, err := r.iterate(p, floor)
-	s.Sweeps, s.Converged, s.Stalled, s.Broken = done.sweeps, done.converged, done.stalled, done.broken
-	if s.Seconds = time.Since(start).Seconds(); err != nil || s.Broken {
+	s.Sweeps, s.Converged, s.Stalled = done.sweeps, done.converged, done.stalled
+	if s.Seconds = time.Since(start).Seconds(); err != nil || s.Broken() {
 		return s, err
 	}
 	for _, x := range r.runners {

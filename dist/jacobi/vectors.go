@@ -131,7 +131,7 @@ func (s *Solution) normalize(u *matrix.Matrix) error {
 	if err := u.Divide(nil, divisors); err != nil {
 		return err
 	}
-	if err := s.complete(u, norm); err != nil {
+	if err := complete(u, norm); err != nil {
 		return fmt.Errorf("jacobi: completing U: %w", err)
 	}
 	return nil
