@@ -320,15 +320,6 @@ func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, erro
 	return s.sumTwice(parts, s.M*count)
 }
 
-// blockToRanks gives every rank a block, column-major. They must not change it. It is collective.
-func (s *Matrix) blockToRanks(b int) ([]float64, error) {
-	var p kernels.Panel
-	if s.here(s.owner(b)) != nil {
-		p = s.block(b)
-	}
-	return s.hostCopy(s.owner(b), p)
-}
-
 // gatherEach gathers numbers of the columns, of which this rank has those of its own in x. It is collective.
 func (s *Matrix) gatherEach(x []float64) ([]float64, error) {
 	own := make([][]float64, len(s.own))
