@@ -69,7 +69,7 @@ func (l distributor) takeSource(at map[int][2]int) (largest float64, err error) 
 	for _, id := range slices.Sorted(maps.Keys(at)) {
 		for slot, column := range at[id] {
 			j0, j1 := l.layout.Macro(column)
-			c := matrix.Columns{Device: id, To: span(j0, j1)}
+			c := matrix.Columns{Device: id, To: matrix.Natural(j1)[j0:]}
 			for _, r := range l.runners {
 				if r.id != id {
 					continue
@@ -91,14 +91,6 @@ func (l distributor) takeSource(at map[int][2]int) (largest float64, err error) 
 		l.Source.Free()
 	}
 	return largest, err
-}
-
-// span returns the numbers j0 ≤ j < j1.
-func span(j0, j1 int) (numbers []int) {
-	for j := j0; j < j1; j++ {
-		numbers = append(numbers, j)
-	}
-	return numbers
 }
 
 // readMacro reads one macro block-column, and returns its largest magnitude or the one given.

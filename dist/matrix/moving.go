@@ -16,14 +16,14 @@ type moving struct {
 	left  map[int]int   // how many columns of each block are not done
 	// of this rank's devices: some numbers for each column, which move with it; nil for none
 	samples []kernels.Panel
-	// of each device of this rank: the columns of a panel; what a panel makes of them; others of the same length
-	work, factor, part []buffer
+	// of each device of this rank: the columns of a panel; what a panel makes of them
+	work, factor []buffer
 }
 
 // unsettled returns a matrix of which nothing is done yet.
 func unsettled(x *Matrix) moving {
 	f := moving{Matrix: x, place: make([]int, x.N), slots: map[int][]int{}, left: map[int]int{},
-		work: make([]buffer, len(x.own)), factor: make([]buffer, len(x.own)), part: make([]buffer, len(x.own))}
+		work: make([]buffer, len(x.own)), factor: make([]buffer, len(x.own))}
 	for j := range f.place {
 		f.place[j] = -1
 	}
@@ -43,7 +43,7 @@ func unsettled(x *Matrix) moving {
 // free gives the buffers back.
 func (f *moving) free() {
 	for i, dev := range f.own {
-		for _, b := range []buffer{f.work[i], f.factor[i], f.part[i]} {
+		for _, b := range []buffer{f.work[i], f.factor[i]} {
 			_ = dev.release(b.at)
 		}
 		if f.samples != nil {
@@ -156,29 +156,12 @@ func (f *moving) gatherRest(lead int, chosen []int, a kernels.Panel) error {
 			}
 			continue
 		}
-		packed, landed := kernels.Panel{M: a.M, N: len(to)}, kernels.Panel{M: a.M, N: len(to)}
-		var err error
+		out, in := end{dev: source, at: from}, end{target, a, to}
 		if source != nil {
-			if packed, err = f.part[id-f.first].need(source, a.M, len(to)); err != nil {
-				return err
-			}
-			if err = source.MoveColumns(packed, Natural(len(to)), f.shares[id-f.first].Rows(f.done, f.M),
-				from); err != nil {
-				return err
-			}
+			out.panel = f.shares[id-f.first].Rows(f.done, f.M)
 		}
-		if target != nil {
-			if landed, err = f.part[lead-f.first].need(target, a.M, len(to)); err != nil {
-				return err
-			}
-		}
-		if err = f.transfer(id, packed, lead, landed); err != nil {
+		if err := f.part(f.done, f.M).carry(id, out, lead, in, len(to)); err != nil {
 			return err
-		}
-		if target != nil {
-			if err = target.MoveColumns(a, to, landed, Natural(len(to))); err != nil {
-				return err
-			}
 		}
 	}
 	return nil
@@ -202,13 +185,12 @@ func (f *moving) settle(chosen []int, p kernels.PanelResult) error {
 		slots[slot], slots[last] = slots[last], slots[slot]
 		f.left[b] = last
 	}
-	err := f.each(func(i int, dev *device) error {
+	return f.each(func(i int, dev *device) error {
 		if err := f.swap(i, dev, before); err != nil {
 			return err
 		}
 		return f.fill(i, dev, chosen, p)
 	})
-	return err
 }
 
 // swap moves the columns of device i to their new slots, with everything that moves with them.
