@@ -81,10 +81,8 @@ func (d *device) columnNumbers(primitive string, p kernels.Panel,
 		return nil, named(primitive, err)
 	}
 	y := make([]float64, p.N)
-	err := d.eachColumns(p, func(j0, j1 int) {
-		for j := j0; j < j1; j++ {
-			y[j] = f(column(p, j))
-		}
+	err := d.eachColumn(p, func(j int, c []float64) {
+		y[j] = f(c)
 	})
 	return y, named(primitive, err)
 }

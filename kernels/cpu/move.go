@@ -17,13 +17,20 @@ func (d *device) eachColumns(p kernels.Panel, f func(j0, j1 int)) error {
 // moved is the number of p's columns that one task moves.
 func moved(p kernels.Panel) int { return max(1, pieceBytes/kernels.WordBytes/max(p.M, 1)) }
 
+// eachColumn calls f for each of p's columns, on the device's threads.
+func (d *device) eachColumn(p kernels.Panel, f func(j int, c []float64)) error {
+	return d.eachColumns(p, func(j0, j1 int) {
+		for j := j0; j < j1; j++ {
+			f(j, column(p, j))
+		}
+	})
+}
+
 func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
 	err := checkHost("dst", dst, src, ld)
 	if err == nil {
-		err = d.eachColumns(dst, func(j0, j1 int) {
-			for j := j0; j < j1; j++ {
-				copy(column(dst, j), src[j*ld:j*ld+dst.M])
-			}
+		err = d.eachColumn(dst, func(j int, c []float64) {
+			copy(c, src[j*ld:j*ld+dst.M])
 		})
 	}
 	if err != nil {
@@ -35,10 +42,8 @@ func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
 func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
 	err := checkHost("src", src, dst, ld)
 	if err == nil {
-		err = d.eachColumns(src, func(j0, j1 int) {
-			for j := j0; j < j1; j++ {
-				copy(dst[j*ld:j*ld+src.M], column(src, j))
-			}
+		err = d.eachColumn(src, func(j int, c []float64) {
+			copy(dst[j*ld:j*ld+src.M], c)
 		})
 	}
 	if err != nil {
@@ -56,10 +61,8 @@ func (d *device) Copy(dst, src kernels.Panel) error {
 		err = fmt.Errorf("%w: dst is %d×%d, src %d×%d", kernels.ErrShape, dst.M, dst.N, src.M, src.N)
 	}
 	if err == nil {
-		err = d.eachColumns(dst, func(j0, j1 int) {
-			for j := j0; j < j1; j++ {
-				copy(column(dst, j), column(src, j))
-			}
+		err = d.eachColumn(dst, func(j int, c []float64) {
+			copy(c, column(src, j))
 		})
 	}
 	if err != nil {
@@ -71,13 +74,10 @@ func (d *device) Copy(dst, src kernels.Panel) error {
 func (d *device) Identity(dst kernels.Panel, row0 int) error {
 	err := dst.Check("dst")
 	if err == nil {
-		err = d.eachColumns(dst, func(j0, j1 int) {
-			for j := j0; j < j1; j++ {
-				c := column(dst, j)
-				clear(c)
-				if i := j + row0; i >= 0 && i < dst.M {
-					c[i] = 1
-				}
+		err = d.eachColumn(dst, func(j int, c []float64) {
+			clear(c)
+			if i := j + row0; i >= 0 && i < dst.M {
+				c[i] = 1
 			}
 		})
 	}

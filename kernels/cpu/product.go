@@ -17,11 +17,9 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 	if transposed {
 		// Go's own loop: those of a threaded BLAS may cut a long sum by the number of threads.
 		blas := gonum.Implementation{}
-		err = d.eachColumns(p, func(j0, j1 int) {
-			for j := j0; j < j1; j++ {
-				for k := range count {
-					y[k*p.N+j] = blas.Ddot(p.M, column(p, j), 1, x[k*p.M:(k+1)*p.M], 1)
-				}
+		err = d.eachColumn(p, func(j int, c []float64) {
+			for k := range count {
+				y[k*p.N+j] = blas.Ddot(p.M, c, 1, x[k*p.M:(k+1)*p.M], 1)
 			}
 		})
 	} else {

@@ -8,15 +8,12 @@ import (
 func (d *device) Scale(p kernels.Panel, rows, columns []float64) error {
 	err := p.CheckFactors(rows, columns)
 	if err == nil {
-		err = d.eachColumns(p, func(j0, j1 int) {
-			for j := j0; j < j1; j++ {
-				c := column(p, j)
-				for i, f := range rows {
-					c[i] *= f
-				}
-				if columns != nil {
-					dense.Scale(c, columns[j])
-				}
+		err = d.eachColumn(p, func(j int, c []float64) {
+			for i, f := range rows {
+				c[i] *= f
+			}
+			if columns != nil {
+				dense.Scale(c, columns[j])
 			}
 		})
 	}
@@ -26,18 +23,15 @@ func (d *device) Scale(p kernels.Panel, rows, columns []float64) error {
 func (d *device) Divide(p kernels.Panel, rows, columns []float64) error {
 	err := p.CheckFactors(rows, columns)
 	if err == nil {
-		err = d.eachColumns(p, func(j0, j1 int) {
-			for j := j0; j < j1; j++ {
-				c := column(p, j)
-				for i, f := range rows {
-					c[i] /= f
-				}
-				if columns == nil {
-					continue
-				}
-				for i := range c {
-					c[i] /= columns[j]
-				}
+		err = d.eachColumn(p, func(j int, c []float64) {
+			for i, f := range rows {
+				c[i] /= f
+			}
+			if columns == nil {
+				return
+			}
+			for i := range c {
+				c[i] /= columns[j]
 			}
 		})
 	}
@@ -47,11 +41,7 @@ func (d *device) Divide(p kernels.Panel, rows, columns []float64) error {
 func (d *device) Ldexp(p kernels.Panel, e int) error {
 	err := p.Check("panel")
 	if err == nil {
-		err = d.eachColumns(p, func(j0, j1 int) {
-			for j := j0; j < j1; j++ {
-				dense.Ldexp(column(p, j), e)
-			}
-		})
+		err = d.eachColumn(p, func(_ int, c []float64) { dense.Ldexp(c, e) })
 	}
 	return named("Ldexp", err)
 }
