@@ -105,7 +105,7 @@ func TestGPUHyperbolicIsotropic(t *testing.T) {
 func TestGPUDecaying(t *testing.T) {
 	disttest.GPUs(t)
 	for _, n := range []int{32, 64, 200} {
-		testDecaying(t, findOnGPUs, 1, n, 0.5)
-		testDecaying(t, findOnGPUs, 3, n, 0.5)
+		testDecaying(t, findOnGPUs, 1, n)
+		testDecaying(t, findOnGPUs, 3, n)
 	}
 }
