@@ -167,6 +167,15 @@ func (d *Devices) drop(all []buffer) error {
 	return d.each(func(i int, dev *device) error { return dev.release(all[i].at) })
 }
 
+// trim gives the memory of what was on its way back.
+func (d *Devices) trim() error {
+	return d.each(func(_ int, dev *device) error {
+		err := errors.Join(dev.Sync(), dev.release(dev.inbox.at), dev.release(dev.outbox.at))
+		dev.inbox, dev.outbox = buffer{}, buffer{}
+		return err
+	})
+}
+
 // owner returns the device that has block b.
 func (d *Devices) owner(b int) int { return b % len(d.ranks) }
 

@@ -2,7 +2,7 @@ package matrix
 
 import (
 	"jmpi/dist/comm"
-	"jmpi/internal/dense"
+	"jmpi/kernels"
 )
 
 // parallelismSample is how many columns the parallelism is estimated from.
@@ -13,56 +13,78 @@ const parallelismSample = 128
 // for orthogonally invariant matrices, m·Σσᵢ⁴/(Σσᵢ²)², so 18 if σ falls geometrically to 1e-8 of the
 // largest. It is collective.
 func Parallelism(s *Matrix) (float64, error) {
+	const on = 0 // the device that computes
 	count := min(s.N, parallelismSample)
-	var mine []float64
+	sample := Columns{Device: on, Panel: kernels.Panel{M: s.M, N: count}}
 	for i := range count {
-		id, at := s.home(i * s.N / count)
-		if dev := s.here(id); dev != nil {
-			x := make([]float64, s.M)
-			if err := dev.Read(x, max(1, s.M), s.shares[id-s.first].Columns(at, at+1)); err != nil {
-				return 0, err
-			}
-			mine = append(mine, x...)
-		}
+		sample.To = append(sample.To, i*s.N/count)
 	}
-	all, err := comm.Gather(s.Comm, mine)
-	if err != nil {
+	dev := s.here(on)
+	if dev != nil {
+		var err error
+		if sample.Panel, err = dev.panel(s.M, count); err != nil {
+			return 0, err
+		}
+		defer func() { _ = dev.release(sample.Panel.Data) }()
+	}
+	if err := s.Give([]Columns{sample}); err != nil {
 		return 0, err
 	}
-	// One rank computes what all decide by.
-	var answer []float64
-	if s.Comm.Rank() == 0 {
-		a := make([]float64, 0, count*s.M)
-		for i := range count {
-			id, _ := s.home(i * s.N / count)
-			from := s.ranks[id]
-			a = append(a, all[from][:s.M]...)
-			all[from] = all[from][s.M:]
-		}
-		answer = []float64{float64(s.M) * meanSquareCosine(s.M, count, a)}
+	if err := s.trim(); err != nil {
+		return 0, err
 	}
-	if answer, err = comm.FromRank(s.Comm, 0, answer); err != nil {
+	// One device computes what all ranks decide by.
+	var answer []float64
+	if dev != nil {
+		mean, err := meanSquareCosine(dev, sample.Panel)
+		if err != nil {
+			return 0, err
+		}
+		answer = []float64{float64(s.M) * mean}
+	}
+	answer, err := comm.FromRank(s.Comm, s.ranks[on], answer)
+	if err != nil {
 		return 0, err
 	}
 	return answer[0], nil
 }
 
-// meanSquareCosine returns the mean of the squares of the cosines between the n columns of a, which it
-// scales, m×n; 0 for fewer than two columns.
-func meanSquareCosine(m, n int, a []float64) float64 {
-	for j := range n {
-		dense.Normalize(a[j*m : (j+1)*m])
-	}
+// meanSquareCosine returns the mean of the squares of the cosines between the columns of a panel, which it
+// scales; 0 for fewer than two columns.
+func meanSquareCosine(dev *device, a kernels.Panel) (float64, error) {
+	n := a.N
 	if n < 2 {
-		return 0
+		return 0, nil
+	}
+	norms, err := dev.ColumnNorms(a)
+	if err != nil {
+		return 0, err
+	}
+	for j, x := range norms {
+		if x == 0 {
+			norms[j] = 1
+		}
+	}
+	if err := dev.Divide(a, nil, norms); err != nil {
+		return 0, err
+	}
+	product, err := dev.panel(n, n)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = dev.release(product.Data) }()
+	if err := dev.Gemm([]kernels.Gemm{{TransA: true, Alpha: 1, A: a, B: a, C: product}}); err != nil {
+		return 0, err
 	}
 	h := make([]float64, n*n)
-	dense.Product(true, false, n, n, m, 1, a, m, a, m, 0, h, n)
+	if err := dev.Read(h, n, product); err != nil {
+		return 0, err
+	}
 	sum := 0.0
 	for j := range n {
 		for i := range j {
 			sum += h[i+j*n] * h[i+j*n]
 		}
 	}
-	return sum / float64(n*(n-1)/2)
+	return sum / float64(n*(n-1)/2), nil
 }
