@@ -53,10 +53,11 @@ const (
 	QR                                       // A·P = Q·R with column pivoting, X = Rᵀ
 	QRCP                                     // the same with rows sorted by decreasing max-norm before
 	QRCPLQ                                   // further R = X·Q₂ᵀ, X lower triangular
+	QRLQ                                     // A = Q·R, R = X·Q₂ᵀ; QRCPLQ if columns depend on each other
 )
 
 var preconditioners = enum.Names{AutoPreconditioner: "auto", NoPreconditioner: "none", QR: "qr", QRCP: "qrcp",
-	QRCPLQ: "qrcp-lq"}
+	QRCPLQ: "qrcp-lq", QRLQ: "qr-lq"}
 
 func (p Preconditioner) String() string { return preconditioners.Of(int(p)) }
 

@@ -162,7 +162,7 @@ func fromLeft(o outcome, u *matrix.Matrix) (*matrix.Matrix, float64, error) {
 // So ‖R − diag(σ)‖_F is the residual, and it is returned relative to ‖x‖_F·n·ε. See docs/numerics.md §4. w is
 // overwritten. It is collective.
 func orthonormalRight(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual float64, err error) {
-	q, _, err := matrix.Factor(w, matrix.Natural(w.N))
+	q, err := matrix.Factor(w)
 	if err != nil {
 		return nil, 0, err
 	}

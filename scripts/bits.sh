@@ -34,7 +34,7 @@ all() {
 		for ranks in 1 2 3 4; do sums "$1" $kind $ranks $file; done
 		for vectors in u v none; do sums "$1" $kind 2 $file --vectors $vectors; done
 		for v in accumulate solve; do sums "$1" $kind 2 $file --v $v; done
-		for p in none qr qrcp qrcp-lq; do sums "$1" $kind 2 $file --precondition $p; done
+		for p in none qr qrcp qrcp-lq qr-lq; do sums "$1" $kind 2 $file --precondition $p; done
 		sums "$1" $kind 2 $file --scheme nested --variant block
 		[[ $kind != wide ]] || continue
 		for ranks in 1 3; do sums "$1" $kind $ranks $file --signature 1; done

@@ -98,8 +98,8 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 		"preferred width of the block-columns inside a pivot factor; 0: as few levels as possible")
 	flags.IntVar(&f.maxSweeps, "max-sweeps", 30, "limit of sweeps of the topmost level")
 	flags.Var(&f.precondition, "precondition",
-		"before the Jacobi method: none, qr, qrcp (rows sorted, columns pivoted), qrcp-lq, or "+
-			"auto: what the matrix needs")
+		"before the Jacobi method: none, qr, qrcp (rows sorted, columns pivoted), qrcp-lq, qr-lq (columns in "+
+			"their order), or auto: what the matrix needs")
 	flags.Var(&f.v, "v", "right singular vectors: accumulate the rotations, solve (from the "+
 		"left ones, at the end), or auto")
 }

@@ -84,7 +84,7 @@ used.`,
 	flags.Var(&f.v, "v", "right singular vectors: accumulate, solve (none during the sweeps), or "+
 		"auto: the most that it may need")
 	flags.Var(&f.precond, "precondition",
-		"before the Jacobi method: none, qr, qrcp, qrcp-lq, or auto: what the matrix needs; for memory")
+		"before the Jacobi method: none, qr, qrcp, qrcp-lq, qr-lq, or auto: what the matrix needs; for memory")
 	flags.Var(&f.backend, "backend", "devices: cpu, whose memory is that of the host, or cuda")
 	flags.IntVar(&f.devices, "devices", 0, "number of devices, 0: all that the hostfile or network file has")
 	flags.IntVar(&f.group, "group", 0, "devices in a node, 0: all in one")

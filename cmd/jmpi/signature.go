@@ -32,9 +32,9 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 	} else if signs, err = s.signsFrom(f.signature, n); err != nil {
 		return nil, err
 	}
-	if err == nil && mixed(signs) && (f.precondition == dist.QRCP || f.precondition == dist.QRCPLQ ||
-		f.v == dist.FromLeft) {
-		kind, err = comm.BadUse, errors.New("--signature: leave out --precondition qrcp and qrcp-lq, "+
+	not := []dist.Preconditioner{dist.QRCP, dist.QRCPLQ, dist.QRLQ}
+	if err == nil && mixed(signs) && (slices.Contains(not, f.precondition) || f.v == dist.FromLeft) {
+		kind, err = comm.BadUse, errors.New("--signature: leave out --precondition qrcp, qrcp-lq and qr-lq, "+
 			"and --v solve, which the hyperbolic SVD has not")
 	}
 	return signs, s.agree(kind, err)

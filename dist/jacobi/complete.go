@@ -34,7 +34,7 @@ func complete(u *matrix.Matrix, norm []float64) error {
 		return err
 	}
 	defer x.Free()
-	q, _, err := matrix.Factor(x, matrix.Natural(some))
+	q, err := matrix.Factor(x)
 	if err != nil {
 		return err
 	}

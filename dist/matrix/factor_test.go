@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"math"
-	"math/rand/v2"
 	"slices"
 	"sync"
 	"testing"
@@ -11,8 +10,46 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
+	"jmpi/internal/dense"
 	"jmpi/internal/gen"
 )
+
+// decomposed factors s, and tells which column of R each column has become.
+func decomposed(s *Matrix, pivot bool) (q *Orthogonal, place []int, err error) {
+	if pivot {
+		q, place, _, _, err = FactorPivoted(s, dense.Noise{}, false)
+		return q, place, err
+	}
+	q, err = Factor(s)
+	return q, Natural(s.N), err
+}
+
+// TestFactorIndependent makes a column of some depend on the others.
+func TestFactorIndependent(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m, n := rapid.IntRange(2, 800).Draw(rt, "m"), rapid.IntRange(2, 800).Draw(rt, "n")
+		dependent := rapid.IntRange(-1, n-1).Draw(rt, "dependent") // -1: none
+		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 1})
+		if dependent >= 0 {
+			of := (dependent + rapid.IntRange(1, n-1).Draw(rt, "of")) % n
+			copy(a[dependent*m:(dependent+1)*m], a[of*m:(of+1)*m])
+			dependent = max(dependent, of)
+		}
+		want := dependent < 0 || dependent >= m
+		for _, comm := range comm.NewLocal(1) {
+			s := of(t, sending(t, comm, 2, true), m, n, a)
+			tol := slices.Repeat([]float64{1e-12 * math.Sqrt(float64(m))}, n)
+			switch q, got, err := FactorIndependent(s, tol); {
+			case err != nil:
+				rt.Fatal(err)
+			case got != want:
+				rt.Fatalf("columns independent: %v, want %v", got, want)
+			case got && q.Count() != min(m, n):
+				rt.Fatalf("%d columns were factored, want %d", q.Count(), min(m, n))
+			}
+		}
+	})
+}
 
 func TestFactor(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -21,10 +58,6 @@ func TestFactor(t *testing.T) {
 		pivot := rapid.Bool().Draw(rt, "pivot")
 		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n),
 			Seed: rapid.Uint64Range(0, 9).Draw(rt, "seed")})
-		order := rand.New(rand.NewPCG(uint64(m), uint64(n))).Perm(n)
-		if pivot {
-			order = nil
-		}
 		var first []float64
 		for _, grid := range [][3]int{{1, 1, 1}, {3, 1, 1}, {1, 2, 1}, {2, 2, 1}, {5, 1, 1}, {3, 1, 0}, {2, 2, 0}} {
 			ranks, devices, direct := grid[0], grid[1], grid[2] == 1
@@ -33,13 +66,8 @@ func TestFactor(t *testing.T) {
 			for _, comm := range comm.NewLocal(ranks) {
 				wg.Go(func() {
 					s := of(t, sending(t, comm, devices, direct), m, n, a)
-					q, place, err := Factor(s, order)
+					q, place, err := decomposed(s, pivot)
 					if err == nil {
-						for j := range n {
-							if order != nil && j < min(m, n) && place[order[j]] != j {
-								t.Errorf("column %d is number %d of R, want %d", order[j], place[order[j]], j)
-							}
-						}
 						err = s.EachBlock(func(j0, j1 int, x []float64) error {
 							for j := j0; j < j1; j++ {
 								for i := place[j] + 1; i < m; i++ {

@@ -60,7 +60,7 @@ func BenchmarkHost(b *testing.B) {
 	b.Run("QR", func(b *testing.B) {
 		for b.Loop() {
 			s := of(b, d, n, n, a)
-			if _, _, err := Factor(s, Natural(s.N)); err != nil {
+			if _, err := Factor(s); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -68,7 +68,7 @@ func BenchmarkHost(b *testing.B) {
 	})
 	b.Run("QRCP", func(b *testing.B) {
 		for b.Loop() {
-			if _, _, err := Factor(of(b, d, n, n, a), nil); err != nil {
+			if _, _, err := decomposed(of(b, d, n, n, a), true); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -76,7 +76,7 @@ func BenchmarkHost(b *testing.B) {
 	})
 	b.Run("form", func(b *testing.B) {
 		s := of(b, d, n, n, a)
-		q, _, _ := Factor(s, Natural(s.N))
+		q, _ := Factor(s)
 		for b.Loop() {
 			if _, err := q.Form(0, n); err != nil {
 				b.Fatal(err)

@@ -76,29 +76,35 @@ func (f *moving) liveColumns(i int) (columns []int) {
 	return columns
 }
 
-// liveLengths returns the lengths of what is left of the columns that are not done, 0 for the others. It is
-// collective.
-func (f *moving) liveLengths() ([]float64, error) {
-	return f.lengths(func(i int) []kernels.Panel { return f.live(i, f.done, f.M) })
-}
-
-// lengths returns the lengths of some panels, whose columns are those that are not done. It is collective.
-func (f *moving) lengths(panels func(i int) []kernels.Panel) ([]float64, error) {
-	x := make([]float64, f.N)
-	err := f.each(func(i int, dev *device) error {
-		all, err := dev.Lengths(panels(i))
-		if err != nil {
-			return err
+// lengths returns the lengths of the columns of some lists of panels, all measured at a time. The columns of
+// a list are those that are not done, in the order of live; the length of the others is 0. It is collective.
+func (f *moving) lengths(lists ...func(i int) []kernels.Panel) ([][]float64, error) {
+	own, live := make([][]float64, len(f.own)), make([][]int, len(f.own))
+	err := f.each(func(i int, dev *device) (err error) {
+		live[i] = f.liveColumns(i)
+		var panels []kernels.Panel
+		for _, list := range lists {
+			panels = append(panels, list(i)...)
 		}
-		for k, j := range f.liveColumns(i) {
-			x[j] = all[k]
-		}
-		return nil
+		own[i], err = dev.Lengths(panels)
+		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return f.gatherEach(x)
+	all := make([][]float64, len(lists))
+	for l := range lists {
+		all[l] = make([]float64, f.N)
+		for i := range own {
+			for k, j := range live[i] {
+				all[l][j] = own[i][l*len(live[i])+k]
+			}
+		}
+		if all[l], err = f.gatherEach(all[l]); err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
 
 // slot returns where column j, which must be this rank's, is now in its block.

@@ -112,26 +112,31 @@ func (n *noise) samplesOf(columns []int) ([]float64, error) {
 	return samples, nil
 }
 
-// noiseLengths returns the length of the noise of what is left of each column, 0 for those that are done. It
-// is collective.
-func (n *noise) noiseLengths() ([]float64, error) {
-	var sizes [][]float64 // of the samples for each bound, and of those by the norm
-	for b := range len(n.rows) + 1 {
-		x, err := n.of.lengths(func(i int) []kernels.Panel {
-			return n.liveSamples(i, b*kernels.Samples, (b+1)*kernels.Samples)
-		})
-		if err != nil {
-			return nil, err
+// measure returns the lengths of what is left of the columns, and of the noise in it where noise is followed;
+// 0 for columns that are done. It is collective.
+func (n *noise) measure() (lengths, noise []float64, err error) {
+	lists := []func(i int) []kernels.Panel{func(i int) []kernels.Panel { return n.of.live(i, n.of.done, n.of.M) }}
+	if n.following() {
+		for b := range len(n.rows) + 1 { // the samples for each bound, and those by the norm
+			lists = append(lists, func(i int) []kernels.Panel {
+				return n.liveSamples(i, b*kernels.Samples, (b+1)*kernels.Samples)
+			})
 		}
-		sizes = append(sizes, x)
 	}
-	least := sizes[len(n.rows)]
+	all, err := n.of.lengths(lists...)
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case !n.following():
+		return all[0], nil, nil
+	}
+	noise = all[1+len(n.rows)]
 	for b, from := range n.errors[n.of.done] {
-		for j := range least {
-			least[j] = min(least[j], from*sizes[b][j])
+		for j := range noise {
+			noise[j] = min(noise[j], from*all[1+b][j])
 		}
 	}
-	return least, nil
+	return all[0], noise, nil
 }
 
 // liveSamples returns rows r0 ≤ r < r1 of the samples of the columns that are not done, of each block of this

@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"math"
-	"slices"
 
 	"jmpi/internal/dense"
 	"jmpi/kernels"
@@ -71,23 +70,31 @@ func (f *factorization) dropping() kernels.Dropping {
 		Reach: f.lost.reach}
 }
 
-// denoise sets the longest of the columns, in the order of decreasing length, to zero as long as they are
-// noise, if it may, and returns the others. Shorter ones are not judged: while there are longer ones, rows of
-// large errors may be left that have nothing to do with them.
-func (f *factorization) denoise(columns []int, lengths []float64) ([]int, error) {
+// denoise sets the longest of the columns to zero as long as they are noise, if it may, and returns the
+// others. longer compares two columns by decreasing length. Shorter ones are not judged: while there are
+// longer ones, rows of large errors may be left that have nothing to do with them.
+func (f *factorization) denoise(columns []int, lengths, bounds []float64,
+	longer func(a, b int) int) ([]int, error) {
 	if !f.following() {
 		return columns, nil
 	}
-	bounds, err := f.noiseLengths()
+	columns, err := f.makeWay(columns, lengths, bounds)
 	if err != nil {
 		return nil, err
 	}
-	if columns, err = f.makeWay(columns, lengths, bounds); err != nil {
-		return nil, err
+	first := -1 // of those that are more than noise
+	for _, j := range columns {
+		if lengths[j] > bounds[j] && (first < 0 || longer(j, first) < 0) {
+			first = j
+		}
 	}
-	noisy := columns
-	if i := slices.IndexFunc(columns, func(j int) bool { return lengths[j] > bounds[j] }); i >= 0 {
-		noisy = columns[:i]
+	var noisy, others []int
+	for _, j := range columns {
+		if first < 0 || longer(j, first) < 0 {
+			noisy = append(noisy, j)
+		} else {
+			others = append(others, j)
+		}
 	}
 	if !f.all && len(noisy) > 0 {
 		negligible, err := f.negligible(noisy, lengths)
@@ -95,7 +102,7 @@ func (f *factorization) denoise(columns []int, lengths []float64) ([]int, error)
 			return columns, err
 		}
 	}
-	return columns[len(noisy):], f.drop(noisy)
+	return others, f.drop(noisy)
 }
 
 // makeWay sets those of the columns to zero that are noise in the way of small ones, and returns the others.

@@ -141,7 +141,7 @@ func (f *moving) rowSpace(columns []bool) (*rowSpace, error) {
 	}
 	defer t.Free()
 	s := &rowSpace{dimension: f.done}
-	if s.q, _, err = Factor(t, Natural(t.N)); err != nil {
+	if s.q, err = Factor(t); err != nil {
 		return nil, err
 	}
 	s.vector, err = f.New(f.N, 1)

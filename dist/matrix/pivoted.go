@@ -11,28 +11,17 @@ import (
 	"jmpi/kernels"
 )
 
-// Factor computes the QR factorization of a matrix, A·P = Q·R, by Householder reflectors, and overwrites it
-// by R: column j becomes column place[j] of R. The columns are taken in the given order or, if it is nil, by
-// decreasing norm of what remains of them, up to kernels.PanelThreshold (column pivoting). It is collective.
-func Factor(s *Matrix, order []int) (q *Orthogonal, place []int, err error) {
-	f, err := factorize(s, order, dense.Noise{}, false)
-	return f.q, f.place, err
-}
-
-// FactorPivoted is Factor with column pivoting that tells the rank: how many columns were more than noise
-// when they were taken. Of columns that are noise, all become zero, or those that do not count in the
-// singular values (remainder.go). Noise is that of s, and is changed. It also returns by how much noise may
-// rotate the space of the rows of R, in radians or so.
+// FactorPivoted computes the QR factorization of a matrix with column pivoting, A·P = Q·R, and overwrites it
+// by R: column j becomes column place[j] of R. The columns are taken by decreasing norm of what remains of
+// them, up to kernels.PanelThreshold. It tells the rank: how many columns were more than noise when they were
+// taken. Of columns that are noise, all become zero, or those that do not count in the singular values
+// (remainder.go). Noise is that of s, and is changed. It also returns by how much noise may rotate the space
+// of the rows of R, in radians or so. It is collective.
 func FactorPivoted(s *Matrix, noise dense.Noise,
 	all bool) (q *Orthogonal, place []int, rank int, doubt float64, err error) {
-	f, err := factorize(s, nil, noise, all)
-	return f.q, f.place, f.rank, f.doubt, err
-}
-
-func factorize(s *Matrix, order []int, noise dense.Noise, all bool) (*factorization, error) {
-	f := &factorization{moving: unsettled(s), remainder: remainder{all: all}, order: order,
-		least: math.Inf(1), q: &Orthogonal{Devices: s.Devices, M: s.M}}
-	err := f.follow(&f.moving, noise)
+	f := &factorization{moving: unsettled(s), remainder: remainder{all: all}, least: math.Inf(1),
+		q: &Orthogonal{Devices: s.Devices, M: s.M}}
+	err = f.follow(&f.moving, noise)
 	for err == nil && f.done < min(s.M, s.N) {
 		var more bool
 		if more, err = f.panel(); !more {
@@ -44,16 +33,15 @@ func factorize(s *Matrix, order []int, noise dense.Noise, all bool) (*factorizat
 	}
 	f.free()
 	if err != nil {
-		return f, fmt.Errorf("matrix: QR factorization: %w", err)
+		err = fmt.Errorf("matrix: pivoted QR factorization: %w", err)
 	}
-	return f, nil
+	return f.q, f.place, f.rank, f.doubt, err
 }
 
-// factorization is the state of Factor.
+// factorization is the state of FactorPivoted.
 type factorization struct {
 	moving
 	remainder
-	order []int // in which the columns are taken, nil: pivoting
 	q     *Orthogonal
 	least float64 // of the magnitudes on the diagonal of R so far
 	begun int     // row where the last panel began
@@ -106,32 +94,42 @@ func (f *factorization) panel() (bool, error) {
 
 // choose returns the columns of the next panel, and the norm of the longest one that is not in it.
 func (f *factorization) choose() (columns []int, bound float64, err error) {
-	if f.order != nil {
-		return f.order[f.done:min(f.N, f.done+kernels.PanelWidth)], 0, nil
-	}
-	all, err := f.liveLengths() // of what is left of the columns that are not done
+	lengths, noise, err := f.measure()
 	if err != nil {
 		return nil, 0, err
 	}
 	if f.done == 0 {
-		f.norms, f.lost.longest = all, slices.Max(all)
+		f.norms, f.lost.longest = lengths, slices.Max(lengths)
 	}
-	for j := range all {
-		if f.place[j] < 0 && all[j] >= kernels.NegligibleLength {
+	for j, x := range lengths {
+		if f.place[j] < 0 && x >= kernels.NegligibleLength {
 			columns = append(columns, j)
 		}
 	}
-	slices.SortFunc(columns, func(a, b int) int {
-		return cmp.Or(cmp.Compare(all[b], all[a]), cmp.Compare(a, b))
-	})
-	if columns, err = f.denoise(columns, all); err != nil {
+	longer := func(a, b int) int { return cmp.Or(cmp.Compare(lengths[b], lengths[a]), cmp.Compare(a, b)) }
+	if columns, err = f.denoise(columns, lengths, noise, longer); err != nil {
 		return nil, 0, err
 	}
+	columns = foremost(columns, kernels.PivotedWidth+1, longer)
 	if len(columns) > kernels.PivotedWidth {
-		bound = all[columns[kernels.PivotedWidth]]
+		bound = lengths[columns[kernels.PivotedWidth]]
 		columns = columns[:kernels.PivotedWidth]
 	}
 	return columns, bound, nil
+}
+
+// foremost returns the first `most` of x in the given order, sorted.
+func foremost(x []int, most int, compare func(a, b int) int) []int {
+	first := make([]int, 0, most+1)
+	for _, e := range x {
+		if len(first) == most && compare(first[most-1], e) < 0 {
+			continue
+		}
+		at, _ := slices.BinarySearchFunc(first, e, compare)
+		first = slices.Insert(first, at, e)
+		first = first[:min(len(first), most)]
+	}
+	return first
 }
 
 // factorOn factors what remains of the chosen columns on one device. It returns the memory of the reflectors
@@ -154,11 +152,7 @@ func (f *factorization) factorOn(lead int, chosen []int, bound float64,
 			return memory, p, err
 		}
 		q := reflectors{row: f.done, count: min(rows, n)}.of(f.M, memory)
-		if f.order == nil {
-			p, err = dev.FactorPivoted(a, q, kernels.PanelOptions{Bound: bound, Noise: noise, Drop: f.dropping()})
-		} else {
-			p, err = f.factorNatural(dev, a, q)
-		}
+		p, err = dev.FactorPivoted(a, q, kernels.PanelOptions{Bound: bound, Noise: noise, Drop: f.dropping()})
 		if err != nil {
 			return memory, p, err
 		}
@@ -168,22 +162,6 @@ func (f *factorization) factorOn(lead int, chosen []int, bound float64,
 	}
 	message, err := comm.FromRank(f.Comm, f.ranks[lead], pack(p))
 	return memory, unpack(message), err
-}
-
-// factorNatural factors a panel in the order of its columns.
-func (f *factorization) factorNatural(dev *device, a kernels.Panel,
-	q kernels.Reflectors) (p kernels.PanelResult, err error) {
-	p.Count = q.T.N
-	r, err := f.factor[f.indexOf(dev)].need(dev, p.Count, p.Count)
-	if err != nil {
-		return p, err
-	}
-	if err := dev.FactorPanel(a, q, r); err != nil {
-		return p, err
-	}
-	p.R = make([]float64, p.Count*p.Count)
-	p.Pivots = Natural(p.Count)
-	return p, dev.Read(p.R, p.Count, r)
 }
 
 // pack writes what was found of a panel as one sequence of numbers; unpack reads it again.
