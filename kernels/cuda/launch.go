@@ -25,9 +25,8 @@ var entries = map[string][]string{
 	"measure.cu": {"row_maxima", "column_maxima", "leads"},
 	"panel.cu":   {"factor_panel"},
 	"reflect.cu": {"reflect_sums", "reflect_turn", "reflect_add"},
-	"qr.cu": {"qr_exponents", "qr_piece_64", "qr_piece_128", "qr_join_64", "qr_join_128", "qr_gather",
-		"qr_scatter"},
-	"jacobi.cu": {"jacobi_32", "jacobi_64", "jacobi_128"},
+	"qr.cu":      {"qr_exponents", "qr_64", "qr_128", "qr_gather", "qr_scatter"},
+	"jacobi.cu":  {"jacobi_32", "jacobi_64", "jacobi_128"},
 	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large", "copy_rows",
 		"newton_schulz"},
 }

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "columns.cuh"
+#include "fragment.cuh"
 #include "sweep.cuh"
-#include "tile.cuh"
 
 // cancel sets to zero the columns of R·T that are nothing but rounding errors: column j if its norm is at
 // most tol·√Σᵢ(tᵢⱼ·before[i])². before has the norms of the columns that it is a combination of. Where columns
@@ -22,21 +22,6 @@ template <int SIZE> __device__ inline void cancel(const Problem &b, const State 
 			for (int i = lane; i < k; i += 32)
 				b.r[i + j * b.ldr] = 0;
 	}
-}
-
-// add_product adds to c the product of a 16×4 and a 4×8 matrix, spread over a warp: lane 4g+t has the elements
-// (g,t) and (g+8,t) of a, (t,g) of b, and in c[2h+e] element (g+8h, 2t+e) of the sum.
-__device__ inline void add_product(double c[4], const double a[2], double b)
-{
-#if __CUDA_ARCH__ >= 800
-	mma(c, a, b);
-#else
-	const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-	for (int l = 0; l < 4; l++)
-		for (int i = 0; i < 4; i++)
-			c[i] = __fma_rn(__shfl_sync(0xffffffff, a[i / 2], 4 * g + l),
-					__shfl_sync(0xffffffff, b, 4 * (2 * t + i % 2) + l), c[i]);
-#endif
 }
 
 // orthogonalize does T ← T + T·E, a Newton–Schulz step, with E = (I − TᵀT)/2, or E = (I − J·TᵀJT)/2 where

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	warpPairs = 8 // pairs of a p-step that a warp works on, and p-steps of a round at most
+	warpPairs    = 8  // pairs of a p-step that a warp works on, and p-steps of a round at most
 	smallestSize = 32 // of a factor, for the kernels
 )
 
