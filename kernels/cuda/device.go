@@ -43,6 +43,7 @@ type device struct {
 	queue    queue
 	scratch  scratch
 	schedule schedule
+	epoch    epoch
 	blas     blas
 	solver   solver
 }
@@ -105,6 +106,9 @@ func (d *device) open() error {
 		return err
 	}
 	if err := d.queue.open(d); err != nil {
+		return err
+	}
+	if err := d.epoch.open(d); err != nil {
 		return err
 	}
 	return d.befriend()
@@ -275,7 +279,7 @@ func (d *device) Close() error {
 			err = d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream))
 		}
 		err = errors.Join(err, d.blas.close(), d.solver.close(), d.movers.close(d), d.queue.close(d),
-			d.scratch.close(d), d.memory.close(d))
+			d.scratch.close(d), d.epoch.close(d), d.memory.close(d))
 		for _, m := range d.modules {
 			err = errors.Join(err, d.check("cuModuleUnload", nvidia.Invoke(d.cuModuleUnload, m)))
 		}

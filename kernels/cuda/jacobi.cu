@@ -177,7 +177,7 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 	}
 	__syncthreads();
 	if (thread == 0)
-		publish(&state.finished);
+		publish(&state.finished, a.launch);
 }
 
 // follow applies the rotations of the sweep to T.
@@ -219,7 +219,7 @@ template <int SIZE>
 __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 {
 	const Problem &b = a.problems[problem];
-	State &state = a.states[problem];
+	const State &state = a.states[problem];
 	const bool done = a.number > 0 && *(volatile const i64 *)&state.done < a.number;
 	if (skipped(b) || (done && !a.last))
 		return;
@@ -233,13 +233,12 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 		c.begin([=](int i, int j) { return i < k && j < k ? t[i + j * ldt] : 0; });
 	else
 		c.begin([=](int i, int j) { return i == j && j < k ? 1.0 : 0.0; });
-	if (!done) {
+	if (!done)
 		follow<SIZE>(a, problem, shared, c);
-		if (threadIdx.x == 0)
-			await(&state.finished);
-	}
 	c.exchange(shared, c.first(), c.first() + c.NEXT);
 	if (a.last) {
+		if (!done && threadIdx.x == 0)
+			await(&state.finished, a.launch);
 		c.put(shared, c.lefts, c.left);
 		c.put(shared, c.rights, c.right);
 		__syncthreads();
@@ -260,14 +259,11 @@ template <int SIZE>
 __device__ inline void sweep(const Sweep &a)
 {
 	extern __shared__ __align__(16) double shared[]; // Columns<SIZE>::WORDS
-	__shared__ u64 place;
-	if (threadIdx.x == 0) {
-		place = atomicAdd(a.started, 1ull);
-		if (place == gridDim.x - 1)
-			*a.started = 0;
-	}
+	__shared__ u64 ticket;
+	if (threadIdx.x == 0)
+		ticket = atomicAdd(a.ticket, 1ull) - a.tickets;
 	__syncthreads();
-	const i64 role = (i64)place;
+	const i64 role = (i64)ticket;
 	if (role < a.count)
 		factor_role<SIZE>(a, role, shared);
 	else

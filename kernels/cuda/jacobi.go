@@ -12,6 +12,26 @@ const (
 	columnPad   = 4 // Columns of columns.cuh
 )
 
+// epoch counts what the Jacobi kernels tell launches apart by.
+type epoch struct {
+	ticket   kernels.Address // counter on the device: blocks that have started
+	blocks   uint64          // blocks of all launches
+	launches uint64
+}
+
+func (e *epoch) open(d *device) (err error) {
+	e.ticket, err = d.allocZero(kernels.WordBytes)
+	return err
+}
+
+func (e *epoch) close(d *device) error {
+	if e.ticket == 0 {
+		return nil
+	}
+	defer func() { *e = epoch{} }()
+	return d.free(e.ticket)
+}
+
 func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 	n := kernels.Needs{R: true, T: true, Tally: true}
 	err := b.Check(n)
@@ -43,16 +63,17 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 	if err != nil {
 		return err
 	}
-	started, err := d.need("blocks", kernels.WordBytes)
-	if err != nil {
-		return err
-	}
+	name := fmt.Sprint("jacobi_", size)
+	cancels := flag(!o.Independent)
 	for sweep := range o.MaxSweeps {
-		if err := d.launch(fmt.Sprint("jacobi_", size), 2*n, 1, 1, 2*size, columnsShared(size), s.at, word(states),
-			word(letters), word(plan.rounds), word(started), uint64(n), uint64(plan.length), uint64(plan.steps),
-			uint64(sweep), flag(sweep == o.MaxSweeps-1), flag(!o.Independent)); err != nil {
+		d.epoch.launches++
+		err := d.launch(name, 2*n, 1, 1, 2*size, columnsShared(size), s.at, word(states), word(letters),
+			word(plan.rounds), word(d.epoch.ticket), d.epoch.blocks, d.epoch.launches, uint64(n), uint64(plan.length),
+			uint64(plan.steps), uint64(sweep), flag(sweep == o.MaxSweeps-1), cancels)
+		if err != nil {
 			return err
 		}
+		d.epoch.blocks += uint64(2 * n)
 	}
 	return nil
 }

@@ -10,7 +10,7 @@ constexpr int TOP = 480;
 
 // What is kept of a problem between launches.
 struct State {
-	u64 finished;	    // 1: R is finished, and the block that has T has not seen it yet
+	u64 finished;	    // number of the launch that was the last to finish R
 	i64 shift;	    // R is multiplied by 2^shift while it is worked on
 	i64 done;	    // the sweep that found nothing to rotate
 	double before[128]; // norms of the columns of the scaled R before the first sweep
@@ -33,13 +33,15 @@ struct Sweep {
 	State *states;
 	Letter *letters;
 	const u64 *rounds;
-	u64 *started; // blocks; 0 before and after
-	i64 count;    // problems
-	i64 length;   // rounds
-	i64 steps;    // p-steps
-	i64 number;   // of this sweep, from 0
-	i64 last;     // 1: no sweep follows
-	i64 cancels;  // 1: columns that are only rounding errors become zero
+	u64 *ticket; // blocks that have started, in all launches
+	u64 tickets; // of them before this launch
+	u64 launch;  // number of this launch
+	i64 count;   // problems
+	i64 length;  // rounds
+	i64 steps;   // p-steps
+	i64 number;  // of this sweep, from 0
+	i64 last;    // 1: no sweep follows
+	i64 cancels; // 1: columns that are only rounding errors become zero
 };
 
 __device__ inline void send(Letter *to, double sin, double tau)
@@ -63,19 +65,19 @@ __device__ inline double2 receive(Letter *from)
 	return {__longlong_as_double((i64)~sin), __longlong_as_double((i64)~tau)};
 }
 
-// publish makes everything that the block wrote before its last barrier visible to who waits for the flag.
-__device__ inline void publish(u64 *flag)
+// publish makes everything that the block wrote before its last barrier visible to who waits for this value.
+__device__ inline void publish(u64 *to, u64 value)
 {
-	asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(flag), "l"(1ull) : "memory");
+	asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(to), "l"(value) : "memory");
 }
 
-// await waits for a flag, and takes it back.
-__device__ inline void await(u64 *flag)
+__device__ inline void await(const u64 *from, u64 value)
 {
-	for (u64 now = 0; now == 0;) {
-		asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(flag) : "memory");
-		if (now == 0)
-			__nanosleep(100);
+	for (;;) {
+		u64 now;
+		asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(now) : "l"(from) : "memory");
+		if (now >= value)
+			return;
+		__nanosleep(100);
 	}
-	*flag = 0;
 }
