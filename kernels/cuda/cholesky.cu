@@ -49,8 +49,8 @@ __device__ inline void factor_panel(double *l, int ld, int n, int c)
 				l[i + (c + j) * ld] = x[j];
 }
 
-// update_panel subtracts from columns c … c+PANEL−1, lower triangle, what the columns left of them have in the
-// product. A warp does 16 rows at a time, with four sums of their own.
+// update_panel subtracts from columns c … c+PANEL−1, lower triangle, what the columns left of them have in
+// the product. A warp does 16 rows at a time, with four sums of their own.
 __device__ inline void update_panel(double *l, int ld, int n, int c)
 {
 	const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;

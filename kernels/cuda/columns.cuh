@@ -20,7 +20,7 @@ __device__ inline double scatter_sum(const double x[8])
 	return sum + __shfl_xor_sync(0xffffffff, sum, 16);
 }
 
-// What a rotation, or its exchange of columns, does to a row of two columns: x + a·(y + b·x), y + c·(x + d·y).
+// What a rotation does to a row of two columns: x + a·(y + b·x), y + c·(x + d·y).
 struct Turn {
 	double a, b, c, d;
 };

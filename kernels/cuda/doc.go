@@ -40,9 +40,10 @@
 //
 // A sweep of a factor of order k is k−1 p-steps one after the other, each of k/2 independent pairs of
 // columns. Up to eight p-steps, where the schedule allows, are a round (rounds.go). In a round a warp has
-// sixteen columns to itself, in registers, 64 numbers a lane at k = 128, and a p-step is eight products, summed
-// over the lanes, eight rotations, computed side by side, and the turns. Between rounds columns change places
-// through shared memory. The squared norms are summed anew in every round, and follow the rotations within it.
+// sixteen columns to itself, in registers, 64 numbers a lane at k = 128. For it a p-step is eight products,
+// summed over the lanes, eight rotations, computed side by side, and the turns. Between rounds columns change
+// places through shared memory. The squared norms are summed anew in every round, and follow the rotations
+// within it.
 //
 // T needs as much room again, but only listens: another block applies the rotations as they come, and makes T
 // orthogonal after the last sweep. So a problem has two multiprocessors, and its time is that of R, the last
@@ -73,7 +74,7 @@
 //
 // # Queue
 //
-// Primitives return when their kernels are queued. A step of the method is eight launches or so and two
+// Primitives return when their kernels are queued. A step of the method is seven launches and two
 // small copies of descriptors, with no wait in between: what depends on the outcome of a kernel (Broken,
 // Inactive, Changed) is looked up on the device by the next ones. Tallies come back with Sync (queue.go).
 package cuda

@@ -6,8 +6,8 @@
 #include "sweep.cuh"
 
 // cancel sets to zero the columns of R·T that are nothing but rounding errors: column j if its norm is at
-// most tol·√Σᵢ(tᵢⱼ·before[i])². before has the norms of the columns that it is a combination of. Where columns
-// have sign −1, no |tᵢⱼ| counts for more than 1.
+// most tol·√Σᵢ(tᵢⱼ·before[i])². before has the norms of the columns that it is a combination of. Where
+// columns have sign −1, no |tᵢⱼ| counts for more than 1.
 template <int SIZE> __device__ inline void cancel(const Problem &b, const State &state, const double *t)
 {
 	const double most = b.positive < b.k ? 1 : 1.0 / 0.0;
@@ -27,9 +27,9 @@ template <int SIZE> __device__ inline void cancel(const Problem &b, const State 
 // orthogonalize does T ← T + T·E, a Newton–Schulz step, with E = (I − TᵀT)/2, or E = (I − J·TᵀJT)/2 where
 // columns have sign −1. It takes T from shared memory, Columns<SIZE>::LD apart, and puts it where it belongs.
 //
-// Where T is close to I, E = −(D + J·DᵀJ + J·DᵀJD)/2 is computed from D = T − I, which is exact. Where columns
-// have sign −1, columns of T may be long, and elements of E above 2⁻²⁶ ≈ √ε are nothing but their rounding
-// errors: 0 takes their place. A warp has sixteen columns of E in registers, as the transpose of them.
+// Where T is close to I, E = −(D + J·DᵀJ + J·DᵀJD)/2 is computed from D = T − I, which is exact. Where
+// columns have sign −1, columns of T may be long, and elements of E above 2⁻²⁶ ≈ √ε are nothing but their
+// rounding errors: 0 takes their place. A warp has sixteen columns of E in registers, as their transpose.
 template <int SIZE> __device__ inline void orthogonalize(const Problem &b, double *t)
 {
 	constexpr int LD = Columns<SIZE>::LD;

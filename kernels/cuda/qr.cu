@@ -168,9 +168,9 @@ __device__ inline void qr_piece(const Problem &b, i64 piece, const Pieces &p, i6
 	put_factor(b, shared, most);
 }
 
-// qr_64, qr_128: the factors of the broken problems, of `count`, of at most `most` pieces. Any grid, block 512
-// threads. exponents and factors are those of Pieces for each problem; done is 0 before and after. Shared bytes:
-// 8·(k(k+1)/2 + 32·PER_LANE·k), k the largest order.
+// qr_64, qr_128: the factors of the broken problems, of `count`, of at most `most` pieces. Any grid, block
+// 512 threads. exponents and factors are those of Pieces for each problem; done is 0 before and after. Shared
+// bytes: 8·(k(k+1)/2 + 32·PER_LANE·k), k the largest order.
 template <int PER_LANE>
 __device__ inline void qr(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done,
 			  i64 order, i64 most)
@@ -187,13 +187,15 @@ __device__ inline void qr(const Problem *problems, i64 count, i64 *exponents, do
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-qr_64(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done, i64 order, i64 most)
+qr_64(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done, i64 order,
+      i64 most)
 {
 	qr<2>(problems, count, exponents, factors, done, order, most);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-qr_128(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done, i64 order, i64 most)
+qr_128(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done, i64 order,
+       i64 most)
 {
 	qr<4>(problems, count, exponents, factors, done, order, most);
 }

@@ -12,9 +12,10 @@ const (
 )
 
 // round is a number of p-steps after each other in which the columns fall into groups that a warp can keep
-// for itself, n p-steps making groups of 2n columns. columns has, for every warp, warpPairs numbers of columns
-// on the left and as many on the right. In p-step t of the round, from 0, number s on the left is paired with
-// number s⊕t on the right; the column on the left has the lower number. size stands for no column.
+// for itself, n p-steps making groups of 2n columns. columns has, for every warp, warpPairs numbers of
+// columns on the left and as many on the right. In p-step t of the round, from 0, number s on the left is
+// paired with number s⊕t on the right; the column on the left has the lower number. size stands for no
+// column.
 type round struct {
 	steps   int
 	columns []byte
@@ -83,8 +84,8 @@ func groups(partners [][]int, size int) []byte {
 	return columns
 }
 
-// group returns the columns that some p-steps connect with a column, the first on the left; !ok if they do not
-// connect them as those of a round must be.
+// group returns the columns that some p-steps connect with a column, the first on the left; !ok if they do
+// not connect them as those of a round must be.
 func group(partners [][]int, first int) (left, right []int, ok bool) {
 	for _, p := range partners {
 		if p[first] < 0 || partners[0][p[first]] < 0 {

@@ -15,9 +15,11 @@ func TestRounds(t *testing.T) {
 		schedule     *kernels.Schedule
 		size, rounds int
 	}{
-		{"xor 128", kerneltest.ReverseRowCyclic(128), 128, 18}, {"xor 64", kerneltest.ReverseRowCyclic(64), 64, 10},
+		{"xor 128", kerneltest.ReverseRowCyclic(128), 128, 18},
+		{"xor 64", kerneltest.ReverseRowCyclic(64), 64, 10},
 		{"xor 16", kerneltest.ReverseRowCyclic(16), 32, 4}, {"xor 8", kerneltest.ReverseRowCyclic(8), 32, 3},
-		{"round-robin", kerneltest.RoundRobin(128), 128, 127}, {"round-robin 40", kerneltest.RoundRobin(40), 32, 39},
+		{"round-robin", kerneltest.RoundRobin(128), 128, 127},
+		{"round-robin 40", kerneltest.RoundRobin(40), 32, 39},
 		{"one pair", kerneltest.RoundRobin(2), 32, 1}, {"none", &kernels.Schedule{}, 32, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) { checkRounds(t, c.schedule, c.size, c.rounds) })
