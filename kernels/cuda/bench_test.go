@@ -129,7 +129,7 @@ func (s *square) choose(j int) {
 // a step and as TFLOP/s: a Gram matrix is m·k² operations, a product with G and V 4·m·k². Run it with
 // -test.benchtime 20x or so.
 func BenchmarkStep(b *testing.B) {
-	for _, n := range []int{4096, 8192} {
+	for _, n := range []int{2048, 4096, 8192} {
 		for _, w := range []int{32, 64, 128} {
 			b.Run(fmt.Sprintf("n=%d/w=%d", n, w), func(b *testing.B) {
 				d := mustOpen(b, 0)

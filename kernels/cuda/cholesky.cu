@@ -2,7 +2,7 @@
 // by one block of threads in shared memory; larger ones block-row by block-row, the rest being updated by
 // the Gram kernels between.
 
-#include "common.cuh"
+#include "fragment.cuh"
 
 constexpr int PANEL = 8; // columns that are factored at a time
 constexpr int THREADS = 512;
@@ -49,31 +49,28 @@ __device__ inline void factor_panel(double *l, int ld, int n, int c)
 				l[i + (c + j) * ld] = x[j];
 }
 
-// update_rest subtracts the panel's part from the columns right of it, lower triangle. A warp does GROUP
-// columns of 32 rows at a time.
-__device__ inline void update_rest(double *l, int ld, int n, int c)
+// update_panel subtracts from columns c … c+PANEL−1, lower triangle, what the columns left of them have in
+// the product. A warp does 16 rows at a time, with four sums of their own.
+__device__ inline void update_panel(double *l, int ld, int n, int c)
 {
-	constexpr int GROUP = 4;
-	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, start = c + PANEL;
-	for (int first = start + warp * GROUP; first < n; first += THREADS / 32 * GROUP)
-		for (int i = first + lane; i - lane < n; i += 32) {
-			double x[PANEL], sum[GROUP];
+	const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+	for (int i = c + threadIdx.x / 32 * 16; i < n; i += THREADS / 2) {
+		double sum[4][4] = {};
+		for (int p = 0; p < c; p += 16)
 #pragma unroll
-			for (int p = 0; p < PANEL; p++)
-				x[p] = i < n ? l[i + (c + p) * ld] : 0;
-#pragma unroll
-			for (int j = 0; j < GROUP; j++) {
-				sum[j] = 0;
-				if (first + j < n)
-#pragma unroll
-					for (int p = 0; p < PANEL; p++)
-						sum[j] = __fma_rn(x[p], l[first + j + (c + p) * ld], sum[j]);
+			for (int h = 0; h < 4; h++) {
+				if (p + 4 * h >= c)
+					break;
+				const double *const at = l + (p + 4 * h + t) * ld + g, x[2] = {at[i], at[i + 8]};
+				add_product(sum[h], x, at[c]);
 			}
 #pragma unroll
-			for (int j = 0; j < GROUP; j++)
-				if (first + j <= i && i < n)
-					l[i + (first + j) * ld] -= sum[j];
+		for (int m = 0; m < 4; m++) {
+			const int row = i + g + m / 2 * 8;
+			if (row < n)
+				l[row + (c + 2 * t + m % 2) * ld] -= (sum[0][m] + sum[1][m]) + (sum[2][m] + sum[3][m]);
 		}
+	}
 }
 
 // orthogonal tells whether no cosine of an angle between two columns with the Gram matrix R exceeds b.screen.
@@ -93,14 +90,14 @@ __device__ inline bool orthogonal(const Problem &b, const double *diagonal)
 // cholesky_block factors rows and columns j0 … j1−1 of R in place, upper triangular, zero below the diagonal,
 // and sets the tally: to zero when j0 = 0, Inactive = 1 instead where the columns are orthogonal, Broken = 1
 // where the factorization breaks down. Grid (problems), block 512 threads. diagonal has `order` elements for
-// each problem, which keep the diagonal of H from the block with j0 = 0 on. Shared bytes:
-// 8·(j1−j0)·((j1−j0) + 1), rounded up to an odd number of rows.
+// each problem, which keep the diagonal of H from the block with j0 = 0 on. Shared bytes: 8·w·(w + PAD), w
+// being j1 − j0, rounded up to a multiple of 16.
 extern "C" __global__ void __launch_bounds__(THREADS)
 cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 order)
 {
 	extern __shared__ double l[]; // element (i,j) of the lower triangular factor at i + j·ld
 	const Problem &b = problems[blockIdx.x];
-	const int n = (int)(min(b.k, j1) - j0), ld = (int)(j1 - j0) | 1;
+	const int n = (int)(min(b.k, j1) - j0), ld = (int)(j1 - j0 + 15) / 16 * 16 + PAD;
 	diagonal += blockIdx.x * order;
 	bool ok = true;
 	if (j0 == 0) {
@@ -124,18 +121,21 @@ cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 or
 		return;
 	double *r = b.r + j0 * (b.ldr + 1);
 	const i64 ldr = b.ldr;
-	for (int i = threadIdx.x; i < n * n; i += THREADS) {
-		const int row = i % n, col = i / n;
-		if (row >= col)
-			l[row + col * ld] = r[row + col * ldr];
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll 4
+	for (int j = warp; j < n; j += THREADS / 32)
+#pragma unroll
+		for (int i = lane; i < 128; i += 32)
+			if (i >= j && i < n)
+				l[i + j * ld] = r[i + j * ldr];
+	for (int c = 0; c < n; c += PANEL) {
+		__syncthreads();
+		if (c > 0)
+			update_panel(l, ld, n, c);
+		__syncthreads();
+		factor_panel(l, ld, n, c);
 	}
 	__syncthreads();
-	for (int c = 0; c < n; c += PANEL) {
-		factor_panel(l, ld, n, c);
-		__syncthreads();
-		update_rest(l, ld, n, c);
-		__syncthreads();
-	}
 	for (int j = threadIdx.x; j < n; j += THREADS) {
 		const double x = l[j + j * ld];
 		ok = ok && x * x > b.k * EPSILON * diagonal[j0 + j];
@@ -143,10 +143,11 @@ cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 or
 	ok = __syncthreads_and(ok);
 	if (threadIdx.x == 0 && !ok)
 		b.tally->broken = 1;
-	for (int i = threadIdx.x; i < n * n; i += THREADS) {
-		const int row = i % n, col = i / n;
-		r[row + col * ldr] = row <= col ? l[col + row * ld] : 0;
-	}
+	// A warp puts 8 rows of 4 columns at a time, which meet in few banks.
+	for (int j = 4 * warp + lane / 8; j < n; j += THREADS / 8)
+#pragma unroll 4
+		for (int i = lane % 8; i < n; i += 8)
+			r[i + j * ldr] = i <= j ? l[j + i * ld] : 0;
 }
 
 // cholesky_row puts rows j0 … j1−1 of R right of column j1: X with R₀ᵀX = H, R₀ the triangular block of these

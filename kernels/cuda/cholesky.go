@@ -18,7 +18,8 @@ func (d *device) cholesky(s *batch) error {
 	}
 	width := min(d.order(), s.order)
 	for j0, j1 := 0, width; ; j0, j1 = j1, min(j1+width, s.order) {
-		shared := (j1 - j0) * ((j1 - j0) | 1) * kernels.WordBytes
+		rows := ceil(j1-j0, 16) * 16
+		shared := rows * (rows + pad) * kernels.WordBytes
 		if err := d.launch("cholesky_block", s.n(), 1, 1, 512, shared, s.at, uint64(j0), uint64(j1), word(diagonal),
 			uint64(s.order)); err != nil {
 			return err

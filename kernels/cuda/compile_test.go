@@ -53,9 +53,9 @@ func TestEntries(t *testing.T) {
 			fmt.Sprintf("NEGLIGIBLE = %x", kernels.NegligibleLength)},
 		"reflect.cu": {fmt.Sprintf("SIDE = %d;", reflectSide), fmt.Sprintf("PIECE = %d;", reflectPiece),
 			fmt.Sprintf("TURNED = %d;", reflectTurned)},
-		"qr.cu": {fmt.Sprintf("PIECE = %d;", qrPiece)},
-		"sweep.cuh": {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("LANES = %d;", 32/warpSlots),
-			fmt.Sprintf("MEET = 1 << %d;", 16)},
+		"qr.cu":       {fmt.Sprintf("PIECE = %d;", qrPiece)},
+		"sweep.cuh":   {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("after[%d]", pointwiseOrder)},
+		"columns.cuh": {fmt.Sprintf("left[%d][ROWS]", warpPairs), fmt.Sprintf("LD = SIZE + %d,", columnPad)},
 	} {
 		for _, line := range lines {
 			if !strings.Contains(source(t, file), line) {

@@ -247,7 +247,7 @@ func (d *device) Describe() kernels.Description {
 
 // order is the largest order of a factor that one block of threads can have in its shared memory.
 func (d *device) order() int {
-	if d.shared >= pointwiseOrder*(pointwiseOrder+2)*kernels.WordBytes {
+	if d.shared > columnsShared(pointwiseOrder) {
 		return pointwiseOrder
 	}
 	return smallOrder

@@ -17,14 +17,12 @@
 //	Cholesky   §4.1          cholesky_block                   a factor up to k = 128, 8 columns at a time,
 //	                                                          unless the columns are orthogonal
 //	                         cholesky_row, gram_* (k > 128)   a block-row of a larger one; its rest
-//	QR         §4.2          qr_exponents                     the scale of a column of a broken pivot
-//	                         qr_piece, qr_join                the factor of 2048 rows; of the factors of all
-//	                         qr_gather, cuSOLVER, qr_scatter  (k > 128) a column
-//	Jacobi     §4.3          jacobi_16 … jacobi_128           one sweep of a factor, or of some rows of its T
-//	                         jacobi_cancel                    columns of R·T that are only rounding errors
-//	                         gram_*, newton_schulz            T ← T + T·(I − TᵀT)/2
-//	                         jacobi_signed_16 …               the same for the hyperbolic SVD,
-//	                         jacobi_departure                 with (I − J·TᵀJT)/2
+//	QR         §4.2          qr_64, qr_128                    the factor of 2048 rows of a broken pivot; the
+//	                                                          last one also that of the factors of all
+//	                         (k > 128) qr_exponents,          a column; its scale, …
+//	                         qr_gather, cuSOLVER, qr_scatter
+//	Jacobi     §4.3          jacobi_32, _64, _128             one sweep of a factor, or T, which it makes
+//	                                                          orthogonal in the end
 //	Multiply   Alg. 4.2      mark_columns                     which columns are near the identity, or zero
 //	                         multiply_64, _128, _256          64 rows of [P Q]·T, in place
 //	                         copy_rows, multiply_large (k > 256)
@@ -41,11 +39,15 @@
 // # Jacobi
 //
 // A sweep of a factor of order k is k−1 p-steps one after the other, each of k/2 independent pairs of
-// columns. R (128 KB at k = 128) is in the shared memory of one block of 2·k threads; 4 of them share a pair,
-// and keep its two columns in registers between the three dot products and the rotation. T needs as much
-// again, but only listens: other blocks, with some rows of T each, apply the rotations as they are published.
-// So a problem has two to five multiprocessors, and its time is that of R alone. Where the schedule allows,
-// the warps of a block meet only every eighth p-step (rounds.go).
+// columns. Up to eight p-steps, where the schedule allows, are a round (rounds.go). In a round a warp has
+// sixteen columns to itself, in registers, 64 numbers a lane at k = 128. For it a p-step is eight products,
+// summed over the lanes, eight rotations, computed side by side, and the turns. Between rounds columns change
+// places through shared memory. The squared norms are summed anew in every round, and follow the rotations
+// within it.
+//
+// T needs as much room again, but only listens: another block applies the rotations as they come, and makes T
+// orthogonal after the last sweep. So a problem has two multiprocessors, and its time is that of R, the last
+// round of T and two products.
 //
 // # Dense
 //
@@ -72,7 +74,7 @@
 //
 // # Queue
 //
-// Primitives return when their kernels are queued. A step of the method is about a dozen launches and two
+// Primitives return when their kernels are queued. A step of the method is seven launches and two
 // small copies of descriptors, with no wait in between: what depends on the outcome of a kernel (Broken,
 // Inactive, Changed) is looked up on the device by the next ones. Tallies come back with Sync (queue.go).
 package cuda

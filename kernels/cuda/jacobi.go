@@ -7,11 +7,9 @@ import (
 )
 
 const (
-	stateBytes   = (3 + pointwiseOrder) * kernels.WordBytes // State of sweep.cuh
-	slicesLimit  = 4                                        // most blocks of threads that share the rows of a T
-	turnBytes    = 2 * kernels.WordBytes
-	closeBytes   = kernels.WordBytes
-	smallestSize = 16 // order of the smallest Jacobi kernel
+	stateBytes  = (3 + 2*pointwiseOrder) * kernels.WordBytes // State of sweep.cuh
+	letterBytes = 2 * kernels.WordBytes
+	columnPad   = 4 // Columns of columns.cuh
 )
 
 // epoch counts what the Jacobi kernels tell launches apart by.
@@ -46,73 +44,49 @@ func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 	return d.primitive("Jacobi", b, n, false, func(s *batch) error { return d.jacobi(s, o) })
 }
 
+// jacobi launches the sweeps. The last launch also sets columns of R that cancel to zero, unless they are
+// independent, and makes T orthogonal.
 func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 	size := smallestSize
 	for size < s.order {
 		size *= 2
 	}
-	pairs, steps, err := d.schedule.send(d, o.Schedule, s.order, size/2)
-	if err != nil {
+	if err := d.schedule.send(d, o.Schedule, size); err != nil {
 		return err
 	}
-	n := s.n()
+	n, plan := s.n(), &d.schedule
 	states, err := d.need("Jacobi", int64(n)*stateBytes)
 	if err != nil {
 		return err
 	}
-	turns, err := d.need("rotations", int64(n)*int64(steps)*int64(size/2)*turnBytes)
+	letters, err := d.need("rotations", int64(n)*int64(plan.steps)*int64(size/2)*letterBytes)
 	if err != nil {
 		return err
 	}
 	name := fmt.Sprint("jacobi_", size)
-	if s.signed {
-		name = fmt.Sprint("jacobi_signed_", size)
-	}
-	slices := max(1, min(slicesLimit, d.processors/n-1))
+	cancels := flag(!o.Independent)
 	for sweep := range o.MaxSweeps {
-		blocks := n * (1 + slices)
 		d.epoch.launches++
-		err := d.launch(name, blocks, 1, 1, size/2*32/warpSlots, (size+1)*size*kernels.WordBytes, s.at,
-			word(states), word(turns), word(pairs), word(d.epoch.ticket), d.epoch.blocks, d.epoch.launches, uint64(n),
-			uint64(steps), uint64(slices), uint64(sweep))
+		err := d.launch(name, 2*n, 1, 1, 2*size, columnsShared(size), s.at, word(states), word(letters),
+			word(plan.rounds), word(d.epoch.ticket), d.epoch.blocks, d.epoch.launches, uint64(n), uint64(plan.length),
+			uint64(plan.steps), uint64(sweep), flag(sweep == o.MaxSweeps-1), cancels)
 		if err != nil {
 			return err
 		}
-		d.epoch.blocks += uint64(blocks)
+		d.epoch.blocks += uint64(2 * n)
 	}
-	return d.finishJacobi(s, states, o.Independent)
+	return nil
 }
 
-// finishJacobi sets columns of R that cancel to zero, unless they are independent, and makes T orthogonal:
-// E ← (I − TᵀT)/2, T ← T + T·E; or J-orthogonal, with E ← (I − J·TᵀJT)/2, where columns have sign −1.
-func (d *device) finishJacobi(s *batch, states kernels.Address, independent bool) error {
-	near, err := d.need("T near I", int64(s.n())*closeBytes)
-	if err != nil {
-		return err
+// columnsShared is the shared memory that the columns of a factor of that size take.
+func columnsShared(size int) int {
+	return (size + 1) * (size + columnPad) * kernels.WordBytes
+}
+
+// flag is a truth value as an argument of a kernel.
+func flag(x bool) uint64 {
+	if x {
+		return 1
 	}
-	departures, err := d.need("departures", int64(s.n())*int64(s.order)*int64(s.order)*kernels.WordBytes)
-	if err != nil {
-		return err
-	}
-	cancels := uint64(1)
-	if independent {
-		cancels = 0
-	}
-	if err := d.launch("jacobi_cancel", s.n(), 1, 1, 1024, 0, s.at, word(states), word(near),
-		cancels); err != nil {
-		return err
-	}
-	if err := d.gram(s, gramCall{purpose: purposeDeparture, order: s.order, chunks: 1, close: near,
-		departures: departures}); err != nil {
-		return err
-	}
-	if s.signed {
-		tiles := ceil(s.order, 32)
-		if err := d.launch("jacobi_departure", tiles, tiles, s.n(), 256, 0, s.at, word(near), word(departures),
-			uint64(s.order)); err != nil {
-			return err
-		}
-	}
-	return d.launch("newton_schulz", ceil(s.order, productRows), s.n(), 1, 256, d.productShared(128), s.at,
-		word(departures), uint64(s.order))
+	return 0
 }

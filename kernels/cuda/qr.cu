@@ -3,14 +3,15 @@
 // no norm over- or underflows.
 //
 // Orders k ≤ 128: R, packed, and a slab of rows lie in the shared memory of one block, which reduces slab
-// after slab [R; slab] → R. Many rows are cut into pieces, each with a block of its own, whose factors are
-// then reduced the same way.
+// after slab [R; slab] → R. Many rows are cut into pieces, each with a block and scales of its own, whose
+// factors are then reduced the same way.
 
 #include "common.cuh"
 
 constexpr int THREADS = 512, WARPS = THREADS / 32;
 constexpr int PIECE = 2048; // rows; the host has the same constant (qr.go)
 constexpr int GROUP = 4;    // columns that a warp reflects at a time
+constexpr i64 NOTHING = -(1 << 20); // the exponent of 0
 
 __device__ inline i64 pieces_of(const Problem &b) { return b.g.m > PIECE ? (b.g.m + PIECE - 1) / PIECE : 1; }
 
@@ -97,93 +98,116 @@ __device__ inline void put_factor(const Problem &b, const double *r, const i64 *
 	}
 }
 
-// qr_exponents finds for each column of the broken problems e with 2ᵉ⁻¹ ≤ max|aᵢⱼ| < 2ᵉ. Grid (order,
-// problems), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256)
-qr_exponents(const Problem *problems, i64 *exponents, i64 order)
+// column_exponent returns e with 2ᵉ⁻¹ ≤ max|aᵢ| < 2ᵉ, or NOTHING if all are 0, to all lanes of a warp.
+__device__ inline i64 column_exponent(const double *a, i64 rows)
 {
-	__shared__ double largest[8];
-	const Problem &b = problems[blockIdx.y];
-	if (b.tally->broken == 0 || blockIdx.x >= b.k)
-		return;
-	const double *a = column(b.g, blockIdx.x);
 	double most = 0;
-	for (i64 i = threadIdx.x; i < b.g.m; i += 256)
+	for (i64 i = threadIdx.x % 32; i < rows; i += 32)
 		most = fmax(most, fabs(a[i]));
 	most = warp_max(most);
-	if (threadIdx.x % 32 == 0)
-		largest[threadIdx.x / 32] = most;
-	__syncthreads();
-	for (int w = 0; w < 8; w++)
-		most = fmax(most, largest[w]);
-	if (threadIdx.x == 0)
-		exponents[blockIdx.y * order + blockIdx.x] = exponent(most);
+	return most > 0 ? exponent(most) : NOTHING;
 }
 
-// qr_piece: the factor of a piece of rows of the broken problems, into R if it is the only one, else into
-// factors, which have pieces·order² elements for each problem. Grid (pieces, problems), block 512 threads.
-// Shared bytes: 8·(k(k+1)/2 + 32·PER_LANE·k), k the largest order.
+// What the blocks of a problem share.
+struct Pieces {
+	i64 *exponents; // order of them for each piece
+	double *factors; // order² elements for each
+	unsigned *done; // pieces
+};
+
+// qr_piece puts the factor of a piece of rows into R if it is the only one. Otherwise the last to have one
+// joins them.
 template <int PER_LANE>
-__device__ inline void qr_piece(const Problem *problems, const i64 *exponents, double *factors, i64 order)
+__device__ inline void qr_piece(const Problem &b, i64 piece, const Pieces &p, i64 order)
 {
 	extern __shared__ double shared[];
-	const Problem &b = problems[blockIdx.y];
-	const i64 first = (i64)blockIdx.x * PIECE, pieces = pieces_of(b);
-	if (b.tally->broken == 0 || blockIdx.x >= pieces)
-		return;
-	const int k = (int)b.k;
-	exponents += blockIdx.y * order;
-	reduce<PER_LANE>(shared, shared + packed(0, k), k, min(b.g.m - first, (i64)PIECE),
+	__shared__ bool last;
+	const int k = (int)b.k, thread = threadIdx.x;
+	const i64 first = piece * PIECE, pieces = pieces_of(b), rows = min(b.g.m - first, (i64)PIECE);
+	i64 *const exponents = p.exponents + piece * order;
+	for (int j = thread / 32; j < k; j += WARPS) {
+		const i64 e = column_exponent(column(b.g, j) + first, rows);
+		if (thread % 32 == 0)
+			exponents[j] = e;
+	}
+	reduce<PER_LANE>(shared, shared + packed(0, k), k, rows,
 			 [&](i64 i, int j) { return ldexp(column(b.g, j)[first + i], -(int)exponents[j]); });
 	if (pieces == 1) {
 		put_factor(b, shared, exponents);
 		return;
 	}
-	double *out = factors + (blockIdx.y * gridDim.x + blockIdx.x) * order * order;
-	for (int i = threadIdx.x; i < k * k; i += THREADS) {
+	double *const out = p.factors + piece * order * order;
+	for (int i = thread; i < k * k; i += THREADS) {
 		const int row = i % k, col = i / k;
 		out[row + col * order] = row <= col ? shared[packed(row, col)] : 0;
 	}
-}
-
-// qr_join: the factor of the factors of all pieces. Grid (problems), block and shared bytes as qr_piece.
-template <int PER_LANE>
-__device__ inline void qr_join(const Problem *problems, const i64 *exponents, const double *factors,
-			       i64 order, i64 most)
-{
-	extern __shared__ double shared[];
-	const Problem &b = problems[blockIdx.x];
-	const i64 pieces = pieces_of(b), k = b.k;
-	if (b.tally->broken == 0 || pieces == 1)
+	__threadfence();
+	__syncthreads();
+	if (thread == 0) {
+		last = atomicAdd(p.done, 1u) == pieces - 1;
+		if (last)
+			*p.done = 0; // for the next launch
+	}
+	__syncthreads();
+	if (!last)
 		return;
-	factors += blockIdx.x * most * order * order;
-	reduce<PER_LANE>(shared, shared + packed(0, (int)k), (int)k, pieces * k,
-			 [&](i64 i, int j) { return factors[(i / k * order + j) * order + i % k]; });
-	put_factor(b, shared, exponents + blockIdx.x * order);
+	__threadfence();
+	// The scale of a column is that of its largest element in any piece.
+	__shared__ i64 most[128];
+	for (int j = thread; j < k; j += THREADS) {
+		i64 e = NOTHING;
+		for (i64 i = 0; i < pieces; i++)
+			e = max(e, p.exponents[i * order + j]);
+		most[j] = e;
+	}
+	reduce<PER_LANE>(shared, shared + packed(0, k), k, pieces * k, [&](i64 i, int j) {
+		const i64 from = i / k;
+		return ldexp(p.factors[(from * order + j) * order + i % k],
+			     (int)(p.exponents[from * order + j] - most[j]));
+	});
+	put_factor(b, shared, most);
+}
+
+// qr_64, qr_128: the factors of the broken problems, of `count`, of at most `most` pieces. Any grid, block
+// 512 threads. exponents and factors are those of Pieces for each problem; done is 0 before and after. Shared
+// bytes: 8·(k(k+1)/2 + 32·PER_LANE·k), k the largest order.
+template <int PER_LANE>
+__device__ inline void qr(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done,
+			  i64 order, i64 most)
+{
+	for (i64 item = blockIdx.x; item < count * most; item += gridDim.x) {
+		const i64 problem = item / most, piece = item % most;
+		const Problem &b = problems[problem];
+		if (b.tally->broken == 0 || piece >= pieces_of(b))
+			continue;
+		const i64 before = problem * most * order;
+		qr_piece<PER_LANE>(b, piece, {exponents + before, factors + before * order, done + problem}, order);
+		__syncthreads();
+	}
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-qr_piece_64(const Problem *problems, const i64 *exponents, double *factors, i64 order)
+qr_64(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done, i64 order,
+      i64 most)
 {
-	qr_piece<2>(problems, exponents, factors, order);
+	qr<2>(problems, count, exponents, factors, done, order, most);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-qr_piece_128(const Problem *problems, const i64 *exponents, double *factors, i64 order)
+qr_128(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done, i64 order,
+       i64 most)
 {
-	qr_piece<4>(problems, exponents, factors, order);
+	qr<4>(problems, count, exponents, factors, done, order, most);
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS)
-qr_join_64(const Problem *problems, const i64 *exponents, const double *factors, i64 order, i64 most)
+// qr_exponents: the scales of the columns of problem `index`. Grid (k), block 32 threads.
+extern "C" __global__ void __launch_bounds__(32)
+qr_exponents(const Problem *problems, i64 index, i64 *exponents)
 {
-	qr_join<2>(problems, exponents, factors, order, most);
-}
-
-extern "C" __global__ void __launch_bounds__(THREADS)
-qr_join_128(const Problem *problems, const i64 *exponents, const double *factors, i64 order, i64 most)
-{
-	qr_join<4>(problems, exponents, factors, order, most);
+	const Problem &b = problems[index];
+	const i64 e = column_exponent(column(b.g, blockIdx.x), b.g.m);
+	if (threadIdx.x == 0)
+		exponents[blockIdx.x] = e;
 }
 
 // qr_gather and qr_scatter serve larger orders, which cuSOLVER factors: problem `index`'s pivot goes,

@@ -6,8 +6,10 @@ import (
 	"jmpi/kernels"
 )
 
-// qrPiece is PIECE of qr.cu: the rows that one block of threads factors.
-const qrPiece = 2048
+const (
+	qrPiece  = 2048    // PIECE of qr.cu: the rows that one block of threads factors
+	qrStatic = 2 << 10 // bytes of shared memory that its kernels have besides
+)
 
 // QR queues kernels that look at Broken on the device. For orders beyond that of one block of threads it
 // waits for the flags, and cuSOLVER factors the pivots.
@@ -20,39 +22,28 @@ func (d *device) QR(b *kernels.Batch) error {
 	})
 }
 
+// smallQR is one launch, of no more blocks than run at a time: mostly there is nothing to do.
 func (d *device) smallQR(s *batch) error {
-	exponents, err := d.exponents(s)
+	n, order, pieces := s.n(), s.order, max(1, ceil(s.rows, qrPiece))
+	exponents, err := d.need("exponents", int64(n)*int64(pieces)*int64(order)*kernels.WordBytes)
 	if err != nil {
 		return err
 	}
-	n, order, pieces := s.n(), s.order, max(1, ceil(s.rows, qrPiece))
-	var factors kernels.Address
-	if pieces > 1 {
-		if factors, err = d.need("QR",
-			int64(n)*int64(pieces)*int64(order)*int64(order)*kernels.WordBytes); err != nil {
-			return err
-		}
+	factors, err := d.need("QR", int64(n)*int64(pieces)*int64(order)*int64(order)*kernels.WordBytes)
+	if err != nil {
+		return err
+	}
+	done, err := d.need("QR pieces", int64(n)*kernels.WordBytes)
+	if err != nil {
+		return err
 	}
 	slab := 128
 	shared := func(slab int) int { return (order*(order+1)/2 + slab*order) * kernels.WordBytes }
-	if shared(slab) >= d.shared {
+	if shared(slab)+qrStatic > d.shared {
 		slab = 64
 	}
-	words := []uint64{s.at, word(exponents), word(factors), uint64(order)}
-	if err := d.launch(fmt.Sprint("qr_piece_", slab), pieces, n, 1, 512, shared(slab), words...); err != nil ||
-		pieces == 1 {
-		return err
-	}
-	return d.launch(fmt.Sprint("qr_join_", slab), n, 1, 1, 512, shared(slab), append(words, uint64(pieces))...)
-}
-
-// exponents queues the kernel that finds the scaling of the columns of the broken problems.
-func (d *device) exponents(s *batch) (kernels.Address, error) {
-	a, err := d.need("exponents", int64(s.n())*int64(s.order)*kernels.WordBytes)
-	if err != nil {
-		return 0, err
-	}
-	return a, d.launch("qr_exponents", s.order, s.n(), 1, 256, 0, s.at, word(a), uint64(s.order))
+	return d.launch(fmt.Sprint("qr_", slab), min(n*pieces, d.processors), 1, 1, 512, shared(slab), s.at,
+		uint64(n), word(exponents), word(factors), word(done), uint64(order), uint64(pieces))
 }
 
 func (d *device) largeQR(s *batch) error {
@@ -72,7 +63,7 @@ func (d *device) largeQR(s *batch) error {
 	if err != nil {
 		return err
 	}
-	exponents, err := d.exponents(s)
+	exponents, err := d.need("exponents", int64(s.order)*kernels.WordBytes)
 	if err != nil {
 		return err
 	}
@@ -85,7 +76,10 @@ func (d *device) largeQR(s *batch) error {
 		if err != nil {
 			return err
 		}
-		words := []uint64{s.at, uint64(i), word(exponents) + uint64(i*s.order*kernels.WordBytes), word(a)}
+		words := []uint64{s.at, uint64(i), word(exponents), word(a)}
+		if err := d.launch("qr_exponents", int(p.k), 1, 1, 32, 0, words[:3]...); err != nil {
+			return err
+		}
 		if err := d.launch("qr_gather", int(p.k), 1, 1, 256, 0, words...); err != nil {
 			return err
 		}

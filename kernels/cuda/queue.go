@@ -97,7 +97,6 @@ type batch struct {
 	problems []problem
 	at       uint64 // their address
 	order    int    // the largest k
-	signed   bool   // some columns have sign −1
 	rows     int    // of G and V, the most of any problem
 	vRows    int
 }
@@ -181,7 +180,6 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 		positive := b.Ones(i, k)
 		x := problem{r: b.R[i].Data, ldr: int64(b.R[i].Ld), k: int64(k), positive: int64(positive),
 			tol: kernels.Tolerance(k), screen: kernels.ScreenTolerance(k, positive)}
-		s.signed = s.signed || positive < k
 		if len(b.G) == n {
 			x.g, x.chunk = pivotOf(b.G[i]), int64(chunkRows(b.G[i].P.M, k))
 			s.rows = max(s.rows, b.G[i].P.M)

@@ -1,13 +1,12 @@
 // The Jacobi rotation of a pair of columns, [Nov15, (4.1)–(4.5)], with the bits that package kernels gives
-// it. SIGNED: some columns have sign −1, and the rotations of columns with different signs are hyperbolic;
-// otherwise no sign is looked at.
+// it.
 #pragma once
 
 #include "common.cuh"
 
-// A rotation, as kernels.Kind.Rotation has it.
+// A rotation, as kernels.Kind.Rotation has it; pp and qq are the squared norms of columns p and q after it.
 struct Rotation {
-	double sin, tau;
+	double sin, tau, pp, qq;
 	bool rotate, proper, open, idle, swap, degenerate;
 };
 
@@ -63,56 +62,45 @@ struct Ordinary {
 
 // rotation_by is kernels.NeedsRotation, Kind.Rotation and Diagonal, bit for bit. All lanes of a
 // warp must call it.
-template <bool SIGNED, class Arithmetic>
+template <class Arithmetic>
 __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, double tol, Signs signs)
 {
 	const double np = Arithmetic::root(hpp), nq = Arithmetic::root(hqq), size = fabs(hpq), kind = signs.kind;
-	double cot2 = 0.5 * Arithmetic::divide(SIGNED ? __fma_rn(-kind, hpp, hqq) : hqq - hpp, hpq), a = fabs(cot2);
-	bool degenerate = false;
-	if (SIGNED) {
-		degenerate = kind < 0 && a <= 1.0;
-		a = degenerate ? 1.25 : a;
-		cot2 *= kind;
-	}
+	double cot2 = 0.5 * Arithmetic::divide(__fma_rn(-kind, hpp, hqq), hpq), a = fabs(cot2);
+	const bool degenerate = kind < 0 && a <= 1.0;
+	a = degenerate ? 1.25 : a;
+	cot2 *= kind;
 	Rotation r = {};
 	r.rotate = hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq;
 	if (!__any_sync(0xffffffff, r.rotate))
 		return r;
-	const double cot = a < 0x1p27 ? a + Arithmetic::root(__fma_rn(a, a, SIGNED ? kind : 1.0)) : a + a;
+	const double cot = a < 0x1p27 ? a + Arithmetic::root(__fma_rn(a, a, kind)) : a + a;
 	const double tan = copysign(Arithmetic::reciprocal(cot), cot2);
-	const double s = Arithmetic::root(__fma_rn(SIGNED ? kind * tan : tan, tan, 1.0));
+	const double s = Arithmetic::root(__fma_rn(kind * tan, tan, 1.0));
 	const double sin = Arithmetic::divide(tan, s), tau = Arithmetic::divide(tan, 1.0 + s);
 	if (r.rotate) {
 		r.sin = sin;
 		r.tau = tau;
 		r.degenerate = degenerate;
 		const double norms = np * nq;
-		const bool large = __fma_rn(SIGNED ? -kind * sin : -sin, tau, 1.0) != 1.0;
+		const bool large = __fma_rn(-kind * sin, tau, 1.0) != 1.0;
 		r.open = size > 0x1p-48 * norms;
 		r.proper = (large && r.open) || size > 0x1p-26 * norms;
 		r.idle = large && !r.open;
-		const double dpp = __fma_rn(-tan, hpq, hpp), dqq = __fma_rn(tan, hpq, hqq);
-		r.swap = r.proper && (SIGNED ? signs.order * dpp < signs.order * dqq : dpp < dqq);
+		const double dpp = __fma_rn(-kind * tan, hpq, hpp), dqq = __fma_rn(tan, hpq, hqq);
+		r.swap = r.proper && signs.order * dpp < signs.order * dqq;
+		r.pp = r.swap ? dqq : dpp;
+		r.qq = r.swap ? dpp : dqq;
 	}
 	return r;
 }
 
 // rotation returns the rotation of a pair; all lanes of a warp must call it. Where it rotates,
 // |hpq| > 2⁻⁵³·√hpp·√hqq bounds all intermediate results of ordinary norms to 2^±800.
-template <bool SIGNED>
 __device__ inline Rotation rotation(double hpp, double hqq, double hpq, double tol, Signs signs)
 {
 	const bool ordinary = fmin(hpp, hqq) >= 0x1p-400 && fmax(hpp, hqq) <= 0x1p1000;
 	if (__all_sync(0xffffffff, ordinary))
-		return rotation_by<SIGNED, Ordinary>(hpp, hqq, hpq, tol, signs);
-	return rotation_by<SIGNED, General>(hpp, hqq, hpq, tol, signs);
-}
-
-// turn applies kernels.Turn.Rotate to x and y.
-template <bool SIGNED>
-__device__ inline void turn(double sin, double tau, double kind, double &x, double &y)
-{
-	const double u = __fma_rn(tau, x, y), v = __fma_rn(SIGNED ? -kind * tau : -tau, y, x);
-	x = __fma_rn(SIGNED ? -kind * sin : -sin, u, x);
-	y = __fma_rn(sin, v, y);
+		return rotation_by<Ordinary>(hpp, hqq, hpq, tol, signs);
+	return rotation_by<General>(hpp, hqq, hpq, tol, signs);
 }

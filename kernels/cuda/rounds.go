@@ -7,110 +7,98 @@ import (
 )
 
 const (
-	warpSlots  = 8 // pairs of a p-step that a warp works on (sweep.cuh)
-	longest    = 8 // p-steps of a round at most
-	absent     = 0xff << 8
-	meet       = 1 << 16
-	columnBits = 8
+	warpPairs    = 8  // pairs of a p-step that a warp works on, and p-steps of a round at most
+	smallestSize = 32 // of a factor, for the kernels
 )
 
-// rounds puts the pairs of a schedule with columns below order ≤ 128 into slots, warpSlots to a warp, as the
-// words that jacobi.cu reads.
-//
-// A round is a number of p-steps after each other in which the columns fall into groups so small that a warp
-// can keep a whole group for itself. Only at the end of a round must the warps wait for each other. For the
-// row-cyclic strategy of an order 2ᵏ and its kin, where p-step j pairs the columns i and i⊕j, eight p-steps
-// j = 8a … 8a+7 keep within groups of 16 columns; for most others every p-step is a round.
-func rounds(s *kernels.Schedule, order, slots int) []uint32 {
+// round is a number of p-steps after each other in which the columns fall into groups that a warp can keep
+// for itself, n p-steps making groups of 2n columns. columns has, for every warp, warpPairs numbers of
+// columns on the left and as many on the right. In p-step t of the round, from 0, number s on the left is
+// paired with number s⊕t on the right; the column on the left has the lower number. size stands for no
+// column.
+type round struct {
+	steps   int
+	columns []byte
+}
+
+// rounds cuts a schedule for factors of that size into rounds. Pairs with a column beyond it are left out.
+// For the row-cyclic strategy of an order 2ᵏ and its kin, where p-step j pairs the columns i and i⊕j, most
+// rounds have eight p-steps, j = 8a … 8a+7. For most others every p-step is a round.
+func rounds(s *kernels.Schedule, size int) []round {
 	steps := len(s.Pairs) / max(s.Order, 1)
-	words := make([]uint32, steps*slots)
+	partners := make([][]int, steps) // of each column, -1 for none
+	for step := range partners {
+		partners[step] = partnersOf(s, size, step)
+	}
+	var list []round
 	for start := 0; start < steps; {
-		for n := min(longest, steps-start); ; n-- {
-			warp, ok := assign(s, order, slots/warpSlots, start, n)
-			if ok || n == 1 {
-				fill(words, s, order, slots, start, n, warp)
-				start += n
-				break
-			}
-		}
-	}
-	return words
-}
-
-// pairsOf calls f with the pairs of a p-step that have columns below order.
-func pairsOf(s *kernels.Schedule, order, step int, f func(p, q int)) {
-	for i := step * s.Order; i < (step+1)*s.Order; i += 2 {
-		if p, q := int(s.Pairs[i]), int(s.Pairs[i+1]); q < order {
-			f(p, q)
-		}
-	}
-}
-
-// assign gives every column the warp that has it in n p-steps from start on; !ok if there is no room for the
-// groups that these p-steps connect.
-func assign(s *kernels.Schedule, order, warps, start, n int) (warp []int, ok bool) {
-	group := make([]int, order) // of each column, the number of one of its columns
-	for j := range group {
-		group[j] = j
-	}
-	for step := start; step < start+n; step++ {
-		pairsOf(s, order, step, func(p, q int) {
-			if from, to := group[q], group[p]; from != to {
-				for j := range group {
-					if group[j] == from {
-						group[j] = to
-					}
+		n := warpPairs
+		var columns []byte
+		for ; ; n /= 2 {
+			if n <= steps-start {
+				if columns = groups(partners[start:start+n], size); columns != nil {
+					break
 				}
 			}
-		})
-	}
-	members := make([][]int, order)
-	for j, g := range group {
-		members[g] = append(members[g], j)
-	}
-	// The largest groups first, each to the first warp that has room for it.
-	slices.SortStableFunc(members, func(a, b []int) int { return len(b) - len(a) })
-	warp, used := make([]int, order), make([]int, warps)
-	for _, m := range members {
-		w := 0
-		for w < warps && used[w]+len(m) > 2*warpSlots {
-			w++
 		}
-		if w == warps {
-			return nil, false
-		}
-		used[w] += len(m)
-		for _, j := range m {
-			warp[j] = w
-		}
+		list = append(list, round{n, columns})
+		start += n
 	}
-	return warp, true
+	return list
 }
 
-// fill writes the words of a round. Without room for the warps' own columns, which can only be in a round of
-// one p-step, the pairs go to the slots in their order.
-func fill(words []uint32, s *kernels.Schedule, order, slots, start, n int, warp []int) {
-	for step := start; step < start+n; step++ {
-		out := words[step*slots : (step+1)*slots]
-		for i := range out {
-			out[i] = absent
+func partnersOf(s *kernels.Schedule, size, step int) []int {
+	partners := make([]int, size)
+	for j := range partners {
+		partners[j] = -1
+	}
+	for i := step * s.Order; i < (step+1)*s.Order; i += 2 {
+		if p, q := int(s.Pairs[i]), int(s.Pairs[i+1]); q < size {
+			partners[p], partners[q] = q, p
 		}
-		next := make([]int, slots/warpSlots) // free slot of each warp
-		all := 0
-		pairsOf(s, order, step, func(p, q int) {
-			at := all
-			all++
-			if warp != nil {
-				w := warp[p]
-				at = w*warpSlots + next[w]
-				next[w]++
-			}
-			out[at] = uint32(p) | uint32(q)<<columnBits
-		})
-		if step == start+n-1 {
-			for i := range out {
-				out[i] |= meet
+	}
+	return partners
+}
+
+// groups puts the columns of n p-steps into groups, warpPairs/n to a warp; nil if that cannot be. One p-step
+// always can.
+func groups(partners [][]int, size int) []byte {
+	columns := slices.Repeat([]byte{byte(size)}, size)
+	taken := make([]bool, size)
+	pairs := 0 // that have their place
+	for first := range size {
+		if taken[first] || !slices.ContainsFunc(partners, func(p []int) bool { return p[first] >= 0 }) {
+			continue
+		}
+		left, right, ok := group(partners, first)
+		if !ok {
+			return nil
+		}
+		place := columns[pairs/warpPairs*2*warpPairs+pairs%warpPairs:]
+		for s := range left {
+			place[s], place[warpPairs+s] = byte(left[s]), byte(right[s])
+			taken[left[s]], taken[right[s]] = true, true
+		}
+		pairs += len(left)
+	}
+	return columns
+}
+
+// group returns the columns that some p-steps connect with a column, the first on the left; !ok if they do
+// not connect them as those of a round must be.
+func group(partners [][]int, first int) (left, right []int, ok bool) {
+	for _, p := range partners {
+		if p[first] < 0 || partners[0][p[first]] < 0 {
+			return nil, nil, false
+		}
+		left, right = append(left, partners[0][p[first]]), append(right, p[first])
+	}
+	for t, p := range partners {
+		for s, j := range left {
+			if p[j] != right[s^t] || j >= p[j] {
+				return nil, nil, false
 			}
 		}
 	}
+	return left, right, true
 }

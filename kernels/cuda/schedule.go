@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"encoding/binary"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -12,10 +13,10 @@ import (
 // schedule is the schedule that Jacobi had last: what it was, and what of it is on the device.
 type schedule struct {
 	checked kernels.Schedule // a copy of one that is valid
-	order   int              // of the largest factor
-	slots   int              // for pairs, in a p-step; 0: there is nothing on the device
+	size    int              // of the largest factor; 0: there is nothing on the device
+	rounds  kernels.Address
+	length  int // rounds
 	steps   int
-	pairs   kernels.Address
 }
 
 // checkSchedule tells whether the schedule is one for all factors of the batch: its pairs are
@@ -32,31 +33,42 @@ func (d *device) checkSchedule(b *kernels.Batch, o kernels.JacobiOptions) error 
 		return err
 	}
 	d.schedule.checked = kernels.Schedule{Order: s.Order, Pairs: slices.Clone(s.Pairs)}
-	d.schedule.slots = 0
+	d.schedule.size = 0
 	return nil
 }
 
-// send brings the pairs of a checked schedule to the device, those with columns below order, in
-// `slots` slots for each p-step.
-func (s *schedule) send(d *device, from *kernels.Schedule,
-	order, slots int) (pairs kernels.Address, steps int, err error) {
-	if s.order == order && s.slots == slots {
-		return s.pairs, s.steps, nil
+// send brings the rounds of a checked schedule to the device, for factors of that size: the number of
+// p-steps of each round and then the columns, eight to a word.
+func (s *schedule) send(d *device, from *kernels.Schedule, size int) error {
+	if s.size == size {
+		return nil
 	}
-	steps = len(from.Pairs) / max(from.Order, 1)
-	words := rounds(from, order, slots)
-	pairs, err = d.need("schedule", int64(len(words))*4)
-	if err != nil || len(words) == 0 {
-		return pairs, steps, err
+	var words []uint64
+	list := rounds(from, size)
+	steps := 0
+	for _, r := range list {
+		words = append(words, uint64(r.steps))
+		for i := 0; i < len(r.columns); i += warpPairs {
+			words = append(words, binary.LittleEndian.Uint64(r.columns[i:]))
+		}
+		steps += r.steps
 	}
-	var pin runtime.Pinner
-	defer pin.Unpin()
-	pin.Pin(&words[0])
-	if err := d.copyBytes(d.stream, uintptr(pairs), uintptr(unsafe.Pointer(&words[0])),
-		int64(len(words))*4); err != nil {
-		return 0, 0, err
+	at, err := d.need("schedule", int64(len(words))*kernels.WordBytes)
+	if err != nil {
+		return err
 	}
-	err = d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream))
-	s.order, s.slots, s.steps, s.pairs = order, slots, steps, pairs
-	return pairs, steps, err
+	if len(words) > 0 {
+		var pin runtime.Pinner
+		defer pin.Unpin()
+		pin.Pin(&words[0])
+		if err := d.copyBytes(d.stream, uintptr(at), uintptr(unsafe.Pointer(&words[0])),
+			int64(len(words))*kernels.WordBytes); err != nil {
+			return err
+		}
+		if err := d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream)); err != nil {
+			return err
+		}
+	}
+	s.size, s.rounds, s.length, s.steps = size, at, len(list), steps
+	return nil
 }

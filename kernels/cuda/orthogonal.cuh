@@ -1,0 +1,93 @@
+// What is done to R·T and T after the last sweep of a factor, by the block that has T in shared memory.
+#pragma once
+
+#include "columns.cuh"
+#include "fragment.cuh"
+#include "sweep.cuh"
+
+// cancel sets to zero the columns of R·T that are nothing but rounding errors: column j if its norm is at
+// most tol·√Σᵢ(tᵢⱼ·before[i])². before has the norms of the columns that it is a combination of. Where
+// columns have sign −1, no |tᵢⱼ| counts for more than 1.
+template <int SIZE> __device__ inline void cancel(const Problem &b, const State &state, const double *t)
+{
+	const double most = b.positive < b.k ? 1 : 1.0 / 0.0;
+	const int k = (int)b.k, lane = threadIdx.x % 32;
+	for (int j = threadIdx.x / 32; j < k; j += SIZE / 16) {
+		double sum = 0;
+		for (int i = lane; i < k; i += 32) {
+			const double part = fmin(fabs(t[i + j * Columns<SIZE>::LD]), most) * state.before[i];
+			sum = __fma_rn(part, part, sum);
+		}
+		if (sqrt(state.after[j]) <= b.tol * sqrt(warp_sum(sum)))
+			for (int i = lane; i < k; i += 32)
+				b.r[i + j * b.ldr] = 0;
+	}
+}
+
+// orthogonalize does T ← T + T·E, a Newton–Schulz step, with E = (I − TᵀT)/2, or E = (I − J·TᵀJT)/2 where
+// columns have sign −1. It takes T from shared memory, Columns<SIZE>::LD apart, and puts it where it belongs.
+//
+// Where T is close to I, E = −(D + J·DᵀJ + J·DᵀJD)/2 is computed from D = T − I, which is exact. Where
+// columns have sign −1, columns of T may be long, and elements of E above 2⁻²⁶ ≈ √ε are nothing but their
+// rounding errors: 0 takes their place. A warp has sixteen columns of E in registers, as their transpose.
+template <int SIZE> __device__ inline void orthogonalize(const Problem &b, double *t)
+{
+	constexpr int LD = Columns<SIZE>::LD;
+	const int k = (int)b.k, positive = (int)b.positive, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
+	const int g = lane / 4, t4 = lane % 4, own = threadIdx.x; // diagonal element
+	const bool mixed = positive < k;
+	auto sign = [=](int i) { return i >= positive ? -1.0 : 1.0; };
+	const bool near = __syncthreads_and(own >= k || t[own * (LD + 1)] >= 0.5);
+	if (near && own < k)
+		t[own * (LD + 1)] -= 1;
+	__syncthreads();
+	double e[SIZE / 8][4] = {}; // e[n][2h+i]: element (8n + 2·t4 + i, j0 + 8h + g) of E
+#pragma unroll 1
+	for (int l = t4; l < SIZE; l += 4) {
+		double x[2];
+#pragma unroll
+		for (int h = 0; h < 2; h++)
+			x[h] = sign(l) * t[l + (j0 + 8 * h + g) * LD];
+#pragma unroll
+		for (int n = 0; n < SIZE / 8; n++)
+			add_product(e[n], x, t[l + (8 * n + g) * LD]);
+	}
+#pragma unroll
+	for (int n = 0; n < SIZE / 8; n++)
+#pragma unroll
+		for (int m = 0; m < 4; m++) {
+			const int i = 8 * n + 2 * t4 + m % 2, j = j0 + m / 2 * 8 + g;
+			double rest = i == j ? -sign(i) : 0;
+			if (near)
+				rest = sign(i) * t[i + j * LD] + sign(j) * t[j + i * LD];
+			const double x = -0.5 * (e[n][m] + rest);
+			e[n][m] = mixed && !(fabs(x) <= 0x1p-26) ? 0 : sign(i) * x;
+		}
+	__syncthreads();
+	if (near && own < k)
+		t[own * (LD + 1)] += 1;
+	__syncthreads();
+	double *const out = b.t;
+	const i64 ldt = b.ldt;
+#pragma unroll 1
+	for (int i0 = 0; i0 < k; i0 += 16) {
+		double sum[2][4] = {};
+#pragma unroll
+		for (int n = 0; n < SIZE / 8; n++)
+#pragma unroll
+			for (int m = 0; m < 2; m++) { // columns 2·t4 + m of eight
+				const double *const from = t + i0 + g + (8 * n + 2 * t4 + m) * LD, x[2] = {from[0], from[8]};
+#pragma unroll
+				for (int h = 0; h < 2; h++)
+					add_product(sum[h], x, e[n][2 * h + m]);
+			}
+#pragma unroll
+		for (int h = 0; h < 2; h++)
+#pragma unroll
+			for (int m = 0; m < 4; m++) {
+				const int i = i0 + g + m / 2 * 8, j = j0 + 8 * h + 2 * t4 + m % 2;
+				if (i < k && j < k)
+					out[i + j * ldt] = t[i + j * LD] + sum[h][m];
+			}
+	}
+}
