@@ -68,7 +68,7 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 	if s.signed {
 		name = fmt.Sprint("jacobi_signed_", size)
 	}
-	slices := max(1, min(slicesLimit, d.processors/n-1))
+	slices := max(1, min(slicesLimit, s.processors/n-1))
 	for sweep := range o.MaxSweeps {
 		blocks := n * (1 + slices)
 		d.epoch.launches++
