@@ -35,7 +35,7 @@ type Config struct {
 type Device struct {
 	Backend kernels.Backend
 	Phases  Phases
-	// of the sweep; reset by the caller
+	// of the sweep, after Sync; reset by the caller
 	Tally    kernels.Tally
 	Problems int64
 
@@ -43,7 +43,13 @@ type Device struct {
 	memory kernels.Address // one block, cut into slots and the workspace of rec
 	slots  [Slots]slot
 	rec    recursion
+
+	queued   []*kernels.Batch // whose tallies are not added up yet
+	problems int              // in them
 }
+
+// mostQueued bounds the problems whose tallies are kept until they are added up.
+const mostQueued = 1 << 15
 
 // NewDevice allocates the device's memory, Demand(c, be.Limits()) bytes. Every slot starts empty.
 func NewDevice(be kernels.Backend, c Config) (*Device, error) {
@@ -106,7 +112,7 @@ func (d *Device) Panels(s, column, i0, i1 int) (g, v kernels.Panel) {
 }
 
 // Run orthogonalizes pairs of narrow block-columns of the matrix, which must be disjoint and lie on
-// this device.
+// this device. It may return before the work is done, and can be called again at once: see Sync.
 func (d *Device) Run(pairs []strategy.Pair) error {
 	l := d.c.Layout
 	g := make([]kernels.Pivot, 0, len(pairs))
@@ -144,17 +150,32 @@ func (d *Device) Run(pairs []strategy.Pair) error {
 	if err := d.rec.step(0, b); err != nil {
 		return fmt.Errorf("node: %s: %w", d.Backend.Describe().Name, err)
 	}
+	d.Phases.Compute += time.Since(start).Seconds()
+	d.queued = append(d.queued, b)
+	if d.problems += len(b.G); d.problems >= mostQueued {
+		return d.Sync()
+	}
+	return nil
+}
+
+// Sync waits until everything that Run has queued is done, and adds it up in Phases, Tally and Problems.
+func (d *Device) Sync() error {
+	start := time.Now()
 	if err := d.Backend.Sync(); err != nil {
 		return fmt.Errorf("node: %s: %w", d.Backend.Describe().Name, err)
 	}
 	d.Phases.Compute += time.Since(start).Seconds()
-	d.Phases.count(b)
-	d.Problems += int64(len(b.G))
-	for _, t := range b.Tally {
-		d.Tally.Add(t)
-		d.Tally.Broken += t.Broken
-		d.Tally.Inactive += t.Inactive
+	for _, b := range d.queued {
+		d.Phases.count(b)
+		d.Problems += int64(len(b.G))
+		for _, t := range b.Tally {
+			d.Tally.Add(t)
+			d.Tally.Broken += t.Broken
+			d.Tally.Inactive += t.Inactive
+		}
 	}
+	clear(d.queued)
+	d.queued, d.problems = d.queued[:0], 0
 	return nil
 }
 

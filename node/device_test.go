@@ -83,7 +83,8 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 	})
 }
 
-// The device is waited for once a batch, and after each phase only where these are told apart.
+// The device is waited for when Sync asks, not once a batch, and after each phase only where these are told
+// apart. Sync adds the batches up.
 func TestPhasesAreTimedWhereAsked(t *testing.T) {
 	for _, profile := range []bool{false, true} {
 		l := NewLayout(64, 1, 8)
@@ -95,17 +96,27 @@ func TestPhasesAreTimedWhereAsked(t *testing.T) {
 		}
 		d.SetColumn(0, 0)
 		d.SetColumn(1, 1)
-		if err := d.Run([]strategy.Pair{{P: 0, Q: 1}, {P: 2, Q: 5}}); err != nil {
-			t.Fatal(err)
+		for range 3 {
+			if err := d.Run([]strategy.Pair{{P: 0, Q: 1}, {P: 2, Q: 5}}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if d.Problems != 0 || d.Phases.ShortenFlops != 0 {
+			t.Errorf("before Sync: %d problems, %+v", d.Problems, d.Phases)
+		}
+		for range 2 { // nothing is added twice
+			if err := d.Sync(); err != nil {
+				t.Fatal(err)
+			}
 		}
 		p := d.Phases
-		syncs, told := 1, p.Shorten > 0 && p.Inner > 0 && p.Postmultiply > 0
+		syncs, told := 2, p.Shorten > 0 && p.Inner > 0 && p.Postmultiply > 0
 		if profile {
-			syncs = 4
+			syncs = 2 + 3*3
 		}
 		if be.syncs != syncs || told != profile || p.Compute <= 0 || p.Shorten+p.Inner+p.Postmultiply > p.Compute ||
-			p.ShortenFlops != 2*64*16*16 {
-			t.Errorf("profile %t: %d times Sync, %+v", profile, be.syncs, p)
+			p.ShortenFlops != 3*2*64*16*16 || d.Problems != 6 {
+			t.Errorf("profile %t: %d times Sync, %d problems, %+v", profile, be.syncs, d.Problems, p)
 		}
 	}
 }

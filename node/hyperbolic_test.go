@@ -149,6 +149,7 @@ func (x *hyperbolic) solve(t *testing.T) {
 				must(t, x.Run(pairs))
 			}
 		}
+		must(t, x.Sync())
 		proper = x.Tally.Proper
 	}
 	if x.Tally.Degenerate != 0 {

@@ -8,7 +8,7 @@ import (
 
 // Phases are the seconds and floating-point operations of a device at the outermost level of its recursion.
 type Phases struct {
-	Compute  float64 // seconds of all pivot problems, from the first call to the end of the work
+	Compute  float64 // seconds of queueing the pivot problems, and of waiting for their end
 	Exchange float64 // seconds of waiting for messages
 	// The parts of Compute, zero unless Config.Profile.
 	Shorten, Inner, Postmultiply                float64

@@ -99,15 +99,26 @@ func TestGPUSweepsAsOnCPU(t *testing.T) {
 }
 
 // The bits of S, U and V do not depend on the split of the devices into ranks, nor on the run. One
-// GPU may be several devices.
+// GPU may be several devices. Many narrow block-columns are spread over the lanes of a device.
 func TestGPUSplitsAreBitIdentical(t *testing.T) {
-	const m, n = 400, 320
 	g := 2
 	if disttest.GPUs(t) >= 4 {
 		g = 4
 	}
-	a := disttest.Generate(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 3})
-	c := Config{Problem: Problem{M: m, N: n, Vectors: true}, Settings: Settings{Variant: Full, Block: 20}}
+	for _, x := range []struct {
+		m, n, block int
+		variant     Variant
+	}{{400, 320, 20, Full}, {700, 640, 5, Block}} {
+		t.Run(fmt.Sprintf("%d×%d in blocks of %d", x.m, x.n, x.block), func(t *testing.T) {
+			splits(t, x.m, x.n, g, Settings{Variant: x.variant, Block: x.block})
+		})
+	}
+}
+
+// splits compares ranks with g devices in all.
+func splits(t *testing.T, m, n, g int, settings Settings) {
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 3})
+	c := Config{Problem: Problem{M: m, N: n, Vectors: true}, Settings: settings}
 	want := decomposeOnGPUs(t, a, 1, g, c)
 	want.verify(t, a, 1)
 	for ranks := 1; ranks <= g; ranks *= 2 {

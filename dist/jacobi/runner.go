@@ -56,7 +56,7 @@ func (r *runner) route(s topology.Step) route {
 	return t
 }
 
-// macroStep runs the sub-steps of one macro step, calling done after each, and starts the exchange
+// macroStep queues the sub-steps of one macro step, calling done after each, and starts the exchange
 // after them.
 func (r *runner) macroStep(s topology.Step, done func()) error {
 	t := r.route(s)
@@ -164,7 +164,9 @@ func (r *runner) subStep(pairs []strategy.Pair, t route, leaving int) error {
 			}
 		}
 		if leaving >= 0 {
-			r.depart(t.out, i, cut)
+			if err := r.depart(t.out, i, cut); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -197,8 +199,11 @@ func (r *runner) arrive(pairs []strategy.Pair) error {
 	return nil
 }
 
-// depart sends a finished piece of the macro block-column that leaves.
-func (r *runner) depart(out *topology.Move, piece int, cut [2]int) {
+// depart sends a piece of the macro block-column that leaves when it is finished.
+func (r *runner) depart(out *topology.Move, piece int, cut [2]int) error {
+	if err := r.dev.Sync(); err != nil {
+		return err
+	}
 	g, v := r.dev.Panels(r.dev.Slot(out.Column), out.Column, cut[0], cut[1])
 	for k, p := range []kernels.Panel{g, v} {
 		if p.Bytes() > 0 {
@@ -206,6 +211,7 @@ func (r *runner) depart(out *topology.Move, piece int, cut [2]int) {
 				exchange.Label{Column: out.Column, Piece: piece, Kind: k, Parity: r.parity}, p))
 		}
 	}
+	return nil
 }
 
 // longest returns the length of the longest message that this device sends or receives.

@@ -90,7 +90,8 @@ func NoDecomposition(format string, a ...any) error {
 			fmt.Sprintf(format, a...)}
 }
 
-// sweepDevice runs all macro steps of a sweep on one device.
+// sweepDevice runs all macro steps of a sweep on one device. The host waits for the device at the end, and
+// where block-columns leave or arrive.
 func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
 	at := Progress{Sweep: n, Steps: x.program.SubSteps()}
 	for _, step := range steps {
@@ -104,7 +105,7 @@ func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
 			return err
 		}
 	}
-	return nil
+	return x.dev.Sync()
 }
 
 // all runs f for each device of the rank at the same time. The first error ends the run on all of them: what

@@ -19,6 +19,7 @@ func (d *device) mark(t testing.TB) event {
 	t.Helper()
 	must(t, d.enter())
 	defer d.leave()
+	must(t, d.meet())
 	var e event
 	must(t, d.check("cuEventCreate", nvidia.Invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&e)), 0)))
 	must(t, d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, uintptr(e), d.stream)))

@@ -19,17 +19,20 @@ const (
 	oldestMajor    = 7   // compute capability
 )
 
-// device implements kernels.Backend and kernels.Dense. Primitives are queued on one stream, in the order of
-// the calls.
+// device implements kernels.Backend and kernels.Dense. Primitives are queued on the lanes.
 type device struct {
 	*driver
+	*lane   // that is queued on: the first, but for parts of batches
+	lanes   [laneCount]lane
+	claims  claims
+	urgent  bool // kernels are launched with the highest priority
 	index   int
 	handle  uintptr // CUdevice
 	context uintptr
-	stream  uintptr
 	kernels map[string]*kernel
 	modules []uintptr
 	call    launchCall
+	highest int32 // the highest priority of a launch
 
 	name, uuid, architecture, compiler string
 
@@ -38,14 +41,11 @@ type device struct {
 	shared     int   // bytes of shared memory that a block can have
 	tiling     tiling
 
-	memory   memory
-	movers   movers
-	queue    queue
-	scratch  scratch
-	schedule schedule
-	epoch    epoch
-	blas     blas
-	solver   solver
+	memory memory
+	movers movers
+	queue  queue
+	blas   blas
+	solver solver
 }
 
 // opened are the devices of this process, which give each other access to their memory.
@@ -98,17 +98,21 @@ func (d *device) open() error {
 		return err
 	}
 	defer d.leave()
-	if err := d.check("cuStreamCreate", nvidia.Invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&d.stream)),
-		streamNonBlocking)); err != nil {
+	for i := range d.lanes {
+		if err := d.lanes[i].open(d); err != nil {
+			return err
+		}
+	}
+	d.lane = &d.lanes[0]
+	var least int32
+	if err := d.check("cuCtxGetStreamPriorityRange", nvidia.Invoke(d.cuCtxGetStreamPriorityRange,
+		uintptr(unsafe.Pointer(&least)), uintptr(unsafe.Pointer(&d.highest)))); err != nil {
 		return err
 	}
 	if err := d.loadKernels(code); err != nil {
 		return err
 	}
 	if err := d.queue.open(d); err != nil {
-		return err
-	}
-	if err := d.epoch.open(d); err != nil {
 		return err
 	}
 	return d.befriend()
@@ -275,16 +279,16 @@ func (d *device) Close() error {
 	err := d.enter()
 	if err == nil {
 		defer d.leave()
-		if d.stream != 0 {
-			err = d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream))
+		for i := range d.lanes {
+			err = errors.Join(err, d.lanes[i].wait(d))
 		}
 		err = errors.Join(err, d.blas.close(), d.solver.close(), d.movers.close(d), d.queue.close(d),
-			d.scratch.close(d), d.epoch.close(d), d.memory.close(d))
+			d.memory.close(d))
 		for _, m := range d.modules {
 			err = errors.Join(err, d.check("cuModuleUnload", nvidia.Invoke(d.cuModuleUnload, m)))
 		}
-		if d.stream != 0 {
-			err = errors.Join(err, d.check("cuStreamDestroy", nvidia.Invoke(d.cuStreamDestroy, d.stream)))
+		for i := range d.lanes {
+			err = errors.Join(err, d.lanes[i].close(d))
 		}
 	}
 	err = errors.Join(err, d.check("cuDevicePrimaryCtxRelease",

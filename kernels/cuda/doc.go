@@ -74,7 +74,17 @@
 //
 // # Queue
 //
-// Primitives return when their kernels are queued. A step of the method is seven launches and two
-// small copies of descriptors, with no wait in between: what depends on the outcome of a kernel (Broken,
-// Inactive, Changed) is looked up on the device by the next ones. Tallies come back with Sync (queue.go).
+// Primitives return when their kernels are queued. A step of the method is seven launches, with no wait in
+// between: what depends on the outcome of a kernel (Broken, Inactive, Changed) is looked up on the device by
+// the next ones. Tallies come back with Sync. The descriptors of the problems are copied in the first sweep,
+// and again only where they have changed (queue.go).
+//
+// # Lanes
+//
+// A batch of 32 problems or more is cut into two halves. Each has a stream of its own, a lane (lanes.go). So
+// the factors of one half, which need few multiprocessors and much time, are worked on beside the products of
+// the other. All kernels but those of Multiply have priority, since otherwise the other lane's blocks would
+// start after the last block of a product. A lane waits for the other only where a batch has a panel that the
+// other had before. In a sweep of the default strategy this is so twice. What is not a primitive on batches
+// waits for both lanes, and they for it.
 package cuda

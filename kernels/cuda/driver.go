@@ -27,6 +27,9 @@ type driver struct {
 
 	cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuFuncSetAttribute, cuLaunchKernel,
 	cuLaunchCooperativeKernel uintptr
+
+	cuCtxGetStreamPriorityRange uintptr
+	cuLaunchKernelEx            uintptr // 0 before CUDA 11.8
 }
 
 // Values of the driver API's enumerations.
@@ -47,6 +50,7 @@ const (
 	streamNonBlocking  = 1
 	eventDisableTiming = 2
 	hostPortable       = 1
+	launchPriority     = 8 // CU_LAUNCH_ATTRIBUTE_PRIORITY
 )
 
 // loadDriver opens and initialises the driver once. A machine without a GPU has a driver with no device.
@@ -79,9 +83,13 @@ var loadDriver = sync.OnceValues(func() (*driver, error) {
 		"cuModuleLoadData": &d.cuModuleLoadData, "cuModuleUnload": &d.cuModuleUnload,
 		"cuModuleGetFunction": &d.cuModuleGetFunction, "cuFuncSetAttribute": &d.cuFuncSetAttribute,
 		"cuLaunchKernel": &d.cuLaunchKernel, "cuLaunchCooperativeKernel": &d.cuLaunchCooperativeKernel,
+		"cuCtxGetStreamPriorityRange": &d.cuCtxGetStreamPriorityRange,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cuda: NVIDIA's driver: %w", err)
+	}
+	if lib.Bind(nvidia.Routines{"cuLaunchKernelEx": &d.cuLaunchKernelEx}) != nil {
+		d.cuLaunchKernelEx = 0
 	}
 	if err := d.check("cuInit", nvidia.Invoke(cuInit, 0)); err != nil && status(err) != statusNoDevice {
 		return nil, fmt.Errorf("cuda: %w", err)

@@ -72,6 +72,23 @@ type launchCall struct {
 	words [32]uint64
 	bytes uintptr
 	extra [5]uintptr
+
+	config    launchConfig // of cuLaunchKernelEx
+	attribute launchAttribute
+}
+
+// launchConfig is CUlaunchConfig.
+type launchConfig struct {
+	x, y, z, threads, threadsY, threadsZ, shared uint32
+	stream, attributes                           uintptr
+	count                                        uint32
+}
+
+// launchAttribute is CUlaunchAttribute, for a priority.
+type launchAttribute struct {
+	id, _    uint32
+	priority int32
+	_        [60]byte
 }
 
 // Markers in `extra`.
@@ -94,8 +111,18 @@ func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint
 	l.bytes = uintptr(len(words)) * kernels.WordBytes
 	l.extra = [5]uintptr{launchBuffer, uintptr(unsafe.Pointer(&l.words)), launchSize,
 		uintptr(unsafe.Pointer(&l.bytes)), 0}
-	code := nvidia.Invoke(d.cuLaunchKernel, k.function, uintptr(x), uintptr(y), uintptr(z), uintptr(threads), 1,
-		1, uintptr(shared), d.stream, 0, uintptr(unsafe.Pointer(&l.extra)))
+	var code int32
+	if d.urgent && d.cuLaunchKernelEx != 0 {
+		l.attribute = launchAttribute{id: launchPriority, priority: d.highest}
+		l.config = launchConfig{x: uint32(x), y: uint32(y), z: uint32(z), threads: uint32(threads),
+			threadsY: 1, threadsZ: 1, shared: uint32(shared), stream: d.stream,
+			attributes: uintptr(unsafe.Pointer(&l.attribute)), count: 1}
+		code = nvidia.Invoke(d.cuLaunchKernelEx, uintptr(unsafe.Pointer(&l.config)), k.function, 0,
+			uintptr(unsafe.Pointer(&l.extra)))
+	} else {
+		code = nvidia.Invoke(d.cuLaunchKernel, k.function, uintptr(x), uintptr(y), uintptr(z), uintptr(threads), 1,
+			1, uintptr(shared), d.stream, 0, uintptr(unsafe.Pointer(&l.extra)))
+	}
 	if code != 0 {
 		return fmt.Errorf("%s, grid (%d,%d,%d) of %d threads, %d bytes shared: %w", name, x, y, z, threads, shared,
 			d.check("cuLaunchKernel", code))

@@ -69,8 +69,7 @@ func (d *device) post(to kernels.Address, x []uint64) error {
 			}
 		}
 		count := min(len(x), (stagingBytes-q.used)/kernels.WordBytes)
-		if _, err := q.stage(d, count*kernels.WordBytes,
-			func(host kernels.Address) { copy(structs[uint64](host, count), x) }, to); err != nil {
+		if err := d.stage(d.stream, x[:count], to); err != nil {
 			return err
 		}
 		x, to = x[count:], to+kernels.Address(count*kernels.WordBytes)

@@ -96,8 +96,18 @@ func (d *device) freeHost(a kernels.Address) error {
 	return d.check("cuMemFreeHost", nvidia.Invoke(d.cuMemFreeHost, uintptr(a)))
 }
 
-// entered calls f on a thread that is bound to the device, and names the operation if it fails.
+// entered is bound for what is queued on the first lane alone.
 func (d *device) entered(operation string, f func() error) error {
+	return d.bound(operation, func() error {
+		if err := d.meet(); err != nil {
+			return err
+		}
+		return f()
+	})
+}
+
+// bound calls f on a thread that is bound to the device, and names the operation if it fails.
+func (d *device) bound(operation string, f func() error) error {
 	err := d.enter()
 	if err == nil {
 		defer d.leave()
@@ -137,7 +147,7 @@ func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
 
 // Free waits for the work that is queued before it gives the memory back.
 func (d *device) Free(a kernels.Address) error {
-	return d.entered("Free", func() error {
+	return d.bound("Free", func() error {
 		if err := d.memory.remove(a, false); err != nil {
 			return err
 		}
@@ -146,7 +156,7 @@ func (d *device) Free(a kernels.Address) error {
 }
 
 func (d *device) AllocHost(bytes int64) (a kernels.Address, err error) {
-	err = d.entered("AllocHost", func() error {
+	err = d.bound("AllocHost", func() error {
 		a, err = d.allocHost(bytes)
 		return err
 	})
@@ -158,7 +168,7 @@ func (d *device) AllocHost(bytes int64) (a kernels.Address, err error) {
 }
 
 func (d *device) FreeHost(a kernels.Address) error {
-	return d.entered("FreeHost", func() error {
+	return d.bound("FreeHost", func() error {
 		if err := d.memory.remove(a, true); err != nil {
 			return err
 		}

@@ -56,14 +56,18 @@ func (m *movers) close(d *device) error {
 // move calls f with a stream of its own and waits for what f queues on it. With ordered, that starts when
 // everything queued on the device before is done.
 func (d *device) move(operation string, ordered bool, f func(stream uintptr) error) error {
-	return d.entered(operation, func() error {
+	return d.bound(operation, func() error {
 		x, err := d.movers.take(d)
 		if err != nil {
 			return err
 		}
 		defer d.movers.give(x)
-		if ordered {
-			if err := d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, x.event, d.stream)); err != nil {
+		for i := range d.lanes {
+			if !ordered {
+				break
+			}
+			if err := d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, x.event,
+				d.lanes[i].stream)); err != nil {
 				return err
 			}
 			if err := d.check("cuStreamWaitEvent", nvidia.Invoke(d.cuStreamWaitEvent, x.stream, x.event,

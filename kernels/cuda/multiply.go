@@ -13,7 +13,7 @@ func (d *device) productShared(columns int) int {
 
 func (d *device) Multiply(b *kernels.Batch) error {
 	return d.primitive("Multiply", b, kernels.Needs{G: true, V: b.V != nil, R: true, T: true, Tally: true},
-		false, d.multiply)
+		false, d.yielding(d.multiply))
 }
 
 // multiply forms the products in place where one block of threads has all columns of T, else from

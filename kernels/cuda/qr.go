@@ -59,10 +59,11 @@ func (d *device) largeQR(s *batch) error {
 	if len(broken) == 0 {
 		return nil
 	}
-	s, err := d.send(s.Batch, true, false) // Sync has given the staging memory free
+	parts, err := d.send(s.Batch, true, false) // Sync has given the staging memory free
 	if err != nil {
 		return err
 	}
+	s = parts[0] // and the only one
 	exponents, err := d.need("exponents", int64(s.order)*kernels.WordBytes)
 	if err != nil {
 		return err

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"unsafe"
 
-	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -30,17 +29,22 @@ const (
 	problemBytes = int(unsafe.Sizeof(problem{}))
 	tallyBytes   = int(unsafe.Sizeof(kernels.Tally{}))
 
-	stagingBytes = 4 << 20 // of the memory through which problems and tallies go to the device
-	tallyLimit   = 1 << 15 // tallies on the device at a time
+	tallyLimit   = 1 << 15 // problems, and tallies, on the device at a time
+	stagingBytes = 4 << 20 // of the memory through which lists and tallies go to the device
 )
 
 // queue is what lies between the host and the primitives: problems and tallies go up, tallies come down, all
-// by asynchronous copies on the device's stream. Everything starts anew with Sync.
+// by asynchronous copies. Everything starts anew with Sync.
 type queue struct {
-	host, device kernels.Address // staging memory, filled from the start, and its image on the device
-	used         int
-	last         []problem       // the problems that were sent last,
-	lastAt       kernels.Address // and where they are
+	// Problems are written to host memory, one batch after the other, and copied to its image on the device. A
+	// sweep is like the one before: what lies in both already is not copied again.
+	problems, image kernels.Address
+	count, mirrored int            // problems now, and problems that are in both
+	last            *kernels.Batch // the batch that was sent last,
+	parts           []*batch       // and its parts
+
+	staging kernels.Address // for lists and tallies, filled from the start
+	used    int
 
 	tallies     kernels.Address // on the device: tallyLimit of them
 	tallyMirror kernels.Address // host memory for what comes back
@@ -48,38 +52,42 @@ type queue struct {
 	pending     []pendingTally
 }
 
-// pendingTally is a caller's tally whose values are on the device, where they are valid, from
-// number `first` on.
+// pendingTally is a caller's tally whose values are on the device from number `first` on, if they are there.
 type pendingTally struct {
 	host  []kernels.Tally
 	first int
+	there bool
 }
 
 func (q *queue) open(d *device) error {
-	var err error
-	if q.host, err = d.allocHost(stagingBytes); err != nil {
-		return err
+	for _, x := range []struct {
+		to       *kernels.Address
+		allocate func(int64) (kernels.Address, error)
+		bytes    int
+	}{
+		{&q.problems, d.allocHost, tallyLimit * problemBytes}, {&q.image, d.alloc, tallyLimit * problemBytes},
+		{&q.staging, d.allocHost, stagingBytes}, {&q.tallies, d.alloc, tallyLimit * tallyBytes},
+		{&q.tallyMirror, d.allocHost, tallyLimit * tallyBytes},
+	} {
+		a, err := x.allocate(int64(x.bytes))
+		if err != nil {
+			return err
+		}
+		*x.to = a
 	}
-	if q.device, err = d.alloc(stagingBytes); err != nil {
-		return err
-	}
-	if q.tallies, err = d.alloc(int64(tallyLimit * tallyBytes)); err != nil {
-		return err
-	}
-	q.tallyMirror, err = d.allocHost(int64(tallyLimit * tallyBytes))
-	return err
+	return nil
 }
 
 func (q *queue) close(d *device) error {
 	var err error
-	for _, a := range []*kernels.Address{&q.host, &q.tallyMirror} {
-		if *a != 0 {
-			err = errors.Join(err, d.freeHost(*a))
+	for _, a := range []kernels.Address{q.problems, q.staging, q.tallyMirror} {
+		if a != 0 {
+			err = errors.Join(err, d.freeHost(a))
 		}
 	}
-	for _, a := range []*kernels.Address{&q.device, &q.tallies} {
-		if *a != 0 {
-			err = errors.Join(err, d.free(*a))
+	for _, a := range []kernels.Address{q.image, q.tallies} {
+		if a != 0 {
+			err = errors.Join(err, d.free(a))
 		}
 	}
 	*q = queue{}
@@ -91,84 +99,129 @@ func structs[T any](a kernels.Address, n int) []T {
 	return unsafe.Slice(*(**T)(unsafe.Pointer(&a)), n)
 }
 
-// batch is a Batch whose problems are on the device.
+// batch is a part of a Batch whose problems are on the device.
 type batch struct {
 	*kernels.Batch
 	problems []problem
 	at       uint64 // their address
-	order    int    // the largest k
-	rows     int    // of G and V, the most of any problem
+	tallies  kernels.Address
+	order    int // the largest k of the whole Batch
+	rows     int // of G and V, the most of any problem
 	vRows    int
 }
 
 func (b *batch) n() int { return len(b.problems) }
 
-// send brings the problems of a batch to the device; with tally its tallies too, unless the device has them
-// already. fresh tallies are not sent: the primitive sets them.
-func (d *device) send(b *kernels.Batch, tally, fresh bool) (*batch, error) {
-	q, problems := &d.queue, len(b.R)
-	bytes := problems * (problemBytes + tallyBytes)
-	if bytes > stagingBytes || problems > tallyLimit {
-		return nil, fmt.Errorf("%w: %d problems, %d are the limit", kernels.ErrShape, problems,
-			min(tallyLimit, stagingBytes/(problemBytes+tallyBytes)))
+// send brings the problems of a batch to the device, in parts for the lanes; with tally its tallies too,
+// unless the device has them already. fresh tallies are not sent: the primitive sets them.
+func (d *device) send(b *kernels.Batch, tally, fresh bool) ([]*batch, error) {
+	q := &d.queue
+	if len(b.R) > tallyLimit {
+		return nil, fmt.Errorf("%w: %d problems, %d are the limit", kernels.ErrShape, len(b.R), tallyLimit)
 	}
-	if q.used+bytes > stagingBytes || q.tallyCount+problems > tallyLimit {
+	if q.count+len(b.R) > tallyLimit || q.tallyCount+len(b.R) > tallyLimit ||
+		q.used+len(b.R)*tallyBytes > stagingBytes {
 		if err := d.sync(); err != nil {
 			return nil, err
 		}
 	}
-	var tallies kernels.Address
-	if tally {
-		first, err := q.tally(d, b.Tally, fresh)
-		if err != nil {
+	if q.last == nil || !alike(q.last, b) {
+		if err := d.sendProblems(b); err != nil {
 			return nil, err
 		}
-		tallies = q.tallies + kernels.Address(first*tallyBytes)
 	}
-	s := gather(b, tallies)
-	if slices.Equal(s.problems, q.last) {
-		s.at = uint64(q.lastAt)
-		return s, nil
+	if !tally {
+		return q.parts, nil
 	}
-	at, err := q.stage(d, len(s.problems)*problemBytes,
-		func(host kernels.Address) { copy(structs[problem](host, problems), s.problems) }, 0)
-	if err != nil {
-		return nil, err
-	}
-	s.at, q.last, q.lastAt = uint64(at), s.problems, at
-	return s, nil
-}
-
-// stage queues the copy of bytes that fill writes to staging memory, to the address `to`, or to the image of
-// the staging memory if that is 0, and returns where they go.
-func (q *queue) stage(d *device, bytes int, fill func(host kernels.Address),
-	to kernels.Address) (kernels.Address, error) {
-	host := q.host + kernels.Address(q.used)
-	if to == 0 {
-		to = q.device + kernels.Address(q.used)
-	}
-	q.used += bytes
-	fill(host)
-	return to, d.copyBytes(d.stream, uintptr(to), uintptr(host), int64(bytes))
-}
-
-// tally returns the number, on the device, of the first of the caller's tallies.
-func (q *queue) tally(d *device, host []kernels.Tally, fresh bool) (int, error) {
-	for _, p := range q.pending {
-		if len(p.host) == len(host) && &p.host[0] == &host[0] {
-			return p.first, nil
+	if p := q.tally(b.Tally); !p.there {
+		p.there = true
+		for i, s := range q.parts {
+			if fresh {
+				break
+			}
+			if err := d.stage(d.lanes[i].stream, words(s.Tally), s.tallies); err != nil {
+				return nil, err
+			}
 		}
 	}
-	first := q.tallyCount
-	q.tallyCount += len(host)
-	q.pending = append(q.pending, pendingTally{host, first})
-	if fresh {
-		return first, nil
+	return q.parts, nil
+}
+
+// alike tells whether two batches are the same problems. A Batch that has been sent stays as it is
+// until Sync.
+func alike(a, b *kernels.Batch) bool {
+	return sameMemory(a.G, b.G) && sameMemory(a.V, b.V) && sameMemory(a.R, b.R) && sameMemory(a.T, b.T) &&
+		sameMemory(a.Positive, b.Positive) && sameMemory(a.Tally, b.Tally)
+}
+
+// sameMemory tells whether two slices are the same memory.
+func sameMemory[T any](a, b []T) bool {
+	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
+}
+
+// sendProblems queues the copies of the parts of a batch, each on its lane.
+func (d *device) sendProblems(b *kernels.Batch) error {
+	q, n, order := &d.queue, len(b.R), 0
+	var tallies kernels.Address
+	if len(b.Tally) == n {
+		tallies = q.tallies + kernels.Address(q.tally(b.Tally).first*tallyBytes)
 	}
-	_, err := q.stage(d, len(host)*tallyBytes,
-		func(a kernels.Address) { copy(structs[kernels.Tally](a, len(host)), host) },
-		q.tallies+kernels.Address(first*tallyBytes))
-	return first, err
+	for _, r := range b.R {
+		order = max(order, r.N)
+	}
+	q.last, q.parts = nil, nil
+	parts := make([]*batch, d.parts(n, order))
+	for i := range parts {
+		first, end := n*i/len(parts), n*(i+1)/len(parts)
+		s := gather(part(b, first, end), tallies)
+		s.order, s.tallies = order, tallies
+		if tallies != 0 {
+			tallies += kernels.Address(s.n() * tallyBytes)
+		}
+		parts[i] = s
+	}
+	if err := d.arrange(parts); err != nil {
+		return err
+	}
+	for i, s := range parts {
+		place := kernels.Address(q.count * problemBytes)
+		host := structs[problem](q.problems+place, s.n())
+		s.at = uint64(q.image + place)
+		q.count += s.n()
+		if q.count <= q.mirrored && slices.Equal(host, s.problems) {
+			continue
+		}
+		copy(host, s.problems)
+		if err := d.copyBytes(d.lanes[i].stream, uintptr(s.at), uintptr(q.problems+place),
+			int64(s.n()*problemBytes)); err != nil {
+			return err
+		}
+		q.mirrored = max(q.mirrored, q.count)
+	}
+	header := *b
+	q.last, q.parts = &header, parts
+	return nil
+}
+
+// stage queues the copy of words for which there is room.
+func (d *device) stage(stream uintptr, x []uint64, to kernels.Address) error {
+	q := &d.queue
+	host := q.staging + kernels.Address(q.used)
+	q.used += len(x) * kernels.WordBytes
+	copy(structs[uint64](host, len(x)), x)
+	return d.copyBytes(stream, uintptr(to), uintptr(host), int64(len(x)*kernels.WordBytes))
+}
+
+// tally returns the place of the caller's tallies on the device.
+func (q *queue) tally(host []kernels.Tally) *pendingTally {
+	for i := len(q.pending) - 1; i >= 0; i-- {
+		if sameMemory(q.pending[i].host, host) {
+			return &q.pending[i]
+		}
+	}
+	q.pending = append(q.pending, pendingTally{host: host, first: q.tallyCount})
+	q.tallyCount += len(host)
+	return &q.pending[len(q.pending)-1]
 }
 
 // gather puts a batch, whose factors have been checked, into the form that the kernels take.
@@ -195,7 +248,6 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 			x.tally = tallies + kernels.Address(i*tallyBytes)
 		}
 		s.problems[i] = x
-		s.order = max(s.order, k)
 	}
 	return s
 }
@@ -207,29 +259,38 @@ func pivotOf(p kernels.Pivot) pivot {
 // sync waits for everything that is queued and gives the caller's tallies their values.
 func (d *device) sync() error {
 	q := &d.queue
+	if err := d.meet(); err != nil {
+		return err
+	}
+	first := &d.lanes[0]
 	if q.tallyCount > 0 {
-		if err := d.copyBytes(d.stream, uintptr(q.tallyMirror), uintptr(q.tallies),
+		if err := d.copyBytes(first.stream, uintptr(q.tallyMirror), uintptr(q.tallies),
 			int64(q.tallyCount*tallyBytes)); err != nil {
 			return err
 		}
 	}
-	if err := d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream)); err != nil {
+	if err := first.wait(d); err != nil {
 		return err
 	}
 	values := structs[kernels.Tally](q.tallyMirror, q.tallyCount)
 	for _, p := range q.pending {
-		copy(p.host, values[p.first:])
+		if p.there {
+			copy(p.host, values[p.first:])
+		}
+	}
+	for i := range d.lanes {
+		d.lanes[i].behind = false
 	}
 	clear(q.pending)
-	q.pending, q.tallyCount, q.used, q.last = q.pending[:0], 0, 0, nil
+	q.pending, q.tallyCount, q.used, q.count, q.last, q.parts = q.pending[:0], 0, 0, 0, nil, nil
 	return nil
 }
 
 // Sync waits for everything that is queued, and fails if any of it has failed.
 func (d *device) Sync() error { return d.entered("Sync", d.sync) }
 
-// primitive checks a batch, sends it to the device and runs a primitive on it. fresh: the primitive
-// sets the tally.
+// primitive checks a batch, sends it to the device and runs a primitive on its parts, each on its lane.
+// fresh: the primitive sets the tally.
 func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh bool,
 	run func(*batch) error) error {
 	if err := b.Check(n); err != nil {
@@ -238,11 +299,19 @@ func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh
 	if len(b.R) == 0 {
 		return nil
 	}
-	return d.entered(name, func() error {
-		s, err := d.send(b, n.Tally, fresh)
+	return d.bound(name, func() error {
+		parts, err := d.send(b, n.Tally, fresh)
 		if err != nil {
 			return err
 		}
-		return run(s)
+		d.urgent = len(parts) > 1
+		defer func() { d.lane, d.urgent = &d.lanes[0], false }()
+		for i, s := range parts {
+			d.lane = &d.lanes[i]
+			if err := run(s); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }

@@ -10,7 +10,8 @@ import (
 	"jmpi/kernels"
 )
 
-// schedule is the schedule that Jacobi had last: what it was, and what of it is on the device.
+// schedule is the schedule that Jacobi had last on a lane: what it was (the first lane knows), and
+// what of it is on the device.
 type schedule struct {
 	checked kernels.Schedule // a copy of one that is valid
 	size    int              // of the largest factor; 0: there is nothing on the device
@@ -33,7 +34,9 @@ func (d *device) checkSchedule(b *kernels.Batch, o kernels.JacobiOptions) error 
 		return err
 	}
 	d.schedule.checked = kernels.Schedule{Order: s.Order, Pairs: slices.Clone(s.Pairs)}
-	d.schedule.size = 0
+	for i := range d.lanes {
+		d.lanes[i].schedule.size = 0
+	}
 	return nil
 }
 

@@ -1,0 +1,240 @@
+package cuda
+
+import (
+	"errors"
+	"unsafe"
+
+	"jmpi/internal/nvidia"
+	"jmpi/kernels"
+)
+
+// A part of a batch costs the host as many launches as the whole. See docs/decisions/031-lanes.md.
+const (
+	laneCount    = 2  // parts that a batch is cut into, at most
+	laneProblems = 16 // problems of a part, at least
+)
+
+// lane is a stream, and what the primitives that are queued on it have for themselves. The parts of a batch
+// are queued on several lanes, so that one part's factors are worked on beside another part's products. All
+// else is queued on the first lane when the others are done.
+type lane struct {
+	stream   uintptr
+	event    uintptr // what is queued now, for others to wait for
+	scratch  scratch
+	schedule schedule
+	epoch    epoch
+	busy     bool // has had parts of batches that the first lane has not waited for
+	behind   bool // has not waited for what else the first lane has had
+}
+
+func (l *lane) open(d *device) error {
+	if err := d.check("cuStreamCreate", nvidia.Invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&l.stream)),
+		streamNonBlocking)); err != nil {
+		return err
+	}
+	if err := d.check("cuEventCreate", nvidia.Invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&l.event)),
+		eventDisableTiming)); err != nil {
+		return err
+	}
+	d.lane = l
+	return l.epoch.open(d)
+}
+
+// wait waits for everything on the lane.
+func (l *lane) wait(d *device) error {
+	if l.stream == 0 {
+		return nil
+	}
+	return d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, l.stream))
+}
+
+func (l *lane) close(d *device) error {
+	err := errors.Join(l.scratch.close(d), l.epoch.close(d))
+	if l.event != 0 {
+		err = errors.Join(err, d.check("cuEventDestroy", nvidia.Invoke(d.cuEventDestroy, l.event)))
+	}
+	if l.stream != 0 {
+		err = errors.Join(err, d.check("cuStreamDestroy", nvidia.Invoke(d.cuStreamDestroy, l.stream)))
+	}
+	*l = lane{}
+	return err
+}
+
+// record notes what is queued on the lane, for follow.
+func (l *lane) record(d *device) error {
+	return d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, l.event, l.stream))
+}
+
+// follow lets what is queued on a stream from now on wait for what another lane has recorded.
+func (d *device) follow(stream uintptr, other *lane) error {
+	return d.check("cuStreamWaitEvent", nvidia.Invoke(d.cuStreamWaitEvent, stream, other.event, 0))
+}
+
+// meet lets the first lane wait for the others, and these for it before they go on.
+func (d *device) meet() error {
+	first := &d.lanes[0]
+	for i := range d.lanes[1:] {
+		l := &d.lanes[1+i]
+		if l.busy {
+			if err := errors.Join(l.record(d), d.follow(first.stream, l)); err != nil {
+				return err
+			}
+		}
+		l.busy, l.behind = false, true
+	}
+	d.claims.clear()
+	d.queue.last = nil // its lanes must wait again
+	return nil
+}
+
+// parts returns how many parts a batch of so many problems is cut into. The bits do not depend on it.
+func (d *device) parts(problems, order int) int {
+	if order > d.order() { // cuSOLVER has one stream, and there are levels below
+		return 1
+	}
+	return max(1, min(len(d.lanes), problems/laneProblems))
+}
+
+// claims are the panels that batches have had since the lanes met, and the lane of the last.
+type claims struct {
+	list []claim
+	at   map[kernels.Address]int // the number in list, by the start
+}
+
+type claim struct {
+	from, to kernels.Address
+	lane     int
+}
+
+func (c *claims) clear() {
+	c.list = c.list[:0]
+	clear(c.at)
+}
+
+// waits says which lane must wait for which other.
+type waits [laneCount][laneCount]bool
+
+// claim gives the panels of a batch to the lanes of its parts. Where another lane had one before, the lane
+// must wait for it. Where panels overlap that are not the same, all lanes must wait for all others.
+func (c *claims) claim(parts []*batch) (w waits) {
+	if c.at == nil {
+		c.at = map[kernels.Address]int{}
+	}
+	before := len(c.list)
+	for i, part := range parts {
+		for _, p := range part.panels() {
+			x := claim{p.Data, p.Data + kernels.Address(p.Bytes()), i}
+			if x.from == x.to {
+				continue
+			}
+			if at, ok := c.at[x.from]; ok && c.list[at].to == x.to {
+				if other := &c.list[at].lane; *other != i {
+					w[i][*other] = true
+					*other = i
+				}
+				continue
+			}
+			if c.overlaps(x, before) {
+				c.clear()
+				c.claim(parts)
+				return everyone()
+			}
+			c.at[x.from] = len(c.list)
+			c.list = append(c.list, x)
+		}
+	}
+	return w
+}
+
+// overlaps tells whether a claim overlaps one of the first so many.
+func (c *claims) overlaps(x claim, count int) bool {
+	for _, y := range c.list[:count] {
+		if x.from < y.to && y.from < x.to {
+			return true
+		}
+	}
+	return false
+}
+
+func everyone() (w waits) {
+	for i := range w {
+		for j := range w[i] {
+			w[i][j] = i != j
+		}
+	}
+	return w
+}
+
+// panels returns the panels that the primitives read or write.
+func (b *batch) panels() (p []kernels.Panel) {
+	for _, list := range [][]kernels.Pivot{b.G, b.V} {
+		for _, x := range list {
+			p = append(p, x.P, x.Q)
+		}
+	}
+	return append(append(p, b.R...), b.T...)
+}
+
+// part returns problems i ≤ p < j of a batch.
+func part(b *kernels.Batch, i, j int) *kernels.Batch {
+	c := &kernels.Batch{R: b.R[i:j]}
+	if len(b.G) == len(b.R) {
+		c.G = b.G[i:j]
+	}
+	if len(b.V) == len(b.R) {
+		c.V = b.V[i:j]
+	}
+	if len(b.T) == len(b.R) {
+		c.T = b.T[i:j]
+	}
+	if len(b.Tally) == len(b.R) {
+		c.Tally = b.Tally[i:j]
+	}
+	if b.Positive != nil {
+		c.Positive = b.Positive[i:j]
+	}
+	return c
+}
+
+// yielding makes a primitive's kernels let those of other lanes go first. It is for products, whose blocks
+// would otherwise all start before one of the other lanes does.
+func (d *device) yielding(run func(*batch) error) func(*batch) error {
+	return func(s *batch) error {
+		urgent := d.urgent
+		d.urgent = false
+		defer func() { d.urgent = urgent }()
+		return run(s)
+	}
+}
+
+// arrange lets the lanes wait for each other before the parts of a new batch.
+func (d *device) arrange(parts []*batch) error {
+	w := d.claims.claim(parts)
+	for i := range parts {
+		l := &d.lanes[i]
+		if l.behind {
+			w[i][0] = true
+		}
+		l.behind, l.busy = false, true
+	}
+	for j := range d.lanes {
+		for i := range d.lanes {
+			if w[i][j] {
+				if err := d.lanes[j].record(d); err != nil {
+					return err
+				}
+				break
+			}
+		}
+	}
+	for i := range d.lanes {
+		for j := range d.lanes {
+			if w[i][j] {
+				if err := d.follow(d.lanes[i].stream, &d.lanes[j]); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}

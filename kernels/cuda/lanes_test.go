@@ -1,0 +1,178 @@
+package cuda
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"jmpi/kernels"
+	"jmpi/kernels/kerneltest"
+)
+
+// queued is a part of a batch on a lane, and how many parts of each lane are done before it starts.
+type queued struct {
+	lane, number int
+	before       [laneCount]int
+	panels       []kernels.Panel
+}
+
+// history follows what claims lets the lanes wait for.
+type history struct {
+	claims claims
+	known  [laneCount][laneCount]int // of each lane, what is done before its next part
+	count  [laneCount]int
+	all    []queued
+	waits  int
+}
+
+func (h *history) add(t *testing.T, parts []*batch) {
+	t.Helper()
+	w, known := h.claims.claim(parts), h.known
+	for i := range w {
+		for j, waits := range w[i] {
+			if !waits {
+				continue
+			}
+			h.waits++
+			known[i][j] = max(known[i][j], h.count[j])
+			for k, done := range h.known[j] {
+				known[i][k] = max(known[i][k], done)
+			}
+		}
+	}
+	h.known = known
+	for i, p := range parts {
+		x := queued{lane: i, number: h.count[i], before: h.known[i], panels: p.panels()}
+		h.count[i]++
+		h.known[i][i] = h.count[i]
+		for _, y := range h.all {
+			if y.lane != i && x.before[y.lane] <= y.number && touch(x.panels, y.panels) {
+				t.Fatalf("part %d of lane %d does not wait for part %d of lane %d", x.number, i, y.number, y.lane)
+			}
+		}
+		h.all = append(h.all, x)
+	}
+}
+
+func touch(a, b []kernels.Panel) bool {
+	return slices.ContainsFunc(a, func(x kernels.Panel) bool {
+		return slices.ContainsFunc(b, func(y kernels.Panel) bool { return overlap(x, y) })
+	})
+}
+
+// columns returns block-column j of a matrix at some address.
+func columns(at kernels.Address, width, j int) kernels.Panel {
+	p := kernels.Panel{M: 10, N: width, Ld: 12}
+	p.Data = at + kernels.Address(int64(j)*p.Bytes())
+	return p
+}
+
+// cutBatch makes a batch of pairs of block-columns, in parts.
+func cutBatch(pairs [][2]int, width, parts int) (list []*batch) {
+	b := &kernels.Batch{}
+	for i, p := range pairs {
+		b.G = append(b.G, kernels.Pivot{P: columns(1<<20, width, p[0]), Q: columns(1<<20, width, p[1])})
+		b.R = append(b.R, columns(1<<30, 4, i))
+	}
+	n := len(pairs)
+	for i := range parts {
+		list = append(list, &batch{Batch: part(b, n*i/parts, n*(i+1)/parts)})
+	}
+	return list
+}
+
+// Whatever the batches are, what has a panel comes after what had it before, also where the panels are of
+// other widths than before.
+func TestLanesWaitForPanels(t *testing.T) {
+	for seed := range uint64(200) {
+		rnd := rand.New(rand.NewPCG(seed, 1))
+		h := &history{}
+		for range 30 {
+			width := 4
+			if rnd.IntN(8) == 0 {
+				width = 6
+			}
+			order, n := rnd.Perm(16), 1+rnd.IntN(8)
+			var pairs [][2]int
+			for i := range n {
+				pairs = append(pairs, [2]int{order[2*i], order[2*i+1]})
+			}
+			h.add(t, cutBatch(pairs, width, 1+rnd.IntN(min(n, laneCount))))
+		}
+	}
+}
+
+// In a sweep of the default strategy lanes meet twice, and once before the next, not in every p-step.
+func TestLanesMeetSeldom(t *testing.T) {
+	const columns = 64
+	h := &history{}
+	for sweep := range 2 {
+		h.waits = 0
+		for j := columns - 1; j > 0; j-- {
+			var pairs [][2]int
+			for i := range columns {
+				if i < i^j {
+					pairs = append(pairs, [2]int{i, i ^ j})
+				}
+			}
+			h.add(t, cutBatch(pairs, 4, 2))
+		}
+		if want := 4 + 2*sweep; h.waits != want {
+			t.Errorf("sweep %d: %d waits of a lane in %d p-steps, want %d", sweep, h.waits, columns-1, want)
+		}
+	}
+}
+
+// A sweep in which the host never waits gives the bits of one in which it waits after each p-step, and of one
+// with other work between the primitives.
+func TestLanesSameBits(t *testing.T) {
+	d := mustOpen(t, 0)
+	const m, width, columns = 300, 12, 128
+	if d.parts(columns/2, 2*width) < 2 {
+		t.Fatal("too few problems to be spread over lanes")
+	}
+	p := &pivots{d: d, option: kernels.JacobiOptions{Schedule: kerneltest.RoundRobin(2 * width), MaxSweeps: 1}}
+	g, v := p.panel(t, m, width*columns), p.panel(t, width*columns, width*columns)
+	factors := p.panel(t, 2*width, 2*width*columns)
+	other := p.panel(t, 50, 50)
+	sweep := func(between func()) [][]float64 {
+		must(t, d.Write(g, normal(m, width*columns), m))
+		must(t, d.Identity(v, 0))
+		var batches []*kernels.Batch
+		for j := columns - 1; j > 0; j-- {
+			b := &kernels.Batch{Tally: make([]kernels.Tally, columns/2)}
+			for i := range columns {
+				if i > i^j {
+					continue
+				}
+				pair := func(x kernels.Panel) kernels.Pivot {
+					return kernels.Pivot{P: x.Columns(width*i, width*(i+1)), Q: x.Columns(width*(i^j), width*((i^j)+1))}
+				}
+				at := 4 * width * len(b.G)
+				b.G, b.V = append(b.G, pair(g)), append(b.V, pair(v))
+				b.R = append(b.R, factors.Columns(at, at+2*width))
+				b.T = append(b.T, factors.Columns(at+2*width, at+4*width))
+			}
+			for _, f := range []func(*kernels.Batch) error{d.Gram, d.Cholesky, d.QR,
+				func(b *kernels.Batch) error { return d.Jacobi(b, p.option) }, d.Multiply} {
+				must(t, f(b))
+				between()
+			}
+			batches = append(batches, b)
+		}
+		must(t, d.Sync())
+		var counts []float64
+		for _, b := range batches {
+			for _, x := range b.Tally {
+				counts = append(counts, float64(x.Rotations), float64(x.Proper), float64(x.Changed))
+			}
+		}
+		return [][]float64{counts, download(t, d, g), download(t, d, v)}
+	}
+	want := sweep(func() { must(t, d.Sync()) })
+	for run := range 3 {
+		same(t, fmt.Sprint("run ", run), sweep(func() {}), want)
+	}
+	same(t, "other work between", sweep(func() { must(t, d.Identity(other, 0)) }), want)
+}
