@@ -31,6 +31,7 @@ var entries = map[string][]string{
 		"jacobi_signed_64", "jacobi_signed_128", "jacobi_cancel", "jacobi_departure"},
 	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large", "copy_rows",
 		"newton_schulz"},
+	"stream_multiply.cu": {"multiply_stream"},
 }
 
 // defaultShared is the dynamic shared memory that any kernel may have.
