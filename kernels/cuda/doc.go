@@ -39,9 +39,9 @@
 // in registers (tile.cuh, tiling.go). GPUs before compute capability 8.0 have neither, and use ordinary fused
 // multiply-adds. Leading dimensions are below 2³¹.
 //
-// From compute capability 9.0 on, pivots of 65 to 128 columns pass through shared memory instead, 32 rows at a
-// time, six tiles deep (stream.cuh). T stays in registers, and a multiprocessor goes from one problem to the
-// next without a pause.
+// From compute capability 9.0 on, pivots of 65 to 128 columns pass through shared memory instead, 32 rows at
+// a time, six tiles deep (stream.cuh). T stays in registers, and a multiprocessor goes from one problem to
+// the next without a pause.
 //
 // # Jacobi
 //

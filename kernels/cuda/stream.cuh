@@ -1,6 +1,6 @@
 // Tiles of rows of pivots on their way through shared memory, one after the other without a pause: a block of
-// threads works on a tile while the next ones are being copied. Only where STREAM_STAGES tiles fit into shared
-// memory (tiling.go), which is so from compute capability 9.0 on.
+// threads works on a tile while the next ones are being copied. Only where STREAM_STAGES tiles fit into
+// shared memory (tiling.go), which is so from compute capability 9.0 on.
 #pragma once
 
 #include "tile.cuh"
@@ -30,7 +30,8 @@ __device__ inline void wait(unsigned barrier, int phase)
 		     "@!done bra again;\n}" ::"r"(barrier), "r"(phase) : "memory");
 }
 
-// Columns are those of a matrix [P Q]: column c begins at p + c·ldp up to column np, at q + c·ldq from there on.
+// Columns are those of a matrix [P Q]: column c begins at p + c·ldp up to column np, at q + c·ldq
+// from there on.
 struct Columns {
 	const double *p, *q;
 	int m, np, k, ldp, ldq;
@@ -69,9 +70,9 @@ struct Columns {
 	}
 };
 
-// stream takes a block through `count` tiles. work.load(tile) starts the copies of the next one to `tile`, some
-// time before work.process(tile), which finds it there. The warps do not wait for each other, as long as none
-// is more than a tile ahead.
+// stream takes a block through `count` tiles. work.load(tile) starts the copies of the next one to `tile`,
+// some time before work.process(tile), which finds it there. The warps do not wait for each other, as long as
+// none is more than a tile ahead.
 template <class Work> __device__ inline void stream(int count, double *tiles, Work &work)
 {
 	constexpr int AHEAD = STREAM_STAGES - 2; // tiles

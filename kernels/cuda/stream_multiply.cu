@@ -1,7 +1,8 @@
-// Postmultiplication of pivots of 65 to 128 columns, [Nov15, Alg. 4.2], as in multiply.cu: [P Q] ← [P Q]·T in
-// place. A warp keeps 16 columns of T in registers, so that only [P Q] is read from shared memory. T comes there
-// the same way: its tiles go before those of G and V. The tiles of rows of all problems that change are divided
-// evenly among the blocks. An element has the same bits whichever block forms it, and the same as in multiply.cu.
+// Postmultiplication of pivots of 65 to 128 columns, [Nov15, Alg. 4.2], as in multiply.cu: [P Q] ← [P Q]·T
+// in place. A warp keeps 16 columns of T in registers, so that only [P Q] is read from shared memory. T
+// comes there the same way: its tiles go before those of G and V. The tiles of rows of all problems that
+// change are divided evenly among the blocks. An element has the same bits whichever block forms it, and
+// the same as in multiply.cu.
 
 #include "stream.cuh"
 
@@ -36,9 +37,9 @@ __device__ inline int list_changed(const Problem *problems, int count, unsigned 
 	return found;
 }
 
-// multiply_add16 does c ← c + a·b for a 16×8 matrix c, a 16×16 matrix a and a 16×8 matrix b in fragments: lane
-// 4g+t has rows g and g + 8 of column 4i + t of a in a[i], row 4i + t of column g of b in b[i], and c as in
-// tile.cuh.
+// multiply_add16 does c ← c + a·b for a 16×8 matrix c, a 16×16 matrix a and a 16×8 matrix b in
+// fragments: lane 4g+t has rows g and g + 8 of column 4i + t of a in a[i], row 4i + t of column g of b
+// in b[i], and c as in tile.cuh.
 __device__ inline void multiply_add16(double c[4], const double a[4][2], const double b[4])
 {
 	asm volatile("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3}, "
@@ -199,9 +200,9 @@ struct Multiplication {
 };
 #endif
 
-// multiply_stream: grid (any number of blocks), block 256 threads, at most LISTED problems. columns has 2·order
-// flags for each problem, for G and V, which have at most so many tiles of STREAM_ROWS rows. Shared bytes:
-// 8·STREAM_STAGES·STREAM_TILE.
+// multiply_stream: grid (any number of blocks), block 256 threads, at most LISTED problems. columns has
+// 2·order flags for each problem, for G and V, which have at most so many tiles of STREAM_ROWS rows. Shared
+// bytes: 8·STREAM_STAGES·STREAM_TILE.
 extern "C" __global__ void __launch_bounds__(STREAM_THREADS, 1)
 multiply_stream(const Problem *problems, i64 count, const unsigned char *columns, i64 order, i64 g_tiles,
 		i64 v_tiles)
