@@ -250,3 +250,69 @@ func (s *square) departure(b *testing.B, x kernels.Panel) float64 {
 	}
 	return math.Sqrt(sum) / (float64(n) * 0x1p-52)
 }
+
+// BenchmarkProducts times Gram and Multiply of pivots of 128 columns, without V and with it, as milliseconds
+// and TFLOP/s: a Gram matrix is m·k² operations, a product with G or V 2·m·k². changed=1:8 means that an
+// eighth of the problems is multiplied.
+func BenchmarkProducts(b *testing.B) {
+	for _, n := range []int{2048, 4096, 8192} {
+		for _, c := range []struct {
+			name string
+			v    bool
+			each int
+		}{{"g", false, 1}, {"gv", true, 1}, {"g/changed=1:8", false, 8}} {
+			b.Run(fmt.Sprintf("n=%d/%s", n, c.name), func(b *testing.B) {
+				d := mustOpen(b, 0)
+				s := newSquare(b, d, n, 64)
+				s.perturb(b)
+				s.choose(n/s.w - 1)
+				if !c.v {
+					s.batch.V = nil
+				}
+				changed := 0
+				for i := range s.batch.Tally {
+					if i%c.each == 0 {
+						s.batch.Tally[i].Changed = 1
+						changed++
+					}
+				}
+				var gram, multiply float64
+				for b.Loop() {
+					g, m := s.products(b)
+					gram, multiply = gram+g, multiply+m
+				}
+				work := 1e-12 * float64(b.N) * float64(n) * 128 * 128
+				b.ReportMetric(gram/float64(b.N)*1e3, "gram-ms")
+				b.ReportMetric(multiply/float64(b.N)*1e3, "multiply-ms")
+				b.ReportMetric(float64(len(s.batch.R))*work/gram, "gram-TFLOP/s")
+				if c.v {
+					work *= 2
+				}
+				b.ReportMetric(float64(changed)*2*work/multiply, "multiply-TFLOP/s")
+			})
+		}
+	}
+}
+
+// products returns the seconds of Gram and of Multiply. Some work goes before, so that the device does not
+// wait for the host.
+func (s *square) products(t testing.TB) (gram, multiply float64) {
+	d := s.d
+	for range 3 {
+		must(t, d.Multiply(&s.batch))
+		must(t, d.Gram(&s.batch))
+	}
+	from := d.mark(t)
+	must(t, d.Multiply(&s.batch))
+	middle := d.mark(t)
+	must(t, d.Gram(&s.batch))
+	to := d.mark(t)
+	must(t, d.Sync())
+	gram, multiply = d.between(t, middle, to), d.between(t, from, middle)
+	must(t, d.enter())
+	defer d.leave()
+	for _, e := range []event{from, middle, to} {
+		must(t, d.check("cuEventDestroy", nvidia.Invoke(d.cuEventDestroy, uintptr(e))))
+	}
+	return gram, multiply
+}

@@ -30,6 +30,9 @@ struct Problem {
 	i64 positive; // columns with sign +1, the leading ones
 };
 
+// What a column of T asks for: that the identity is taken out of T, or that the product is zero.
+enum Column { NEAR = 1, ZERO = 2 };
+
 // A panel of a list, as `member` in lists.go.
 struct Member {
 	double *p;

@@ -45,8 +45,11 @@ func TestEntries(t *testing.T) {
 		}
 	}
 	for file, lines := range map[string][]string{
-		"tile.cuh":    {fmt.Sprintf("PAD = %d;", pad)},
-		"product.cuh": {fmt.Sprintf("ROWS = %d;", productRows)},
+		"tile.cuh": {fmt.Sprintf("PAD = %d;", pad)},
+		"stream.cuh": {fmt.Sprintf("STREAM_ROWS = %d, STREAM_COLUMNS = %d, STREAM_THREADS = %d;", streamRows,
+			streamColumns, streamThreads)},
+		"stream_multiply.cu": {fmt.Sprintf("LISTED = %d;", streamListed)},
+		"product.cuh":        {fmt.Sprintf("ROWS = %d;", productRows)},
 		"panel.cuh": {fmt.Sprintf("STATE = %d;", panelState), fmt.Sprintf("COLUMNS = %d;", panelColumns),
 			fmt.Sprintf("BOUNDS = %d;", panelBounds), fmt.Sprintf("SAMPLES = %d;", kernels.Samples)},
 		"pivot.cuh": {fmt.Sprintf("THRESHOLD = %g;", kernels.PanelThreshold),

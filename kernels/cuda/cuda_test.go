@@ -198,7 +198,7 @@ func TestSameBits(t *testing.T) {
 // RᵀR = [P Q]ᵀ[P Q], and [P Q]·R.
 func TestLarge(t *testing.T) {
 	d := mustOpen(t, 0)
-	for _, s := range []shape{{700, 100, 101}, {900, 128, 128}, {1000, 200, 188}} {
+	for _, s := range []shape{{700, 64, 64}, {901, 64, 63}, {700, 100, 101}, {900, 128, 128}, {1000, 200, 188}} {
 		for _, broken := range []int64{0, 1} {
 			t.Run(fmt.Sprint(s, broken), func(t *testing.T) { large(t, d, s, broken) })
 		}

@@ -25,6 +25,7 @@
 //	                                                          orthogonal in the end
 //	Multiply   Alg. 4.2      mark_columns                     which columns are near the identity, or zero
 //	                         multiply_64, _128, _256          64 rows of [P Q]·T, in place
+//	                         multiply_stream (64 < k ≤ 128)   some tiles of 32 rows, of one or more problems
 //	                         copy_rows, multiply_large (k > 256)
 //	Identity   initV         identity
 //	norms      Sigma, App. A column_norms                     a column
@@ -35,6 +36,10 @@
 // three stages deep, while the tensor cores work on the stage before; a warp keeps a 32×32 tile of the result
 // in registers (tile.cuh, tiling.go). GPUs before compute capability 8.0 have neither, and use ordinary fused
 // multiply-adds. Leading dimensions are below 2³¹.
+//
+// From compute capability 9.0 on, pivots of 65 to 128 columns pass through shared memory instead, 32 rows at
+// a time, six tiles deep (stream.cuh). T stays in registers, and a multiprocessor goes from one problem to
+// the next without a pause.
 //
 // # Jacobi
 //

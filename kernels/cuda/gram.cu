@@ -92,12 +92,16 @@ __device__ inline void gram_add(const Problem *problems, const double *partial, 
 		}
 		out[i + j * ld] = purpose == UPDATE ? out[i + j * ld] - h : h;
 	};
-	for (int y = threadIdx.x / 32; y < 32; y += 8) {
-		double h = 0;
-		for (i64 c = 0; c < n; c++)
-			h += from[c * TILE * TILE + x + y * TILE];
-		mirror[y][x] = h; // element (x,y)
-	}
+	double h[4] = {}; // elements (x,y), (x,y+8), …: many are read at a time
+	const int first = threadIdx.x / 32;
+#pragma unroll 4
+	for (i64 c = 0; c < n; c++)
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			h[i] += from[c * TILE * TILE + x + (first + 8 * i) * TILE];
+#pragma unroll
+	for (int i = 0; i < 4; i++)
+		mirror[first + 8 * i][x] = h[i];
 	__syncthreads();
 	for (int y = threadIdx.x / 32; y < 32; y += 8) {
 		// Within a block of the diagonal the upper triangle counts.

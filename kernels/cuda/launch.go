@@ -29,6 +29,7 @@ var entries = map[string][]string{
 	"jacobi.cu":  {"jacobi_32", "jacobi_64", "jacobi_128"},
 	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large", "copy_rows",
 		"newton_schulz"},
+	"stream_multiply.cu": {"multiply_stream"},
 }
 
 // defaultShared is the dynamic shared memory that any kernel may have.

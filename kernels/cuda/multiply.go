@@ -26,6 +26,9 @@ func (d *device) multiply(s *batch) error {
 	if err := d.launch("mark_columns", s.n(), 1, 1, 1024, 0, s.at, word(flags), uint64(s.order)); err != nil {
 		return err
 	}
+	if d.streams(s.order) {
+		return d.multiplyStream(s, flags)
+	}
 	g, v := ceil(s.rows, productRows), ceil(s.vRows, productRows)
 	for _, k := range []struct {
 		name           string

@@ -7,9 +7,6 @@ constexpr int ROWS = 64;	  // of a block
 constexpr int LD_ROWS = ROWS + PAD;   // of a chunk of columns of x in shared memory
 constexpr int LD_INNER = CHUNK + PAD; // of a chunk of rows of t
 
-// What a column of T asks for.
-enum Column { NEAR = 1, ZERO = 2 };
-
 // A product X·T of which a block does ROWS rows, into the columns of out. To those that are NEAR it is added:
 // they have the columns of X, of which the product takes the identity out of T.
 struct Product {

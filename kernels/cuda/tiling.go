@@ -12,6 +12,8 @@ type tiling struct {
 	stages    int // chunks in shared memory at a time
 	chunk     int // length of a chunk
 	gramChunk int // the same, of the Gram kernels: rows
+
+	streamStages int // tiles of rows in shared memory at a time where pivots stream through it (stream.cuh)
 }
 
 // tilingOf returns the tiling for an architecture such as "sm_90": one stage where there are no asynchronous
@@ -26,7 +28,7 @@ func tilingOf(architecture string) (tiling, error) {
 	case major < 8:
 		t.stages = 1
 	case major >= 9 && major < 12:
-		t.gramChunk = 32
+		t.gramChunk, t.streamStages = 32, 6
 	}
 	return t, nil
 }
@@ -34,5 +36,5 @@ func tilingOf(architecture string) (tiling, error) {
 // options are the tiling as options of the compiler.
 func (t tiling) options() []string {
 	return []string{fmt.Sprintf("-DSTAGES=%d", t.stages), fmt.Sprintf("-DCHUNK=%d", t.chunk),
-		fmt.Sprintf("-DGRAM_CHUNK=%d", t.gramChunk)}
+		fmt.Sprintf("-DGRAM_CHUNK=%d", t.gramChunk), fmt.Sprintf("-DSTREAM_STAGES=%d", t.streamStages)}
 }
