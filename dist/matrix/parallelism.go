@@ -14,30 +14,25 @@ const parallelismSample = 128
 // largest. It is collective.
 func Parallelism(s *Matrix) (float64, error) {
 	count := min(s.N, parallelismSample)
-	var mine []float64
-	for i := range count {
-		id, at := s.home(i * s.N / count)
-		if dev := s.here(id); dev != nil {
-			x := make([]float64, s.M)
-			if err := dev.Read(x, max(1, s.M), s.shares[id-s.first].Columns(at, at+1)); err != nil {
-				return 0, err
-			}
-			mine = append(mine, x...)
-		}
+	samples, err := s.samples(count)
+	if err != nil {
+		return 0, err
 	}
-	all, err := comm.Gather(s.Comm, mine)
+	all, err := comm.Gather(s.Comm, samples)
 	if err != nil {
 		return 0, err
 	}
 	// One rank computes what all decide by.
 	var answer []float64
 	if s.Comm.Rank() == 0 {
-		a := make([]float64, 0, count*s.M)
-		for i := range count {
-			id, _ := s.home(i * s.N / count)
-			from := s.ranks[id]
-			a = append(a, all[from][:s.M]...)
-			all[from] = all[from][s.M:]
+		a := make([]float64, count*s.M)
+		for id, from := range s.ranks {
+			for i := range count {
+				if home, _ := s.home(i * s.N / count); home == id {
+					copy(a[i*s.M:(i+1)*s.M], all[from])
+					all[from] = all[from][s.M:]
+				}
+			}
 		}
 		answer = []float64{float64(s.M) * meanSquareCosine(s.M, count, a)}
 	}
@@ -45,6 +40,34 @@ func Parallelism(s *Matrix) (float64, error) {
 		return 0, err
 	}
 	return answer[0], nil
+}
+
+// samples returns those of so many columns, at equal distances, that this rank has, by devices.
+func (s *Matrix) samples(count int) (x []float64, err error) {
+	for i, dev := range s.own {
+		var at []int
+		for k := range count {
+			if id, a := s.home(k * s.N / count); id == s.first+i {
+				at = append(at, a)
+			}
+		}
+		p, err := dev.panel(s.M, len(at))
+		if err != nil {
+			return nil, err
+		}
+		part := make([]float64, s.M*len(at))
+		if err := dev.MoveColumns(p, Natural(len(at)), s.shares[i], at); err != nil {
+			return nil, err
+		}
+		if err := dev.Read(part, max(1, s.M), p); err != nil {
+			return nil, err
+		}
+		if err := dev.release(p.Data); err != nil {
+			return nil, err
+		}
+		x = append(x, part...)
+	}
+	return x, nil
 }
 
 // meanSquareCosine returns the mean of the squares of the cosines between the n columns of a, which it
