@@ -7,6 +7,7 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
+	"jmpi/kernels"
 )
 
 // gradedRatio is the ratio of the largest to the smallest of the rows' max-norms, or of the columns' norms,
@@ -17,6 +18,14 @@ const gradedRatio = 128
 // SVD: hyperbolic rotations of columns whose rows are graded leave V less J-orthogonal, and take more
 // than twice as many sweeps.
 const steepRatio = 1 << 14
+
+// evenRatio is the ratio of the columns' norms up to which pivoting saves a sweep at most, where no column is
+// near the space of the others.
+const evenRatio = 16
+
+// fewColumns is the number of columns of a tall matrix up to which V is accumulated on GPUs. A QR
+// factorization of V takes longer there: the host waits for each of its panels.
+const fewColumns = 1024
 
 // decayingParallelism is the parallelism of the columns from which the singular values of a matrix
 // count as decaying.
@@ -51,7 +60,10 @@ type method struct {
 	precondition Preconditioner
 	bySVD        bool // a hyperbolic SVD by way of the SVD
 	graded       bool // rows or columns differ much in size
-	v            RightVectors
+	// for QR, X = Rᵀ with the triangular factor R of a tall matrix as it is, on GPUs, where the host waits for
+	// each panel of pivots
+	unpivoted bool
+	v         RightVectors
 	// there is no room for X beside the block-columns of the Jacobi method, which reads it again from the file
 	reread bool
 	reason [2]string // for the preconditioner and for V
@@ -77,7 +89,7 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 		if err != nil {
 			return err
 		}
-		m, err := affordable(s, t, in.origin, choose(t, in, g, parallelism))
+		m, err := affordable(s, t, in.origin, choose(t, in, g, parallelism, s.devices[0].Limits()))
 		if err != nil {
 			return err
 		}
@@ -98,6 +110,9 @@ func triangular(p prepared) (prepared, error) {
 	m := p.method.precondition
 	if m == NoPreconditioner {
 		return p, nil
+	}
+	if p.method.unpivoted {
+		return transposed(p)
 	}
 	rows := matrix.Natural(p.x.M)
 	if m != QR {
@@ -149,6 +164,15 @@ func triangular(p prepared) (prepared, error) {
 	return p, err
 }
 
+// transposed makes X = Rᵀ of a triangular matrix R of full rank. It is collective.
+func transposed(p prepared) (prepared, error) {
+	x, err := p.x.Transpose(nil, p.x.N)
+	p.x.Free()
+	p.x, p.steps = x, append(p.steps, transposition{})
+	p.rank = pivotedRank(p.origin.n, p.origin.n)
+	return p, err
+}
+
 // lower factors Rᵀ = Q₂·Xᵀ, which it uses up, and returns Q₂ and the lower triangular X. It is collective.
 func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
 	if q2, _, err = matrix.Factor(transposed, matrix.Natural(transposed.N)); err == nil {
@@ -158,8 +182,9 @@ func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, 
 	return q2, x, err
 }
 
-// choose decides what to do, from the sizes of rows and columns and the parallelism of the columns.
-func choose(t Task, in input, g matrix.Grading, parallelism float64) method {
+// choose decides what to do, from the sizes of rows and columns and the parallelism of the columns, on a kind
+// of devices.
+func choose(t Task, in input, g matrix.Grading, parallelism float64, limits kernels.Limits) method {
 	rows, columns := matrix.Ratio(g.Rows), matrix.Ratio(g.Columns)
 	m := method{graded: rows >= gradedRatio || columns >= gradedRatio}
 	because := func(p Preconditioner, format string, a ...any) {
@@ -183,11 +208,15 @@ func choose(t Task, in input, g matrix.Grading, parallelism float64) method {
 		because(QRCPLQ, "the singular values decay: the mean square of the cosines between columns is %.2g times "+
 			"that of random ones; so there are fewer sweeps", parallelism)
 	case in.slabs != nil:
+		m.unpivoted = in.independent && columns < evenRatio && limits.Slabs > 0
 		because(QR, "the triangular factor of a tall matrix, transposed")
 	default:
 		because(NoPreconditioner, "rows and columns are of about the same size and in all directions")
 	}
 	m.v, m.reason[1] = chooseRight(t, both, m)
+	if m.unpivoted && m.v == FromLeft && t.V == AutoRight && in.x.N <= fewColumns {
+		m.v, m.reason[1] = Accumulate, "faster for few columns on GPUs"
+	}
 	return m
 }
 
