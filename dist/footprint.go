@@ -156,9 +156,9 @@ func (w ways) footprint(t Task, devices int, limits kernels.Limits) Footprint {
 		f.Device += share((1+w.copies())*x, devices, limits, c)
 	}
 	if w.slabs {
-		slabs, one, tree := matrix.SlabBytes(t.M, t.N, devices)
-		f.Device += slabs + one + tree
-		f.Extra = one * int64(devices) // on its way from the file or to it
+		slabs, work, moving := matrix.SlabBytes(t.M, t.N, devices, limits)
+		f.Device += slabs + work
+		f.Extra = moving * int64(devices) // on its way from the file or to it
 	}
 	return f
 }

@@ -2,27 +2,21 @@ package dist
 
 import (
 	"fmt"
-	"sync/atomic"
 	"testing"
 
 	"jmpi/dist/disttest"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
-	"jmpi/kernels/cuda"
 )
 
 // findOnGPUs runs Decompose on ranks of one process, which share the GPUs.
 func findOnGPUs(t testing.TB, a []float64, ranks int, task Task) (solved, error) {
 	t.Helper()
-	count := disttest.GPUs(t)
 	return tryOn(t, a, ranks, task, func() ([]kernels.Backend, error) {
-		be, err := cuda.Open(int(opened.Add(1)) % count)
+		be, err := disttest.OpenGPU()
 		return []kernels.Backend{be}, err
 	})
 }
-
-// opened counts the devices that findOnGPUs has opened.
-var opened atomic.Int64
 
 // Shapes, ranks and gradings through all that is done before and after the Jacobi method.
 func TestGPUDecompose(t *testing.T) {

@@ -77,8 +77,8 @@ func (w ways) room(t Task, there bool, limits kernels.Limits) jacobi.Room {
 		if c := w.config(t); there {
 			need -= share(kernels.WordBytes*int64(c.M)*int64(c.N), count, limits, c)
 			if w.slabs {
-				slabs, _, tree := matrix.SlabBytes(t.M, t.N, count)
-				need -= slabs + tree
+				slabs, work, _ := matrix.SlabBytes(t.M, t.N, count, limits)
+				need -= slabs + work
 			}
 		}
 		return need

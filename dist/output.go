@@ -66,7 +66,7 @@ func (x vectors) fromDevices(left, right func(Part) error) error {
 // parts gives what this rank has.
 func (x vectors) parts(flip []bool, left, right func(Part) error) error {
 	if left != nil && x.slabs != nil {
-		err := x.slabs.EachSlab(func(i0, i1 int, a []float64) error {
+		err := x.slabs.EachStrip(func(i0, i1 int, a []float64) error {
 			p := Part{i0, 0, i1 - i0, len(flip), a}
 			p.flip(flip)
 			return left(p)

@@ -20,6 +20,10 @@ const gradedRatio = 128
 // than twice as many sweeps.
 const steepRatio = 1 << 14
 
+// evenRatio is the ratio of the columns' norms up to which pivoting saves a sweep at most, where no column is
+// near the space of the others.
+const evenRatio = 16
+
 // decayingParallelism is the parallelism of the columns from which the singular values of a matrix
 // count as decaying, or the rank as low: it is n/r for a random matrix of rank r, and 1.8 where the singular
 // values fall from 1 to 0 in equal steps. From about 1.3 on a preconditioner costs no more than it saves.
@@ -54,7 +58,9 @@ type method struct {
 	precondition Preconditioner
 	bySVD        bool // a hyperbolic SVD by way of the SVD
 	graded       bool // rows or columns differ much in size
-	v            RightVectors
+	// for QR: X = Rᵀ with the triangular factor R of a tall matrix as it is
+	unpivoted bool
+	v         RightVectors
 	// there is no room for X beside the block-columns of the Jacobi method, which reads it again from the file
 	reread bool
 	reason [2]string // for the preconditioner and for V
@@ -101,6 +107,11 @@ func triangular(p prepared) (prepared, error) {
 	switch p.method.precondition {
 	case NoPreconditioner:
 		return p, nil
+	case QR:
+		if p.method.unpivoted {
+			p.rank = pivotedRank(p.origin.n, p.origin.n)
+			return transposed(p, nil, p.x.N)
+		}
 	case QRLQ:
 		q, r, err := inOrder(p)
 		if err != nil {
@@ -232,6 +243,7 @@ func choose(t Task, in input, g matrix.Grading, parallelism float64) method {
 		because(QRLQ, "the singular values decay: the mean square of the cosines between columns is %.2g times "+
 			"that of random ones; so there are fewer sweeps", parallelism)
 	case in.slabs != nil:
+		m.unpivoted = in.independent && columns < evenRatio
 		because(QR, "the triangular factor of a tall matrix, transposed")
 	default:
 		because(NoPreconditioner, "rows and columns are of about the same size and in all directions")

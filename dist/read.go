@@ -15,6 +15,8 @@ type origin struct {
 	exponent  int // the scaling by 2^-exponent
 	signature signature
 	slabs     *matrix.Slabs // of a tall matrix, which was reduced to a triangular factor; nil otherwise
+	// independent says that the columns of the slabs are far from dependent: the triangular factor has full rank
+	independent bool
 	// orthonormal says that the matrix is part of one with orthonormal columns: all its elements have
 	// errors of the same size.
 	orthonormal bool

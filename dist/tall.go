@@ -8,9 +8,8 @@ import (
 	"jmpi/dist/matrix"
 )
 
-// readTall reads a tall matrix into the memory of the hosts, reduces it there, and gives its triangular
-// factor to the devices. The slabs stay nil if the rows are of so different size that the reduction would
-// lose the small ones. It is collective.
+// readTall reads a tall matrix in slabs of rows, and reduces it to its triangular factor. The slabs stay nil
+// if the rows are of so different size that the reduction would lose the small ones. It is collective.
 func readTall(s site, t Task, in input) (input, error) {
 	slabs, largest, smallest, err := readSlabs(s, t, in)
 	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
@@ -32,11 +31,10 @@ func readTall(s site, t Task, in input) (input, error) {
 	}
 	in.slabs = slabs
 	err = s.timed("precondition", func() (err error) {
-		if err = slabs.Scale(-in.exponent); err == nil {
-			in.x, err = slabs.Reduce()
-		}
+		in.x, err = slabs.Reduce(-in.exponent)
 		return err
 	})
+	in.independent = slabs.Independent()
 	if err == nil && !t.needs().left {
 		err = slabs.Free()
 	}

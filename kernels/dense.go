@@ -26,6 +26,8 @@ type Dense interface {
 	Divide(p Panel, rows, columns []float64) error
 	// Ldexp does x ← 2^e·x, exact but for what leaves the range.
 	Ldexp(p Panel, e int) error
+	// Add does dst ← dst + src, of the same shape.
+	Add(dst, src Panel) error
 
 	// Lengths returns the 2-norms of the columns of all panels, one after the other. They are good for
 	// comparing: fast, and right to m·u at most, near the ends of the range too. NaN and infinite elements give
@@ -44,16 +46,16 @@ type Dense interface {
 	// not read C. The element types of a product are the same. Float64 products round componentwise: no fast
 	// multiplication of matrices, no emulation.
 	Gemm(products []Gemm) error
-	// Syrk does C ← α·AᵀA + β·C, both triangles, with the same bits in C_ij and C_ji. It reads the upper
-	// triangle of C, unless β = 0. Any element type, the same for both.
-	Syrk(alpha float64, a Panel, beta float64, c Panel) error
+	// Syrk does C ← AᵀA for some A and the C of the same number, both triangles, with the same bits in C_ij and
+	// C_ji. Any element type, the same for an A and its C.
+	Syrk(a, c []Panel) error
 	// Potrf overwrites the symmetric matrix A by its upper triangular factor, A = RᵀR, zero below the diagonal.
 	// It reads the upper triangle. It returns how many columns were factored: less than A.N where a pivot is not
 	// positive, or NaN. Then the leading part of that order has its factor, and the rest of A is undefined.
 	Potrf(a Panel) (done int, err error)
-	// Trsm does B ← B·R⁻¹, or B·R⁻ᵀ if transposed, for an upper triangular R, of which it reads no more than
-	// that triangle. Any element type, the same for both.
-	Trsm(b, r Panel, transposed bool) error
+	// Trsm does B ← B·R⁻¹, or B·R⁻ᵀ if transposed, for each B of a list and an upper triangular R, of which it
+	// reads no more than that triangle. Any element type, the same for all.
+	Trsm(b []Panel, r Panel, transposed bool) error
 
 	// FactorPanel factors the first min(m,n) columns of an m×n panel, n ≤ PanelWidth, by Householder reflectors,
 	// in their order: A = Q·[R; 0]. Q.Y has A's rows and min(m,n) columns; Q.T and r have order min(m,n). r is

@@ -141,6 +141,7 @@ type Limits struct {
 	Align          int  // preferred alignment of Ld, in elements
 	FullBlock      bool // many inner sweeps (full block) are faster in all than one (block-oriented)
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
+	Slabs          int  // into how many slabs of rows a tall matrix is cut at most; 0: into short ones
 	HostMemory     bool // Alloc returns host memory, which any library may read and write
 }
 

@@ -16,6 +16,14 @@ func CheckConvert(dst, src Panel) error {
 	return nil
 }
 
+// CheckAdd tells whether src can be added to dst: the shapes are the same.
+func CheckAdd(dst, src Panel) error {
+	if err := checkFloat64(dst, "dst", src, "src"); err != nil {
+		return err
+	}
+	return CheckConvert(dst, src)
+}
+
 // CheckTranspose tells whether dst has the shape of srcᵀ, and its element type.
 func CheckTranspose(dst, src Panel) error {
 	if err := checkAlike(dst, "dst", src, "src"); err != nil {
@@ -126,13 +134,18 @@ func (g Gemm) check() error {
 	return nil
 }
 
-// CheckSyrk tells whether c has the shape of aᵀa.
-func CheckSyrk(a, c Panel) error {
-	if err := checkAlike(a, "A", c, "C"); err != nil {
-		return err
+// CheckSyrk tells whether each c has the shape of the aᵀa of the same number.
+func CheckSyrk(a, c []Panel) error {
+	if len(a) != len(c) {
+		return fmt.Errorf("%w: %d panels A, and %d C", ErrShape, len(a), len(c))
 	}
-	if c.M != a.N || c.N != a.N {
-		return fmt.Errorf("%w: C is %d×%d, A %d×%d", ErrShape, c.M, c.N, a.M, a.N)
+	for i := range a {
+		if err := checkAlike(a[i], "A", c[i], "C"); err != nil {
+			return fmt.Errorf("product %d: %w", i, err)
+		}
+		if c[i].M != a[i].N || c[i].N != a[i].N {
+			return fmt.Errorf("%w: product %d: C is %d×%d, A %d×%d", ErrShape, i, c[i].M, c[i].N, a[i].M, a[i].N)
+		}
 	}
 	return nil
 }
@@ -140,13 +153,18 @@ func CheckSyrk(a, c Panel) error {
 // CheckPotrf tells whether a is square.
 func CheckPotrf(a Panel) error { return checkFactor("A", a, a.N) }
 
-// CheckTrsm tells whether r is square and has the columns of b.
-func CheckTrsm(b, r Panel) error {
-	if err := checkAlike(b, "B", r, "R"); err != nil {
+// CheckTrsm tells whether r is square and has the columns of each b.
+func CheckTrsm(b []Panel, r Panel) error {
+	if err := r.CheckAny("R"); err != nil {
 		return err
 	}
-	if r.M != b.N || r.N != b.N {
-		return fmt.Errorf("%w: R is %d×%d, B %d×%d", ErrShape, r.M, r.N, b.M, b.N)
+	for i, x := range b {
+		if err := checkAlike(x, fmt.Sprintf("B %d", i), r, "R"); err != nil {
+			return err
+		}
+		if r.M != x.N || r.N != x.N {
+			return fmt.Errorf("%w: R is %d×%d, B %d %d×%d", ErrShape, r.M, r.N, i, x.M, x.N)
+		}
 	}
 	return nil
 }

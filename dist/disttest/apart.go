@@ -33,7 +33,7 @@ func OpenApart() (*Apart, error) {
 
 func (d *Apart) Limits() kernels.Limits {
 	l := d.Backend.Limits()
-	l.HostMemory = false
+	l.HostMemory, l.Slabs = false, 16
 	return l
 }
 

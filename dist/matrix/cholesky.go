@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"jmpi/dist/comm"
@@ -17,79 +18,126 @@ type cholesky struct{ *Slabs }
 // of n columns is 10·n at most, Q₁ is orthogonal to many digits, and no column is near rounding errors.
 const leastDistance = 0.1
 
-// reduce factors the matrix, whose columns have lengths of ½ to 1, and returns R, on device 0. Where columns
-// are nearly dependent it is not done, and the slabs are as they were. It is collective.
-func (s cholesky) reduce() (r kernels.Panel, done bool, err error) {
-	r, err = s.gram()
-	if err != nil {
-		return r, false, err
+// reduce factors the matrix and returns R, on device 0. It is not done, and the slabs are as they were, where
+// columns are nearly dependent, or so long or short that they are not ordinary. It is collective.
+func (s cholesky) reduce() (r kernels.Panel, done, ordinary bool, err error) {
+	if r, err = s.gram(); err != nil {
+		return r, false, false, err
 	}
-	if done, err = s.factor(r); !done || err != nil {
-		return r, false, err
+	sizes, ordinary, err := s.sizes(r)
+	if err == nil && ordinary {
+		done, err = s.factor(r, sizes)
 	}
-	if err := s.divide(r); err != nil {
-		return r, false, err
+	if err == nil && done {
+		r, err = s.again(r)
+	} else if dev := s.here(0); err == nil && dev != nil {
+		err = dev.release(r.Data)
+	}
+	return r, done, ordinary, err
+}
+
+// again finishes the first factorization, A = Q₁·R₁, and does the second.
+func (s cholesky) again(first kernels.Panel) (kernels.Panel, error) {
+	if err := s.divide(first); err != nil {
+		return first, err
 	}
 	second, err := s.gram()
 	if err != nil {
-		return r, false, err
+		return first, err
 	}
-	dev := s.here(0)
+	dev, r := s.here(0), first
 	if dev != nil {
-		if r, err = s.second(dev, second, r); err != nil {
-			return r, false, err
+		if r, err = s.second(dev, second, first); err != nil {
+			return r, err
 		}
 	}
-	if err := s.divide(second); err != nil {
-		return r, false, err
-	}
-	if dev != nil {
+	if err = s.divide(second); err == nil && dev != nil {
 		err = dev.release(second.Data)
 	}
-	return r, true, err
+	return r, err
 }
 
 // gram returns the Gram matrix, on device 0. It is collective.
 func (s cholesky) gram() (kernels.Panel, error) {
-	ones := make([]buffer, len(s.own))
+	squares := make([]buffer, len(s.own))
 	g, err := s.climb(func(dev *device, slab int, x kernels.Panel) error {
-		return dev.Syrk(1, s.slab(slab), 0, x)
-	}, func(dev *device, _ subtree, x, y kernels.Panel) error {
-		return add(dev, x, y, &ones[s.indexOf(dev)])
-	})
+		return s.square(dev, slab, x, &squares[s.indexOf(dev)])
+	}, func(dev *device, _ subtree, x, y kernels.Panel) error { return dev.Add(x, y) })
 	if err != nil {
 		return g, err
 	}
-	return g, s.drop(ones)
+	return g, s.drop(squares)
 }
 
-// addWidth is the width of the columns that are added at a time.
-const addWidth = 32
-
-// add does x ← x + y, by products with an identity matrix.
-func add(dev *device, x, y kernels.Panel, ones *buffer) error {
-	one, err := ones.need(dev, addWidth, addWidth)
-	if err == nil {
-		err = dev.Identity(one, 0)
-	}
+// square gives x the Gram matrix of a slab. Where there is a limit to the number of slabs, those of all slabs
+// of the device are formed with that of the first, and kept.
+func (s cholesky) square(dev *device, slab int, x kernels.Panel, squares *buffer) error {
+	from, to := s.slabsOf(s.first + s.indexOf(dev))
+	together := min(max(1, dev.Limits().Slabs), to-from)
+	all, err := squares.need(dev, s.n, s.n*together)
 	if err != nil {
 		return err
 	}
-	var all []kernels.Gemm
-	for j0 := 0; j0 < x.N; j0 += addWidth {
-		j1 := min(j0+addWidth, x.N)
-		all = append(all, kernels.Gemm{Alpha: 1, A: y.Columns(j0, j1), B: one.Rows(0, j1-j0).Columns(0, j1-j0),
-			Beta: 1, C: x.Columns(j0, j1)})
+	var a, c []kernels.Panel
+	for k := range together {
+		c = append(c, all.Columns(k*s.n, (k+1)*s.n))
 	}
-	return dev.Gemm(all)
+	kept := (slab - from) % together
+	if kept == 0 {
+		for k := range min(together, to-slab) {
+			a = append(a, s.slab(slab+k))
+		}
+		if err := dev.Syrk(a, c[:len(a)]); err != nil {
+			return err
+		}
+	}
+	return dev.Convert(x, c[kept])
+}
+
+// ordinaryExponent is that of the longest column that is ordinary; the shortest has the negative one. Squares
+// of these, and products with columns of lengths of about 1, are far from the ends of the range.
+const ordinaryExponent = 400
+
+// sizes returns the powers of two that divide the columns into ones of lengths of ½ to 1, if all are
+// ordinary, by the Gram matrix, on device 0. It is collective.
+func (s cholesky) sizes(g kernels.Panel) (sizes []float64, ordinary bool, err error) {
+	var squares []float64
+	if dev := s.here(0); dev != nil {
+		squares = make([]float64, s.n)
+		diagonal := kernels.Panel{M: 1, N: s.n, Ld: g.Ld + 1, Data: g.Data}
+		if err = dev.Read(squares, 1, diagonal); err != nil {
+			return nil, false, err
+		}
+	}
+	if squares, err = comm.FromRank(s.Comm, s.ranks[0], squares); err != nil {
+		return nil, false, err
+	}
+	for _, x := range squares {
+		_, e := math.Frexp(math.Sqrt(x))
+		if !(x > 0) || math.IsInf(x, 1) || max(e, -e) > ordinaryExponent {
+			return nil, false, nil
+		}
+		sizes = append(sizes, math.Ldexp(1, e))
+	}
+	return sizes, true, nil
 }
 
 // factor overwrites the Gram matrix, on device 0, by its triangular factor, and tells whether all columns are
-// far enough from the space of the others. It is collective.
-func (s cholesky) factor(g kernels.Panel) (done bool, err error) {
+// far enough from the space of the others when they are divided by their sizes. It is collective.
+func (s cholesky) factor(g kernels.Panel, sizes []float64) (done bool, err error) {
 	var far []float64
 	if dev := s.here(0); dev != nil {
-		if done, err = distant(dev, g); err != nil {
+		inverse := make([]float64, s.n)
+		for j, x := range sizes {
+			inverse[j] = 1 / x
+		}
+		if err = dev.Scale(g, inverse, inverse); err == nil {
+			done, err = distant(dev, g)
+		}
+		if err == nil {
+			err = dev.Scale(g, nil, sizes)
+		}
+		if err != nil {
 			return false, err
 		}
 		if far = []float64{0}; done {
@@ -112,7 +160,7 @@ func distant(dev *device, g kernels.Panel) (bool, error) {
 		err = dev.Identity(rows, 0)
 	}
 	if err == nil {
-		err = dev.Trsm(rows, g, true)
+		err = dev.Trsm([]kernels.Panel{rows}, g, true)
 	}
 	if err != nil {
 		return false, err
@@ -150,7 +198,14 @@ func (s cholesky) divide(r kernels.Panel) error {
 	if err != nil {
 		return err
 	}
-	return s.eachSlab(func(i int, dev *device, a kernels.Panel) error { return dev.Trsm(a, all[i], false) })
+	return s.each(func(i int, dev *device) error {
+		var slabs []kernels.Panel
+		from, to := s.slabsOf(s.first + i)
+		for slab := from; slab < to; slab++ {
+			slabs = append(slabs, s.slab(slab))
+		}
+		return dev.Trsm(slabs, all[i], false)
+	})
 }
 
 // expand multiplies Q, in the slabs, by u, on device 0. It is collective.
@@ -159,22 +214,9 @@ func (s cholesky) expand(u kernels.Panel) error {
 	if err != nil {
 		return err
 	}
-	work := make([]buffer, len(s.own))
-	err = s.eachSlab(func(i int, dev *device, a kernels.Panel) error {
-		c, err := work[i].need(dev, s.tallest(), s.n)
-		if err != nil {
-			return err
-		}
-		c = c.Rows(0, a.M)
-		if err := dev.Gemm(s.tiledProduct(a, all[i], c)); err != nil {
-			return err
-		}
-		return dev.Convert(a, c)
+	return s.eachSlab(func(i int, dev *device, slab int) error {
+		return dev.Gemm(s.tiledProduct(s.slab(slab), all[i], s.room(slab, 0)))
 	})
-	if err != nil {
-		return err
-	}
-	return s.drop(work)
 }
 
 // tiledProduct is c ← a·b, in tiles of columns.

@@ -16,7 +16,7 @@
 // Memory on the devices is not left to the garbage collector. Who has no more use for a matrix frees it, and
 // Devices.Free gives back what is left in the end.
 //
-// Two things are in the memory of the hosts: the slabs of a tall matrix, and what FactorIndefinite works on.
+// One thing is in the memory of the hosts: what FactorIndefinite works on.
 //
 // Matrices are scaled by a power of two, so that their largest element is just below 2^Top. Then squares and
 // products neither overflow nor lose what counts (CommonExponent).
@@ -49,20 +49,23 @@
 //
 // # Tall matrices
 //
-// Slabs are a tall matrix in slabs of rows, on the device that has read them. Slabs have at least max(4n,
-// 1024) rows. The columns are scaled to lengths of ½ to 1, by powers of two, and A = Q·R is found in one of
-// two ways.
+// Slabs are a tall matrix in slabs of rows, on the device that has read them. On CPUs a slab has max(4n,
+// 1024) rows or a little more. On GPUs there are at most 16, a power of two, since each call takes a time of
+// its own (kernels.Limits.Slabs). A = Q·R is found in one of two ways.
 //
 // Cholesky-QR twice ([YNYF15]): AᵀA = R₁ᵀ·R₁, Q₁ = A·R₁⁻¹, and the same with Q₁. All is products, and Q
 // takes the place of A. It serves where all columns are far from the space of the others: the rows of R₁⁻¹
-// tell these distances (leastDistance).
+// tell these distances (leastDistance). For that the columns have lengths of ½ to 1. The powers of two that
+// give them these lengths go to the Gram matrix and to R₁ alone, which changes no bit: A is not scaled. Where
+// the squares of columns leave the range, A is scaled first (ordinaryExponent).
 //
 // TSQR ([DGHL12]) serves any matrix. Each slab is factored by itself, by Householder reflectors. Then two
 // triangular factors, one above the other, are factored again, and so on up a binary tree:
 //
 //	[A₁; A₂; A₃; A₄] → R₁ R₂ R₃ R₄ → [R₁; R₂] = Q₁₂·R₁₂, [R₃; R₄] = Q₃₄·R₃₄ → [R₁₂; R₃₄] = Q·R
 //
-// U = Q·U_R is multiplied out down the same tree (Slabs.Expand).
+// U = Q·U_R is multiplied out down the same tree (Slabs.Expand). There is room for one slab more before the
+// first one, and each slab of U takes the place of the slab before.
 //
 // The Gram matrices of the slabs are summed up that tree too. It follows from the number of slabs, whatever
 // devices have them. A subtree that lies on one device is done there; then one n×n matrix travels along each

@@ -7,34 +7,24 @@ import (
 	"jmpi/kernels"
 )
 
-// Reduce factors the matrix, A = Q·R, and returns R: by its Gram matrix, or by reflectors where columns are
-// nearly dependent. It is collective.
-func (s *Slabs) Reduce() (*Matrix, error) {
-	r, err := s.reduce()
+// Reduce factors the matrix, A = Q·R, and returns 2^e·R, by its Gram matrix, or by reflectors where columns
+// are nearly dependent. The largest element of 2^e·A is just below 2^Top. It is collective.
+func (s *Slabs) Reduce(e int) (*Matrix, error) {
+	r, err := s.reduce(e)
 	if err != nil {
 		return nil, fmt.Errorf("matrix: QR factorization of slabs: %w", err)
 	}
 	return r, nil
 }
 
-func (s *Slabs) reduce() (*Matrix, error) {
-	sizes, err := s.equalize()
+func (s *Slabs) reduce(e int) (*Matrix, error) {
+	root, done, ordinary, err := cholesky{s}.reduce()
 	if err != nil {
 		return nil, err
 	}
-	root, done, err := cholesky{s}.reduce()
-	if err != nil {
-		return nil, err
-	}
-	dev := s.here(0)
+	var sizes []float64 // by which the columns were divided
 	if !done {
-		if dev != nil {
-			if err := dev.release(root.Data); err != nil {
-				return nil, err
-			}
-		}
-		s.reflectors = &tsqr{Slabs: s, of: map[subtree]factored{}}
-		if root, err = s.reflectors.reduce(); err != nil {
+		if root, sizes, err = s.reduceScaled(e, ordinary); err != nil {
 			return nil, err
 		}
 	}
@@ -45,13 +35,38 @@ func (s *Slabs) reduce() (*Matrix, error) {
 	if err := r.Take(onDevice(0, root)); err != nil {
 		return nil, err
 	}
-	if dev != nil {
+	if dev := s.here(0); dev != nil {
 		if err := dev.release(root.Data); err != nil {
 			return nil, err
 		}
 	}
+	if sizes == nil {
+		return r, r.Ldexp(e)
+	}
 	return r, r.Scale(nil, sizes)
 }
+
+// reduceScaled factors 2^e·A, its columns divided by their sizes: by reflectors where the columns are
+// ordinary, so that Gram matrices have been tried. It is collective.
+func (s *Slabs) reduceScaled(e int, ordinary bool) (root kernels.Panel, sizes []float64, err error) {
+	err = s.each(func(i int, dev *device) error { return dev.Ldexp(s.shares[i], e) })
+	if err == nil {
+		sizes, err = s.equalize()
+	}
+	done := false
+	if err == nil && !ordinary {
+		root, done, _, err = cholesky{s}.reduce()
+	}
+	if err != nil || done {
+		return root, sizes, err
+	}
+	s.reflectors = &tsqr{Slabs: s, of: map[subtree]factored{}}
+	root, err = s.reflectors.reduce()
+	return root, sizes, err
+}
+
+// Independent tells whether Reduce has found each column far from the space of the others.
+func (s *Slabs) Independent() bool { return s.reflectors == nil }
 
 // onDevice names all columns of a panel.
 func onDevice(id int, p kernels.Panel) []Columns { return []Columns{{id, p, Natural(p.N)}} }
@@ -75,8 +90,8 @@ func (s *Slabs) equalize() ([]float64, error) {
 		e = max(e, -1000) // both are in the range of float64
 		sizes[j], inverse[j] = math.Ldexp(1, e), math.Ldexp(1, -e)
 	}
-	return sizes, s.eachSlab(func(_ int, dev *device, a kernels.Panel) error {
-		return dev.Scale(a, nil, inverse)
+	return sizes, s.eachSlab(func(_ int, dev *device, slab int) error {
+		return dev.Scale(s.slab(slab), nil, inverse)
 	})
 }
 
@@ -105,14 +120,13 @@ func (s *Slabs) Expand(u *Matrix) error {
 }
 
 // multiply multiplies Q by u, on device 0, into the slabs, and forgets Q. It is collective.
-func (s *Slabs) multiply(u kernels.Panel) error {
+func (s *Slabs) multiply(u kernels.Panel) (err error) {
 	if s.reflectors == nil {
-		return cholesky{s}.expand(u)
+		err = cholesky{s}.expand(u)
+	} else if err = s.reflectors.expand(u); err == nil {
+		err = s.reflectors.free()
+		s.reflectors = nil
 	}
-	if err := s.reflectors.expand(u); err != nil {
-		return err
-	}
-	err := s.reflectors.free()
-	s.reflectors = nil
+	s.expanded = err == nil
 	return err
 }

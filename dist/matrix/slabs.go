@@ -15,35 +15,50 @@ import (
 const TallRatio = 4
 
 // Slabs is a tall m×n matrix, cut into slabs of rows that lie on the devices in order. The slabs follow from
-// the shape alone.
+// the shape and the kind of devices alone.
 type Slabs struct {
 	tree
 	m          int
-	shares     []kernels.Panel // of this rank's devices: their slabs side by side
+	shares     []kernels.Panel // of this rank's devices: room for a slab, and their slabs, side by side
+	expanded   bool            // the slabs are those of U; each has moved to the room before it
 	reflectors *tsqr           // that Reduce found; nil if the slabs are those of Q
 }
 
-// slabCount returns the number of slabs of an m×n matrix.
-func slabCount(m, n int) int { return max(1, m/max(TallRatio*n, 1024)) }
+// stripRows is the number of rows of which the slabs have some multiple.
+func stripRows(n int) int { return max(TallRatio*n, 1024) }
 
-// SlabBytes returns what the slabs of an m×n matrix take of each of so many devices, one slab, and the tree
-// of the reduction where it is by reflectors, with what is there while it is climbed.
-func SlabBytes(m, n, devices int) (slabs, one, tree int64) {
+// slabCount returns the number of slabs of an m×n matrix: a power of two where there is a limit, so that they
+// are shared evenly.
+func slabCount(m, n int, limits kernels.Limits) int {
+	count := max(1, m/stripRows(n))
+	if limits.Slabs == 0 {
+		return count
+	}
+	return 1 << (bits.Len(uint(min(count, limits.Slabs))) - 1)
+}
+
+// SlabBytes returns what the slabs of an m×n matrix take of each of so many devices; what there is besides
+// while they are read or reduced, which is most where it is by reflectors; and what is on its way between a
+// host and a device.
+func SlabBytes(m, n, devices int, limits kernels.Limits) (slabs, work, moving int64) {
 	const word = int64(kernels.WordBytes)
-	count := slabCount(m, n)
-	own := int64((count + devices - 1) / devices)
-	one = word * int64((m+count-1)/count) * int64(n)
+	s := Slabs{tree: tree{count: slabCount(m, n, limits), n: n}, m: m}
+	own := int64((s.count + devices - 1) / devices)
 	order, width := int64(n), int64(min(n, kernels.PanelWidth))
-	tree = word * order * (own*width + min(own, int64(count-1))*(2*order+width))
-	return own * one, one, tree + word*order*order*int64(3*bits.Len(uint(count))+1)
+	moving = word * int64(s.longestStrip()) * order
+	reduction := word * order * (own*width + min(own, int64(s.count-1))*(2*order+width))
+	reduction += word * order * order * int64(3*bits.Len(uint(s.count))+1)
+	return (own + 1) * word * int64(s.tallest()) * order, max(moving, reduction), moving
 }
 
 // NewSlabs cuts an m×n matrix, which is zero.
 func NewSlabs(d *Devices, m, n int) (*Slabs, error) {
-	s := &Slabs{tree: tree{d, slabCount(m, n), n}, m: m, shares: make([]kernels.Panel, len(d.own))}
+	count := slabCount(m, n, d.own[0].Limits())
+	s := &Slabs{tree: tree{d, count, n}, m: m, shares: make([]kernels.Panel, len(d.own))}
 	err := d.each(func(i int, dev *device) (err error) {
-		from, to := s.slabsOf(d.first + i)
-		s.shares[i], err = dev.panel(s.tallest(), n*(to-from))
+		if from, to := s.slabsOf(d.first + i); from < to {
+			s.shares[i], err = dev.panel(s.tallest(), n*(to-from+1))
+		}
 		return err
 	})
 	if err != nil {
@@ -75,18 +90,28 @@ func (s *Slabs) tallest() int { return (s.m + s.count - 1) / s.count }
 
 // slab returns a slab, which must be this rank's.
 func (s *Slabs) slab(slab int) kernels.Panel {
+	if s.expanded {
+		return s.room(slab, 0)
+	}
+	return s.room(slab, 1)
+}
+
+// room returns where a slab lies: at first in place 1, after the slab before it; then in place 0, which was
+// that slab's.
+func (s *Slabs) room(slab, place int) kernels.Panel {
 	id := s.deviceOf(slab)
 	from, _ := s.slabsOf(id)
 	i0, i1 := s.span(slab)
-	return s.shares[id-s.first].Columns((slab-from)*s.n, (slab-from+1)*s.n).Rows(0, i1-i0)
+	at := (slab - from + place) * s.n
+	return s.shares[id-s.first].Columns(at, at+s.n).Rows(0, i1-i0)
 }
 
 // eachSlab calls f for the slabs of this rank, those of all its devices at a time.
-func (s *Slabs) eachSlab(f func(i int, dev *device, a kernels.Panel) error) error {
+func (s *Slabs) eachSlab(f func(i int, dev *device, slab int) error) error {
 	return s.each(func(i int, dev *device) error {
 		from, to := s.slabsOf(s.first + i)
 		for slab := from; slab < to; slab++ {
-			if err := f(i, dev, s.slab(slab)); err != nil {
+			if err := f(i, dev, slab); err != nil {
 				return err
 			}
 		}
@@ -94,19 +119,28 @@ func (s *Slabs) eachSlab(f func(i int, dev *device, a kernels.Panel) error) erro
 	})
 }
 
-// throughHost calls f for the slabs of this rank, one after the other, with memory of the host for their
-// elements.
-func (s *Slabs) throughHost(f func(dev *device, slab int, x []float64) error) error {
+// Slabs pass between a host and a device in strips of equal height, each shorter than twice stripRows.
+func (s *Slabs) strips() int { return max(1, (s.tallest()+2*stripRows(s.n)-1)/(2*stripRows(s.n))) }
+
+// longestStrip returns the largest number of rows of a strip.
+func (s *Slabs) longestStrip() int { return (s.tallest() + s.strips() - 1) / s.strips() }
+
+// throughHost calls f for the strips of the slabs of this rank, one after the other: rows i0 ≤ i < i1 of the
+// matrix, which are the panel a, with memory of the host for their elements.
+func (s *Slabs) throughHost(f func(dev *device, i0, i1 int, a kernels.Panel, x []float64) error) error {
 	for i, dev := range s.own {
 		from, to := s.slabsOf(s.first + i)
 		if from == to {
 			continue
 		}
-		err := s.withHost(dev, kernels.Panel{M: s.tallest(), N: s.n}, func(x []float64, _ []byte) error {
+		err := s.withHost(dev, kernels.Panel{M: s.longestStrip(), N: s.n}, func(x []float64, _ []byte) error {
 			for slab := from; slab < to; slab++ {
 				i0, i1 := s.span(slab)
-				if err := f(dev, slab, x[:(i1-i0)*s.n]); err != nil {
-					return err
+				for k := range s.strips() {
+					j0, j1 := k*(i1-i0)/s.strips(), (k+1)*(i1-i0)/s.strips()
+					if err := f(dev, i0+j0, i0+j1, s.slab(slab).Rows(j0, j1), x[:(j1-j0)*s.n]); err != nil {
+						return err
+					}
 				}
 			}
 			return nil
@@ -124,16 +158,15 @@ func (s *Slabs) Read(rows func(i0, i1 int, dst []float64) error,
 	columns []int) (largest, smallest float64, err error) {
 	smallest = math.Inf(1)
 	turned := make([]buffer, len(s.own))
-	err = s.throughHost(func(dev *device, slab int, x []float64) error {
-		i0, i1 := s.span(slab)
+	err = s.throughHost(func(dev *device, i0, i1 int, a kernels.Panel, x []float64) error {
 		if err := rows(i0, i1, x); err != nil {
 			return err
 		}
-		p, err := turned[s.indexOf(dev)].need(dev, s.n, s.tallest())
+		p, err := turned[s.indexOf(dev)].need(dev, s.n, s.longestStrip())
 		if err != nil {
 			return err
 		}
-		sizes, err := write(dev, s.slab(slab), p.Columns(0, i1-i0), x, columns)
+		sizes, err := write(dev, a, p.Columns(0, i1-i0), x, columns)
 		for _, size := range sizes {
 			if size > 0 {
 				largest, smallest = max(largest, size), min(smallest, size)
@@ -147,9 +180,9 @@ func (s *Slabs) Read(rows func(i0, i1 int, dst []float64) error,
 	return largest, smallest, s.drop(turned)
 }
 
-// write brings a slab of row-major elements to its device, by way of a panel of as many columns as it has
-// rows, and returns the max-norms of the rows.
-func write(dev *device, slab, turned kernels.Panel, x []float64, columns []int) ([]float64, error) {
+// write brings some rows of row-major elements to their device, by way of a panel of as many columns as there
+// are rows, and returns the max-norms of the rows.
+func write(dev *device, a, turned kernels.Panel, x []float64, columns []int) ([]float64, error) {
 	if err := dev.Write(turned, x, turned.M); err != nil {
 		return nil, err
 	}
@@ -157,23 +190,17 @@ func write(dev *device, slab, turned kernels.Panel, x []float64, columns []int) 
 	if err != nil {
 		return nil, err
 	}
-	if err := dev.Transpose(slab, turned); err != nil || columns == nil {
+	if err := dev.Transpose(a, turned); err != nil || columns == nil {
 		return sizes, err
 	}
-	return sizes, dev.MoveColumns(slab, Natural(slab.N), slab, columns)
+	return sizes, dev.MoveColumns(a, Natural(a.N), a, columns)
 }
 
-// Scale multiplies the matrix by 2^e.
-func (s *Slabs) Scale(e int) error {
-	return s.each(func(i int, dev *device) error { return dev.Ldexp(s.shares[i], e) })
-}
-
-// EachSlab calls f with the slabs of this rank, in order: rows i0 ≤ i < i1, column-major. After Expand they
-// are those of U. f may change a, which is a copy, and keep it until it returns.
-func (s *Slabs) EachSlab(f func(i0, i1 int, a []float64) error) error {
-	return s.throughHost(func(dev *device, slab int, x []float64) error {
-		i0, i1 := s.span(slab)
-		if err := dev.Read(x, i1-i0, s.slab(slab)); err != nil {
+// EachStrip calls f with the rows of this rank, in order, some at a time: rows i0 ≤ i < i1, column-major.
+// After Expand they are those of U. f may change a, which is a copy, and keep it until it returns.
+func (s *Slabs) EachStrip(f func(i0, i1 int, a []float64) error) error {
+	return s.throughHost(func(dev *device, i0, i1 int, a kernels.Panel, x []float64) error {
+		if err := dev.Read(x, a.M, a); err != nil {
 			return err
 		}
 		return f(i0, i1, x)
@@ -197,8 +224,8 @@ func (s *Slabs) Leads() ([]float64, error) {
 // perSlab gathers what f finds for each column of each slab. It is collective.
 func (s *Slabs) perSlab(f func(dev *device, a kernels.Panel) ([]float64, error)) ([][]float64, error) {
 	own := make([][]float64, len(s.own))
-	err := s.eachSlab(func(i int, dev *device, a kernels.Panel) error {
-		x, err := f(dev, a)
+	err := s.eachSlab(func(i int, dev *device, slab int) error {
+		x, err := f(dev, s.slab(slab))
 		own[i] = append(own[i], x...)
 		return err
 	})

@@ -65,7 +65,22 @@ var tallCases = []tallCase{
 // TestSlabs reduces tall matrices: Q is orthogonal, Q·R = A column by column, and both have the same bits on
 // any ranks and devices.
 func TestSlabs(t *testing.T) {
-	for _, c := range tallCases {
+	testSlabs(t, tallCases, func() (kernels.Backend, error) { return disttest.OpenHost(t, 1), nil })
+}
+
+// TestFewSlabs does so with few slabs, as GPUs have them.
+func TestFewSlabs(t *testing.T) {
+	testSlabs(t, tallCases, func() (kernels.Backend, error) { return disttest.OpenApart() })
+}
+
+func TestGPUSlabs(t *testing.T) {
+	disttest.GPUs(t)
+	many := append(slices.Clone(tallCases), tallCase{"many columns", 40000, 200, gaussian, false})
+	testSlabs(t, many, disttest.OpenGPU)
+}
+
+func testSlabs(t *testing.T, cases []tallCase, open func() (kernels.Backend, error)) {
+	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(uint64(c.m), uint64(c.n)))
 			rows := make([]float64, c.m*c.n)
@@ -76,7 +91,7 @@ func TestSlabs(t *testing.T) {
 			}
 			var q0, r0 []float64
 			for _, grid := range [][2]int{{1, 1}, {2, 1}, {1, 2}, {3, 1}, {2, 3}} {
-				q, r, leads := reduced(t, c, rows, grid[0], grid[1])
+				q, r, leads := reduced(t, c, rows, grid[0], grid[1], open)
 				if q0 == nil {
 					q0, r0 = q, r
 					checkTall(t, c, rows, q, r, leads)
@@ -89,12 +104,21 @@ func TestSlabs(t *testing.T) {
 }
 
 // reduced returns Q and R of a matrix, column-major, with the leads of Q.
-func reduced(t *testing.T, c tallCase, rows []float64, ranks, devices int) (q, r, leads []float64) {
+func reduced(t *testing.T, c tallCase, rows []float64, ranks, devices int,
+	open func() (kernels.Backend, error)) (q, r, leads []float64) {
 	q, r = make([]float64, c.m*c.n), make([]float64, c.n*c.n)
 	var wg sync.WaitGroup
 	for _, world := range comm.NewLocal(ranks) {
 		wg.Go(func() {
-			found, err := reduce(t, on(t, world, devices), c, rows, q, r)
+			all, err := opened(t, devices, open)
+			var d *Devices
+			if err == nil {
+				d, err = NewDevices(world, all, all[0].Limits().HostMemory)
+			}
+			var found []float64
+			if err == nil {
+				found, err = reduce(t, d, c, rows, q, r)
+			}
 			if err != nil {
 				t.Error(err)
 				world.Abort(1)
@@ -105,6 +129,20 @@ func reduced(t *testing.T, c tallCase, rows []float64, ranks, devices int) (q, r
 	}
 	wg.Wait()
 	return q, r, leads
+}
+
+// opened returns some devices, which are closed at the end of the test.
+func opened(t *testing.T, count int, open func() (kernels.Backend, error)) ([]kernels.Backend, error) {
+	var all []kernels.Backend
+	for range count {
+		be, err := open()
+		if err != nil {
+			return nil, err
+		}
+		t.Cleanup(func() { _ = be.Close() })
+		all = append(all, be)
+	}
+	return all, nil
 }
 
 func reduce(t *testing.T, d *Devices, c tallCase, rows, q, r []float64) (leads []float64, err error) {
@@ -124,7 +162,7 @@ func reduce(t *testing.T, d *Devices, c tallCase, rows, q, r []float64) (leads [
 	if err != nil {
 		return nil, err
 	}
-	x, err := s.Reduce()
+	x, err := s.Reduce(0)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +177,7 @@ func reduce(t *testing.T, d *Devices, c tallCase, rows, q, r []float64) (leads [
 	if err := s.Expand(one); err != nil {
 		return nil, err
 	}
-	if err := s.EachSlab(func(i0, i1 int, a []float64) error {
+	if err := s.EachStrip(func(i0, i1 int, a []float64) error {
 		for j := range c.n {
 			copy(q[j*c.m+i0:j*c.m+i1], a[j*(i1-i0):])
 		}
@@ -268,7 +306,7 @@ func BenchmarkSlabs(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				r, err := s.Reduce()
+				r, err := s.Reduce(0)
 				if err == nil {
 					err = s.Expand(r)
 				}

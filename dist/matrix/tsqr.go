@@ -76,38 +76,38 @@ func (f factored) reflectors(j int) kernels.Reflectors {
 // expand multiplies Q by u, on device 0, into the slabs. It is collective.
 func (s *tsqr) expand(u kernels.Panel) error {
 	return s.descend(u, func(dev *device, v subtree, x, y kernels.Panel) error {
-		return s.times(dev, v, x, func(c kernels.Panel) error {
-			if err := dev.Convert(x, c.Rows(0, s.n)); err != nil {
-				return err
-			}
-			return dev.Convert(y, c.Rows(s.n, 2*s.n))
-		})
+		c, err := dev.panel(2*s.n, s.n)
+		if err == nil {
+			err = s.times(dev, v, x, c)
+		}
+		if err == nil {
+			err = dev.Convert(x, c.Rows(0, s.n))
+		}
+		if err == nil {
+			err = dev.Convert(y, c.Rows(s.n, 2*s.n))
+		}
+		if err != nil {
+			return err
+		}
+		return dev.release(c.Data)
 	}, func(dev *device, slab int, x kernels.Panel) error {
-		return s.times(dev, subtree{slab, slab + 1}, x, func(c kernels.Panel) error {
-			return dev.Convert(s.slab(slab), c)
-		})
+		return s.times(dev, subtree{slab, slab + 1}, x, s.room(slab, 0))
 	})
 }
 
-// times calls use with the first columns of the matrix Q of a subtree times x.
-func (s *tsqr) times(dev *device, v subtree, x kernels.Panel, use func(c kernels.Panel) error) error {
+// times makes c the first columns of the matrix Q of a subtree times x.
+func (s *tsqr) times(dev *device, v subtree, x, c kernels.Panel) error {
 	s.mu.Lock()
 	f := s.of[v]
 	s.mu.Unlock()
-	c, err := dev.panel(f.a.M, s.n)
+	err := dev.Convert(c.Rows(0, s.n), x)
 	if err == nil {
-		err = dev.Convert(c.Rows(0, s.n), x)
+		err = dev.Zero(c.Rows(s.n, c.M))
 	}
 	for j := (s.n - 1) / kernels.PanelWidth * kernels.PanelWidth; j >= 0 && err == nil; j -= kernels.PanelWidth {
 		err = dev.Reflect(f.reflectors(j), false, s.tiled(c.Rows(j, c.M)))
 	}
-	if err == nil {
-		err = use(c)
-	}
-	if err != nil {
-		return err
-	}
-	return dev.release(c.Data)
+	return err
 }
 
 // free gives the memory back, but for that of the slabs.

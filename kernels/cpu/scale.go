@@ -45,3 +45,15 @@ func (d *device) Ldexp(p kernels.Panel, e int) error {
 	}
 	return named("Ldexp", err)
 }
+
+func (d *device) Add(dst, src kernels.Panel) error {
+	err := kernels.CheckAdd(dst, src)
+	if err == nil {
+		err = d.eachColumn(dst, func(j int, c []float64) {
+			for i, x := range column(src, j) {
+				c[i] += x
+			}
+		})
+	}
+	return named("Add", err)
+}

@@ -14,52 +14,58 @@ const (
 )
 
 // Syrk forms the tiles on and above the diagonal, and copies them below it.
-func (d *device) Syrk(alpha float64, a kernels.Panel, beta float64, c kernels.Panel) error {
+func (d *device) Syrk(a, c []kernels.Panel) error {
 	err := kernels.CheckSyrk(a, c)
-	switch {
-	case err != nil || a.N == 0:
-	case a.M >= 2*syrkRows && a.N <= tileColumns && a.Type == kernels.Float64:
-		err = d.syrkTall(alpha, a, beta, c)
-	default:
-		type tile struct{ i0, i1, j0, j1 int }
-		var tiles []tile
-		for j := 0; j < c.N; j += tileColumns {
-			for i := 0; i <= j; i += tileColumns {
-				tiles = append(tiles, tile{i, min(i+tileColumns, c.N), j, min(j+tileColumns, c.N)})
-			}
+	for i := 0; i < len(a) && err == nil; i++ {
+		switch x := a[i]; {
+		case x.N == 0:
+		case x.M >= 2*syrkRows && x.N <= tileColumns && x.Type == kernels.Float64:
+			err = d.syrkTall(x, c[i])
+		default:
+			err = d.syrkTiled(x, c[i])
 		}
-		err = d.each(len(tiles), func(_ *workspace, k int) error {
-			t := tiles[k]
-			g := kernels.Gemm{TransA: true, Alpha: alpha, A: a.Columns(t.i0, t.i1), B: a.Columns(t.j0, t.j1),
-				Beta: beta, C: c.Columns(t.j0, t.j1).Rows(t.i0, t.i1)}
-			if t.i0 == t.j0 && a.M > 0 {
-				syrk(g)
-			} else {
-				gemm(g)
-			}
-			if lower := c.Columns(t.i0, t.i1).Rows(t.j0, t.j1); c.Type == kernels.Float64 {
-				transpose[float64](lower, g.C)
-			} else {
-				transpose[float32](lower, g.C)
-			}
-			return nil
-		})
 	}
 	return named("Syrk", err)
 }
 
+func (d *device) syrkTiled(a, c kernels.Panel) error {
+	type tile struct{ i0, i1, j0, j1 int }
+	var tiles []tile
+	for j := 0; j < c.N; j += tileColumns {
+		for i := 0; i <= j; i += tileColumns {
+			tiles = append(tiles, tile{i, min(i+tileColumns, c.N), j, min(j+tileColumns, c.N)})
+		}
+	}
+	return d.each(len(tiles), func(_ *workspace, k int) error {
+		t := tiles[k]
+		g := kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(t.i0, t.i1), B: a.Columns(t.j0, t.j1),
+			C: c.Columns(t.j0, t.j1).Rows(t.i0, t.i1)}
+		if t.i0 == t.j0 && a.M > 0 {
+			syrk(g)
+		} else {
+			gemm(g)
+		}
+		if lower := c.Columns(t.i0, t.i1).Rows(t.j0, t.j1); c.Type == kernels.Float64 {
+			transpose[float64](lower, g.C)
+		} else {
+			transpose[float32](lower, g.C)
+		}
+		return nil
+	})
+}
+
 // syrkTall forms the products of pieces of rows, and adds them in their order.
-func (d *device) syrkTall(alpha float64, a kernels.Panel, beta float64, c kernels.Panel) error {
+func (d *device) syrkTall(a, c kernels.Panel) error {
 	n, pieces := a.N, min(a.M/syrkRows, syrkPieces)
 	parts := make([]float64, pieces*n*n)
 	err := d.each(pieces, func(_ *workspace, k int) error {
 		rows := a.Rows(k*a.M/pieces, (k+1)*a.M/pieces)
-		openblas.Dsyrk(blas.Lower, blas.NoTrans, n, rows.M, alpha, elements(rows), rows.Ld, 0, parts[k*n*n:], n)
+		openblas.Dsyrk(blas.Lower, blas.NoTrans, n, rows.M, 1, elements(rows), rows.Ld, 0, parts[k*n*n:], n)
 		return nil
 	})
 	for j := range n {
 		sums := column(c, j)[:j+1]
-		multiplyBy(c.Columns(j, j+1).Rows(0, j+1), beta)
+		clear(sums)
 		for k := range pieces {
 			for i, x := range parts[(k*n+j)*n:][:j+1] {
 				sums[i] += x

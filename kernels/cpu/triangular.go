@@ -30,12 +30,12 @@ func (d *device) Potrf(a kernels.Panel) (done int, err error) {
 const trsmRows = 256
 
 // Trsm solves for rows; row-major, Rᵀ·Xᵀ = Bᵀ or R·Xᵀ = Bᵀ, with Rᵀ, a lower triangle, in memory.
-func (d *device) Trsm(b, r kernels.Panel, transposed bool) error {
+func (d *device) Trsm(b []kernels.Panel, r kernels.Panel, transposed bool) error {
 	err := kernels.CheckTrsm(b, r)
-	if err == nil && b.N > 0 {
-		err = d.eachRows(b.M, trsmRows, func(_ *workspace, i0, i1 int) error {
-			x := b.Rows(i0, i1)
-			if b.Type == kernels.Float64 {
+	for i := 0; i < len(b) && r.N > 0 && err == nil; i++ {
+		err = d.eachRows(b[i].M, trsmRows, func(_ *workspace, i0, i1 int) error {
+			x := b[i].Rows(i0, i1)
+			if x.Type == kernels.Float64 {
 				openblas.Dtrsm(blas.Left, blas.Lower, op(transposed), blas.NonUnit, x.N, x.M, 1, elements(r), r.Ld,
 					elements(x), x.Ld)
 			} else {

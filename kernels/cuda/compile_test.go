@@ -56,6 +56,8 @@ func TestEntries(t *testing.T) {
 			fmt.Sprintf("NEGLIGIBLE = %x", kernels.NegligibleLength)},
 		"reflect.cu": {fmt.Sprintf("SIDE = %d;", reflectSide), fmt.Sprintf("PIECE = %d;", reflectPiece),
 			fmt.Sprintf("TURNED = %d;", reflectTurned)},
+		"tall.cu": {fmt.Sprintf("SIDE = %d;", tallSide), fmt.Sprintf("HALF = %d;", tallHalf),
+			fmt.Sprintf("SOLVERS = %d;", tallRows)},
 		"qr.cu":       {fmt.Sprintf("PIECE = %d;", qrPiece)},
 		"sweep.cuh":   {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("after[%d]", pointwiseOrder)},
 		"columns.cuh": {fmt.Sprintf("left[%d][ROWS]", warpPairs), fmt.Sprintf("LD = SIZE + %d,", columnPad)},

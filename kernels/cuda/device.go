@@ -265,7 +265,7 @@ func (d *device) Limits() kernels.Limits { return limits(d.order()) }
 func Limits() kernels.Limits { return limits(pointwiseOrder) }
 
 func limits(order int) kernels.Limits {
-	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256}
+	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16}
 }
 
 // Close waits for the device and gives everything back, its memory included.

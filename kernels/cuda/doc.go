@@ -57,7 +57,9 @@
 // # Dense
 //
 // Products and triangular solves are cuBLAS's, Cholesky factors cuSOLVER's (blas.go, solver.go). They are
-// opened when they are first needed. Where one is missing the primitive fails. Reflect is three products.
+// opened when they are first needed. For few columns and many rows cuBLAS is slow. Kernels of our own do Syrk
+// of tall panels, all of a list in three launches, and Trsm 64 columns at a time, between products (tall.cu).
+// Where one is missing the primitive fails. Reflect is three products.
 // FactorPanel has some beyond 32 columns. A product of a list is one call. cuBLAS has a workspace of its own
 // and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu and measure.cu
 // move and measure.

@@ -25,6 +25,13 @@ func (d *device) Convert(dst, src kernels.Panel) error {
 	})
 }
 
+func (d *device) Add(dst, src kernels.Panel) error {
+	return d.checked("Add", kernels.CheckAdd(dst, src), func() error {
+		return d.elementwise("add", dst.M, dst.N, word(dst.Data), uint64(dst.Ld), word(src.Data), uint64(src.Ld),
+			uint64(dst.M), uint64(dst.N))
+	})
+}
+
 func (d *device) Zero(p kernels.Panel) error {
 	return d.checked("Zero", p.CheckAny("panel"), func() error { return d.zero(p) })
 }

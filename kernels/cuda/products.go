@@ -22,17 +22,6 @@ func (d *device) gemms(products ...kernels.Gemm) error {
 	return nil
 }
 
-// Syrk forms the whole product, of which the upper triangle counts: for few columns and many rows cuBLAS has
-// a faster gemm than syrk.
-func (d *device) Syrk(alpha float64, a kernels.Panel, beta float64, c kernels.Panel) error {
-	return d.checked("Syrk", kernels.CheckSyrk(a, c), func() error {
-		if err := d.gemms(kernels.Gemm{TransA: true, Alpha: alpha, A: a, B: a, Beta: beta, C: c}); err != nil {
-			return err
-		}
-		return d.lower(c, true)
-	})
-}
-
 // lower queues the kernel that mirrors the upper triangle of a square panel, or clears the lower one.
 func (d *device) lower(p kernels.Panel, mirror bool) error {
 	how := uint64(0)
@@ -42,10 +31,6 @@ func (d *device) lower(p kernels.Panel, mirror bool) error {
 	tiles := ceil(p.N, 32)
 	return d.launch("lower_"+bits(p), tiles, min(tiles, gridLimit), 1, 256, 0, word(p.Data), uint64(p.N),
 		uint64(p.Ld), how)
-}
-
-func (d *device) Trsm(b, r kernels.Panel, transposed bool) error {
-	return d.checked("Trsm", kernels.CheckTrsm(b, r), func() error { return d.blas.trsm(d, b, r, transposed) })
 }
 
 // Potrf looks at the diagonal of the factor too: cuSOLVER takes no notice of a pivot that is NaN.

@@ -117,6 +117,13 @@ extern "C" __global__ void __launch_bounds__(256) multiply_power(double *p, i64 
 	each(m, n, [&](i64 i, i64 j) { p[i + j * ld] = ldexp(p[i + j * ld], (int)e); });
 }
 
+// add does dst ← dst + src for m×n panels. Grid and block as each.
+extern "C" __global__ void __launch_bounds__(256)
+add(double *dst, i64 ldd, const double *src, i64 lds, i64 m, i64 n)
+{
+	each(m, n, [&](i64 i, i64 j) { dst[i + j * ldd] += src[i + j * lds]; });
+}
+
 // lower replaces the lower triangle of the n×n panel p: by zeroes, or by the mirror image of the upper one.
 // Grid (pieces of 32 rows; pieces of 32 columns, at most 65535), block 256 threads.
 template <class E> __device__ inline void lower(E *p, i64 n, i64 ld, bool mirror)

@@ -153,6 +153,18 @@ func testFactors(t *testing.T, b kernels.Backend, op func(p kernels.Panel, rows,
 	}
 }
 
+// Add tests the rounded sums bit by bit.
+func Add(t *testing.T, b kernels.Backend) {
+	for _, s := range denseShapes {
+		rnd := newRand(s.m)
+		x, y := random(rnd, s.m, s.n), random(rnd, s.m, s.n)
+		p, q := place(t, b, x, kernels.Float64), place(t, b, y, kernels.Float64)
+		must(t, b.Add(p.Panel, q.Panel))
+		equal(t, p.read(), combine(1, x, 1, y))
+		equal(t, q.read(), y)
+	}
+}
+
 // Ldexp tests powers of two that are no numbers themselves, and results out of the range.
 func Ldexp(t *testing.T, b kernels.Backend) {
 	for _, s := range denseShapes {

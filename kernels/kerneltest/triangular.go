@@ -63,32 +63,44 @@ func leading(x matrix, k int) matrix {
 	return y
 }
 
-// Trsm tests |X·R − B| ≤ 4(n+2)·u·|X|·|R|, and the same for Rᵀ, with graded columns in R, and that below the
-// diagonal R is not read.
+// Trsm tests |X·R − B| ≤ 4(n+2)·u·|X|·|R|, and the same for Rᵀ, for lists of panels with few rows and with
+// many, with graded columns in R. Each must have the same bits alone, and R not be read below the diagonal.
 func Trsm(t *testing.T, b kernels.Backend) {
-	for _, s := range []struct{ m, n int }{{0, 3}, {3, 0}, {1, 1}, {5, 4}, {300, 33}, {700, 130}} {
+	for _, n := range []int{0, 1, 4, 33, 64, 130} {
 		for _, e := range elements {
 			for _, transposed := range []bool{false, true} {
-				rnd := newRand(s.m + s.n)
-				r, x := randomUpper(rnd, s.n), random(rnd, s.m, s.n)
-				for j := range s.n {
+				rnd := newRand(n)
+				r := randomUpper(rnd, n)
+				for j := range n {
 					r.scaleColumn(j, math.Pow(10, 8*rnd.Float64()-4))
 				}
-				r, x = round(r, e), round(x, e)
+				r = round(r, e)
 				upper := r.clone()
-				for j := range s.n {
-					for i := j + 1; i < s.n; i++ {
+				for j := range n {
+					for i := j + 1; i < n; i++ {
 						upper.set(i, j, math.NaN())
 					}
 				}
-				p, q := place(t, b, x, e), place(t, b, upper, e)
-				must(t, b.Trsm(p.Panel, q.Panel, transposed))
-				got := p.read()
-				if transposed {
-					r = r.transpose()
+				q := place(t, b, upper, e)
+				var x []matrix
+				var together, alone []window
+				for _, m := range []int{0, 1, 5, 300, 1000} {
+					x = append(x, round(random(rnd, m, n), e))
+					together = append(together, place(t, b, x[len(x)-1], e))
+					alone = append(alone, place(t, b, x[len(x)-1], e))
 				}
-				near(t, fmt.Sprintf("%d×%d, type %d, transposed %t", s.m, s.n, e, transposed), got.times(r), x,
-					got.abs().times(r.abs()), 4*float64(s.n+2)*unit(e))
+				must(t, b.Trsm(panels(together), q.Panel, transposed))
+				right := r
+				if transposed {
+					right = r.transpose()
+				}
+				for i := range x {
+					must(t, b.Trsm(panels(alone[i:i+1]), q.Panel, transposed))
+					got := together[i].read()
+					what := fmt.Sprintf("%d×%d, type %d, transposed %t", x[i].m, n, e, transposed)
+					near(t, what, got.times(right), x[i], got.abs().times(right.abs()), 4*float64(n+2)*unit(e))
+					equal(t, alone[i].read(), got)
+				}
 				q.read()
 			}
 		}
