@@ -47,10 +47,11 @@ func TestEntries(t *testing.T) {
 	for file, lines := range map[string][]string{
 		"tile.cuh":    {fmt.Sprintf("PAD = %d;", pad)},
 		"product.cuh": {fmt.Sprintf("ROWS = %d;", productRows)},
-		"panel.cuh": {fmt.Sprintf("STATE = %d;", panelState), fmt.Sprintf("COLUMNS = %d;", panelColumns),
+		"pivoted.cuh": {fmt.Sprintf("STATE = %d;", panelState), fmt.Sprintf("COLUMNS = %d;", panelColumns),
 			fmt.Sprintf("BOUNDS = %d;", panelBounds), fmt.Sprintf("SAMPLES = %d;", kernels.Samples)},
 		"pivot.cuh": {fmt.Sprintf("THRESHOLD = %g;", kernels.PanelThreshold),
 			fmt.Sprintf("NEGLIGIBLE = %x", kernels.NegligibleLength)},
+		"natural.cu": {fmt.Sprintf("NATURAL_THREADS = %d", naturalThreads)},
 		"reflect.cu": {fmt.Sprintf("SIDE = %d;", reflectSide), fmt.Sprintf("PIECE = %d;", reflectPiece),
 			fmt.Sprintf("TURNED = %d;", reflectTurned)},
 		"qr.cu": {fmt.Sprintf("PIECE = %d;", qrPiece)},

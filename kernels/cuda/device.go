@@ -44,6 +44,7 @@ type device struct {
 	scratch  scratch
 	schedule schedule
 	epoch    epoch
+	meetings meetings
 	blas     blas
 	solver   solver
 }
