@@ -48,7 +48,7 @@ func TestEntries(t *testing.T) {
 		"tile.cuh":    {fmt.Sprintf("PAD = %d;", pad)},
 		"product.cuh": {fmt.Sprintf("ROWS = %d;", productRows)},
 		"pivoted.cuh": {fmt.Sprintf("STATE = %d;", panelState), fmt.Sprintf("COLUMNS = %d;", panelColumns),
-			fmt.Sprintf("BOUNDS = %d;", panelBounds), fmt.Sprintf("SAMPLES = %d;", kernels.Samples)},
+			fmt.Sprintf("BOUNDS = %d;", panelBounds), fmt.Sprintf("PARTS = %d,", panelParts), fmt.Sprintf("SAMPLES = %d;", kernels.Samples)},
 		"pivot.cuh": {fmt.Sprintf("THRESHOLD = %g;", kernels.PanelThreshold),
 			fmt.Sprintf("NEGLIGIBLE = %x", kernels.NegligibleLength)},
 		"natural.cu": {fmt.Sprintf("NATURAL_THREADS = %d", naturalThreads)},

@@ -31,8 +31,8 @@ struct Grid {
 	__device__ void write(Letter *to, double x) const
 	{
 		const u64 bits = (u64)__double_as_longlong(x), stamp = (u64)meeting << 32;
-		asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(stamp | (bits & 0xffffffffu)),
-			     "l"(stamp | bits >> 32)
+		const u64 low = stamp | (bits & 0xffffffffu), high = stamp | bits >> 32;
+		asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(low), "l"(high)
 			     : "memory");
 	}
 
@@ -62,8 +62,8 @@ struct Grid {
 			x[k] = __longlong_as_double((long long)(l[k].high << 32 | (l[k].low & 0xffffffffu)));
 	}
 
-	// gather combines S quantities, quantity(s) for s < S, over the blocks: in lane l of each warp the blocks l,
-	// l+32, …, in this order, if there are any; otherwise x stays. It returns the single letter i, if i ≥ 0.
+	// gather combines S quantities, quantity(s) for s < S, over the blocks. Lane l of a warp takes the blocks
+	// l, l+32, …, in this order. A quantity −1 is none. It returns the single letter i, if i ≥ 0.
 	template <int S, class Q, class F>
 	__device__ double gather(double (&x)[S], Q quantity, int i, F combine) const
 	{

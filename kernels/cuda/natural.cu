@@ -99,29 +99,12 @@ template <int S, int R, bool FAR> struct Block {
 					s.next[lane + 32 * r] = a[k][r];
 	}
 
-	// total sums x[k] over the warp, and returns that of slot(): the same bits in all its lanes.
-	template <class F> __device__ double total(double (&x)[S], F combine) const
-	{
-		int distance = 16;
-#pragma unroll
-		for (int left = S; left > 1; left /= 2, distance /= 2)
-#pragma unroll
-			for (int k = 0; k < left / 2; k++) {
-				const bool upper = lane & distance;
-				const double sent = upper ? x[k] : x[k + left / 2], kept = upper ? x[k + left / 2] : x[k];
-				x[k] = combine(kept, __shfl_xor_sync(0xffffffff, sent, distance));
-			}
-		for (; distance > 0; distance /= 2)
-			x[0] = combine(x[0], __shfl_xor_sync(0xffffffff, x[0], distance));
-		return x[0];
-	}
-
 	// A lane speaks for one of its warp's columns.
 	__device__ int slot() const { return lane / (32 / S); }
 	__device__ bool speaks() const { return lane % (32 / S) == 0 && column(slot()) < n; }
 
-	// combine combines what the blocks have published of this warp's columns, as total does. row: it also reads
-	// what is told of row j.
+	// combine combines what the blocks have published of this warp's columns, as warp_total does. row: it reads
+	// row j too.
 	template <class F> __device__ double combine(F how, bool row)
 	{
 		double x[S] = {};
@@ -130,7 +113,7 @@ template <int S, int R, bool FAR> struct Block {
 			x, [&](int k) { return column(k) < n ? column(k) : -1; }, row && mine < n ? mine : -1, how);
 		grid.meeting++;
 		__syncwarp();
-		return total(x, how);
+		return warp_total(x, how);
 	}
 
 	__device__ void begin()
@@ -146,7 +129,7 @@ template <int S, int R, bool FAR> struct Block {
 					most[k] = fmax(most[k], fabs(a[k][r]));
 		});
 		tell(0);
-		const double x = total(most, larger);
+		const double x = warp_total(most, larger);
 		if (speaks())
 			grid.publish(column(slot()), x);
 #pragma unroll 1
@@ -160,14 +143,14 @@ template <int S, int R, bool FAR> struct Block {
 		__syncthreads();
 	}
 
-	// factor is how the reflector's multiple is found that goes from a column, or is in T.
+	// product returns that of the reflector's vector with a column, `sum` below the first row.
 	__device__ double product(const Reflector &h, double sum, double top) const
 	{
 		return __fma_rn(sum, h.inverse, top); // the first row, the largest, is added to the others
 	}
 
-	// apply applies reflector j−1 to all columns, and publishes the products of column j with them. none: there
-	// is no reflector.
+	// apply applies reflector j−1 to all columns, and publishes the products of column j with them. none:
+	// there is no reflector.
 	__device__ void apply(int j, bool none)
 	{
 		Reflector h = {0, 0, 0};
@@ -192,10 +175,14 @@ template <int S, int R, bool FAR> struct Block {
 				const i64 row = first + from + i;
 				const bool in = from + i < rows;
 				double v = 0, y = 0;
-				if (!none && in && row >= j - 1)
-					v = row == j - 1 ? 1 : h.inverse * (FAR ? before * *element(f.a, f.lda, j - 1, from + i) : s.y[i]);
-				if (j < n && in && row > j)
-					y = scale * __fma_rn(-t, v, FAR ? *element(f.a, f.lda, j, from + i) : s.next[i]);
+				if (!none && in && row >= j - 1) {
+					const double x = FAR ? before * *element(f.a, f.lda, j - 1, from + i) : s.y[i];
+					v = row == j - 1 ? 1 : h.inverse * x;
+				}
+				if (j < n && in && row > j) {
+					const double x = FAR ? *element(f.a, f.lda, j, from + i) : s.next[i];
+					y = scale * __fma_rn(-t, v, x);
+				}
 				s.v[i] = v;
 				s.y[i] = y;
 			}
@@ -206,7 +193,7 @@ template <int S, int R, bool FAR> struct Block {
 				__syncthreads();
 			}
 		});
-		const double x = total(sums, add);
+		const double x = warp_total(sums, add);
 		if (j < n && speaks())
 			grid.publish(column(slot()), x);
 		tell(j + 1);
@@ -280,7 +267,7 @@ template <int S, int R, bool FAR> struct Block {
 						most[k] = fmax(most[k], fabs(a[k][r]));
 		});
 		tell(j);
-		const double x = total(most, larger);
+		const double x = warp_total(most, larger);
 		if (speaks())
 			grid.publish(column(slot()), x);
 		const double largest = combine(larger, false);

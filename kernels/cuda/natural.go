@@ -1,11 +1,6 @@
 package cuda
 
-import (
-	"os"
-	"strconv"
-
-	"jmpi/kernels"
-)
+import "jmpi/kernels"
 
 const naturalThreads = 512 // NATURAL_THREADS of natural.cu
 
@@ -29,14 +24,16 @@ type cut struct {
 var naturalCuts = []cut{{"natural_64_64", 64, 64}, {"natural_64_128", 64, 128}, {"natural_64_256", 64, 256},
 	{"natural_32_512", 32, 512}, {"natural_16_1024", 16, 1024}, {"natural_far", 16, 256}}
 
-// naturalCut chooses the kernel for a panel of m rows.
+// naturalCut chooses the kernel for a panel of m rows. Where a block reads the letters of more than 64 others
+// in each of many columns, fewer columns and longer slices are faster.
 func (d *device) naturalCut(m int) cut {
 	blocks := min(mostSlices, d.processors)
 	for _, c := range naturalCuts[:len(naturalCuts)-1] {
-		if least, _ := strconv.Atoi(os.Getenv("JMPI_ROWS")); c.rows < least {
-			continue
+		most := blocks
+		if c.columns > panelColumns {
+			most = min(fewSlices, blocks)
 		}
-		if limit := blocks; ceil(m, c.rows) <= limit {
+		if ceil(m, c.rows) <= most {
 			return c
 		}
 	}

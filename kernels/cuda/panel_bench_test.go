@@ -39,7 +39,7 @@ func noise(m, n, bounds int) *kernels.PanelNoise {
 // BenchmarkPanel times FactorPivoted, what it reads and writes included, FactorPanel, and Reflect on panels
 // of 256 columns, by events, as microseconds.
 func BenchmarkPanel(b *testing.B) {
-	for _, m := range []int{1024, 4096, 8192, 65536} {
+	for _, m := range []int{1024, 4096, 8192, 16384, 65536} {
 		for _, bounds := range []int{0, 2} {
 			b.Run(fmt.Sprintf("pivoted/m=%d/bounds=%d", m, bounds), func(b *testing.B) {
 				p := newPanels(b, mustOpen(b, 0), m, kernels.PivotedWidth)

@@ -8,11 +8,10 @@ import (
 )
 
 const (
-	panelThreads = 1024
 	panelState   = 20480                               // STATE of pivoted.cuh, bytes
 	panelColumns = kernels.PivotedWidth                // COLUMNS
 	panelBounds  = 2                                   // BOUNDS
-	panelVectors = panelColumns + panelBounds          // VECTORS
+	panelParts   = 2                                   // PARTS
 	panelWidth   = (panelBounds + 1) * kernels.Samples // WIDTH
 
 	sliceRows  = 128 // of a slice, at least
@@ -65,10 +64,10 @@ func (d *device) factor(a kernels.Panel, q kernels.Reflectors, f factoring) erro
 		f.nearby = 1
 	}
 	var err error
-	if f.box, f.meeting, err = d.meet(panelVectors, panelColumns, blocks); err != nil {
+	if f.box, f.meeting, err = d.meet(panelColumns+panelBounds*panelParts, panelColumns, blocks); err != nil {
 		return err
 	}
-	return d.launchTogether("factor_pivoted", blocks, panelThreads, shared,
+	return d.launchTogether("factor_pivoted", blocks, panelColumns/2*32+int(f.bounds)*panelParts*32, shared,
 		words([]factoring{f}))
 }
 
