@@ -353,11 +353,6 @@ extern "C" __global__ void __launch_bounds__(NATURAL_THREADS, 1) natural_64_128(
 	factor_natural<4, 4, false>(f);
 }
 
-extern "C" __global__ void __launch_bounds__(NATURAL_THREADS, 1) natural_64_256(Natural f)
-{
-	factor_natural<4, 8, false>(f);
-}
-
 extern "C" __global__ void __launch_bounds__(NATURAL_THREADS, 1) natural_32_512(Natural f)
 {
 	factor_natural<2, 16, false>(f);

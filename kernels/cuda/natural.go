@@ -21,8 +21,8 @@ type cut struct {
 }
 
 // naturalCuts are the kernels, those for lower panels first. The last one takes slices of any height.
-var naturalCuts = []cut{{"natural_64_64", 64, 64}, {"natural_64_128", 64, 128}, {"natural_64_256", 64, 256},
-	{"natural_32_512", 32, 512}, {"natural_16_1024", 16, 1024}, {"natural_far", 16, 256}}
+var naturalCuts = []cut{{"natural_64_64", 64, 64}, {"natural_64_128", 64, 128}, {"natural_32_512", 32, 512},
+	{"natural_16_1024", 16, 1024}, {"natural_far", 16, 256}}
 
 // naturalCut chooses the kernel for a panel of m rows. Where a block reads the letters of more than 64 others
 // in each of many columns, fewer columns and longer slices are faster.

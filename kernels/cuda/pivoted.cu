@@ -283,10 +283,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) factor_pivoted(Factorin
 	int j = 0;
 	bool none = true, again = false; // there is no reflector yet; the scales were chosen again
 	for (;;) {
-		w.advance(j, none);
+		const bool done = j == w.steps() && f.bounds == 0; // nothing is left to be known
+		if (!done)
+			w.advance(j, none);
 		if (!none && w.last())
 			w.form(j - 1);
-		if (j == w.steps() && f.bounds == 0)
+		if (done)
 			break;
 		const bool bad = w.measure(j);
 		if (__syncthreads_or(bad) && !again) {
