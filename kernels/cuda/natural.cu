@@ -271,6 +271,7 @@ template <int S, int R, bool FAR> struct Block {
 		if (speaks())
 			grid.publish(column(slot()), x);
 		const double largest = combine(larger, false);
+		__syncthreads(); // all warps have found the old scale to be wrong
 		if (speaks() && column(slot()) == j)
 			s.exponent[j] = scaling(largest);
 		__syncthreads();

@@ -87,7 +87,7 @@ __device__ void Worker::rescale(int j, bool bad)
 	const double largest = gather([](int) { return true; }, -1, larger, unused);
 	const int vector = bound >= 0 ? ERRORS + bound : mine;
 	__syncthreads();
-	if (bad && lane % 16 == 0) {
+	if (bad && (speaks() || lane == 0)) { // the errors have one lane
 		s.bare[vector] = largest == 0;
 		s.exponent[vector] = scaling(largest);
 	}
