@@ -86,4 +86,13 @@ __device__ inline double block_reduce(double x, double *shared, F combine)
 }
 
 // exponent returns e with 2ᵉ⁻¹ ≤ x < 2ᵉ, or 0 if x is 0 or not finite.
-__device__ inline int exponent(double x) { return x > 0 && x < 1.0 / 0.0 ? ilogb(x) + 1 : 0; }
+__device__ inline int exponent(double x)
+{
+	if (!(x > 0 && x < 1.0 / 0.0))
+		return 0;
+	const bool tiny = x < 0x1p-1022;
+	return (int)(__double_as_longlong(tiny ? x * 0x1p54 : x) >> 52) - (tiny ? 1022 + 54 : 1022);
+}
+
+// power returns 2ᵉ for −1022 ≤ e ≤ 1023.
+__device__ inline double power(int e) { return __longlong_as_double((i64)(1023 + e) << 52); }

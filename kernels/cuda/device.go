@@ -41,11 +41,12 @@ type device struct {
 	shared     int   // bytes of shared memory that a block can have
 	tiling     tiling
 
-	memory memory
-	movers movers
-	queue  queue
-	blas   blas
-	solver solver
+	memory   memory
+	movers   movers
+	queue    queue
+	meetings meetings
+	blas     blas
+	solver   solver
 }
 
 // opened are the devices of this process, which give each other access to their memory.

@@ -1,7 +1,7 @@
 // The choice of a pivot, and of the columns that are nothing but noise.
 #pragma once
 
-#include "panel.cuh"
+#include "pivoted.cuh"
 
 constexpr double NEGLIGIBLE = 0x1p-900, THRESHOLD = 0.5; // kernels.NegligibleLength, kernels.PanelThreshold
 
@@ -9,7 +9,8 @@ constexpr double NEGLIGIBLE = 0x1p-900, THRESHOLD = 0.5; // kernels.NegligibleLe
 __device__ double Worker::noise(int c, int j) const
 {
 	double least = s.size[c][f.bounds];
-	for (int b = 0; b < f.bounds; b++)
+#pragma unroll 1
+	for (int b = 0; b < bounds(); b++)
 		least = fmin(least, s.from[b][j] * s.size[c][b]);
 	return least;
 }
@@ -19,9 +20,14 @@ __device__ double Worker::noise(int c, int j) const
 __device__ void Worker::choose(int j)
 {
 	const int c = s.columns[lane];
-	const bool open = lane >= j && lane < f.n, followed = f.bounds > 0;
+	const bool open = lane >= j && lane < n(), followed = bounds() > 0;
+	if (lane < bounds())
+		s.from[lane][j] = sqrt(s.sums[ERRORS + lane]) * power(s.exponent[ERRORS + lane]);
+	__syncwarp();
+	const Reflector h = reflector(scale(c) * s.top[c], s.sums[c]);
+	const double back = power(s.exponent[c]), length = fabs(h.beta) * back;
 	const double errors = open && followed ? noise(c, j) : 0;
-	double x = open && s.length[c] >= 0 ? s.length[c] : -1;
+	double x = open && length >= 0 ? length : -1;
 	unsigned zeroed = s.zeroed, cleared = 0;
 	int dropped = s.dropped, best, pivot = -1, rank = s.rank;
 
@@ -29,8 +35,11 @@ __device__ void Worker::choose(int j)
 	const auto zero = [&](unsigned which) {
 		for (; which != 0; which &= which - 1) {
 			const int place = __ffs(which) - 1, slot = __shfl_sync(0xffffffff, c, place);
-			if (lane == place)
+			if (lane == place) {
 				x = 0;
+				s.top[slot] = 0;
+				s.bare[slot] = 1;
+			}
 			if (lane == 0) {
 				s.noisy[dropped][0] = slot;
 				s.noisy[dropped][1] = j;
@@ -40,7 +49,7 @@ __device__ void Worker::choose(int j)
 			cleared |= 1u << slot;
 		}
 	};
-	const bool covered = open && followed && f.reach > 0 && !(zeroed >> c & 1) && s.sums[VECTORS + c] == 0 &&
+	const bool covered = open && followed && f.reach > 0 && !(zeroed >> c & 1) && !s.more[c] &&
 			     !(x > errors) && !(errors < f.reach);
 	zero(__ballot_sync(0xffffffff, covered));
 	for (;;) {
@@ -70,6 +79,11 @@ __device__ void Worker::choose(int j)
 		pivot = -1;
 		zero(1u << best);
 	}
+	if (pivot >= 0 && lane == best) {
+		s.tau[j] = h.tau;
+		s.inverse[j] = h.inverse;
+		s.beta[j] = h.beta * back;
+	}
 	__syncwarp();
 	if (lane == 0) {
 		s.zeroed = zeroed;
@@ -78,6 +92,7 @@ __device__ void Worker::choose(int j)
 		s.rank = rank;
 		s.pivot = pivot;
 		if (pivot >= 0) {
+			s.taken |= 1u << pivot;
 			s.columns[best] = s.columns[j];
 			s.columns[j] = pivot;
 		}

@@ -8,8 +8,8 @@ import (
 )
 
 // TestReflectAligned tests that panels at multiples of 16 bytes, of whole tiles or not, have the bits of
-// panels beside them, which are copied 8 bytes at a time. The reflectors come from one panel of 32 columns at
-// most: for wider ones cuBLAS forms a part of T, and may choose a routine by the addresses.
+// panels beside them, which are copied 8 bytes at a time. The reflectors come from one kernel: for higher
+// panels cuBLAS forms a part of T, and may choose a routine by the addresses.
 func TestReflectAligned(t *testing.T) {
 	d := mustOpen(t, 0)
 	for _, s := range []struct{ m, k, n int }{{1024, 32, 256}, {1024, 32, 100}, {700, 20, 64}} {

@@ -8,11 +8,10 @@ import (
 )
 
 const (
-	panelThreads = 1024
-	panelState   = 20480                               // STATE of panel.cuh, bytes
+	panelState   = 20480                               // STATE of pivoted.cuh, bytes
 	panelColumns = kernels.PivotedWidth                // COLUMNS
 	panelBounds  = 2                                   // BOUNDS
-	panelVectors = panelColumns + panelBounds          // VECTORS
+	panelParts   = 2                                   // PARTS
 	panelWidth   = (panelBounds + 1) * kernels.Samples // WIDTH
 
 	sliceRows  = 128 // of a slice, at least
@@ -21,7 +20,7 @@ const (
 	mostSlices = 128
 )
 
-// found is Found of panel.cuh.
+// found is Found of pivoted.cuh.
 type found struct {
 	count, rank, dropped float64
 	pivots, tau          [panelColumns]float64
@@ -33,15 +32,17 @@ type found struct {
 
 const foundWords = int(unsafe.Sizeof(found{}) / kernels.WordBytes)
 
-// factoring is Factoring of panel.cuh.
+// factoring is Factoring of pivoted.cuh.
 type factoring struct {
-	a, y, t, r               kernels.Address
-	m, n, lda, ldy, ldt, ldr int64
-	rows, nearby             int64
-	partial, met, found      kernels.Address
-	bounds                   int64
-	bound, longest, reach    float64
-	retain                   int64
+	a, y, t               kernels.Address
+	m, n, lda, ldy, ldt   int64
+	rows, nearby          int64
+	box                   kernels.Address
+	meeting               int64
+	found                 kernels.Address
+	bounds                int64
+	bound, longest, reach float64
+	retain                int64
 }
 
 // slices cuts m rows into slices, one for each block. All blocks must run at the same time.
@@ -63,68 +64,11 @@ func (d *device) factor(a kernels.Panel, q kernels.Reflectors, f factoring) erro
 		f.nearby = 1
 	}
 	var err error
-	if f.met, err = d.need("partial sums of panels",
-		int64(1+6*panelVectors*blocks)*kernels.WordBytes); err != nil {
+	if f.box, f.meeting, err = d.meet(panelColumns+panelBounds*panelParts, panelColumns, blocks); err != nil {
 		return err
 	}
-	f.partial = f.met + kernels.WordBytes
-	if err := d.zero(kernels.Panel{M: 1, N: 1, Ld: 1, Data: f.met}); err != nil {
-		return err
-	}
-	return d.launchTogether("factor_panel", blocks, panelThreads, shared,
+	return d.launchTogether("factor_pivoted", blocks, panelColumns/2*32+int(f.bounds)*panelParts*32, shared,
 		words([]factoring{f}))
-}
-
-// FactorPanel factors up to 32 columns, and then what is left of the others.
-func (d *device) FactorPanel(a kernels.Panel, q kernels.Reflectors, r kernels.Panel) error {
-	return d.checked("FactorPanel", kernels.CheckFactorPanel(a, q, r), func() error {
-		if q.Y.N == 0 {
-			return nil
-		}
-		return d.natural(a.Columns(0, q.Y.N), q, r)
-	})
-}
-
-// natural queues the factorization of all columns of a, which has at least as many rows.
-func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel) error {
-	m, n, h := a.M, a.N, min(a.N, panelColumns)
-	left := kernels.Reflectors{Y: q.Y.Columns(0, h), T: q.T.Columns(0, h).Rows(0, h)}
-	if err := d.factor(a.Columns(0, h), left, factoring{r: r.Data, ldr: int64(r.Ld)}); err != nil || n == h {
-		return err
-	}
-	rest, right := a.Columns(h, n), kernels.Reflectors{Y: q.Y.Columns(h, n).Rows(h, m)}
-	right.T = q.T.Columns(h, n).Rows(h, n)
-	if err := d.reflect(left, true, rest); err != nil {
-		return err
-	}
-	if err := d.copyMatrix(d.stream, on(r.Columns(h, n)), on(rest), h, n-h); err != nil {
-		return err
-	}
-	corner := r.Columns(h, n).Rows(h, n)
-	if err := d.factor(rest.Rows(h, m), right, factoring{r: corner.Data, ldr: int64(corner.Ld)}); err != nil {
-		return err
-	}
-	for _, p := range []kernels.Panel{r.Columns(0, h).Rows(h, n), q.T.Columns(0, h).Rows(h, n),
-		q.Y.Columns(h, n).Rows(0, h)} {
-		if err := d.zero(p); err != nil {
-			return err
-		}
-	}
-	return d.join(left, right, q.T.Columns(h, n).Rows(0, h))
-}
-
-// join queues T₁₂ ← −T₁·(Y₁ᵀY₂)·T₂. Y₂ begins below Y₁.
-func (d *device) join(left, right kernels.Reflectors, t12 kernels.Panel) error {
-	w := kernels.Panel{M: t12.M, N: 2 * t12.N, Ld: t12.M}
-	var err error
-	if w.Data, err = d.need("products of reflectors", w.Bytes()); err != nil {
-		return err
-	}
-	g, gt := w.Columns(0, t12.N), w.Columns(t12.N, 2*t12.N)
-	return d.gemms(
-		kernels.Gemm{TransA: true, Alpha: 1, A: left.Y.Rows(left.Y.M-right.Y.M, left.Y.M), B: right.Y, C: g},
-		kernels.Gemm{Alpha: 1, A: g, B: right.T, C: gt},
-		kernels.Gemm{Alpha: -1, A: left.T, B: gt, C: t12})
 }
 
 func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
@@ -142,7 +86,7 @@ func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
 			return err
 		}
 		f := factoring{found: out.Data, bounds: int64(bounds), bound: o.Bound, longest: o.Drop.Longest,
-			reach: o.Drop.Reach, r: out.Data + kernels.Address(unsafe.Offsetof(found{}.r)), ldr: panelColumns}
+			reach: o.Drop.Reach}
 		if o.Drop.Retain {
 			f.retain = 1
 		}
