@@ -3,7 +3,7 @@ package cuda
 import "jmpi/kernels"
 
 const (
-	letterBytes  = 16   // Letter of grid.cuh
+	meetingBytes = 16   // Letter of grid.cuh
 	mostMeetings = 1024 // of a launch
 )
 
@@ -11,10 +11,10 @@ const (
 // from those of the next one.
 type meetings struct{ held uint32 }
 
-// meet returns where the letters of a launch are to be, as many as Grid of grid.cuh has, and the number of
+// meeting returns where the letters of a launch are to be, as many as Grid of grid.cuh has, and the number of
 // its first meeting. The caller launches the kernel before anything else that meets.
-func (d *device) meet(quantities, singles, blocks int) (box kernels.Address, first int64, err error) {
-	bytes := int64(2*(quantities*blocks+singles)) * letterBytes
+func (d *device) meeting(quantities, singles, blocks int) (box kernels.Address, first int64, err error) {
+	bytes := int64(2*(quantities*blocks+singles)) * meetingBytes
 	if box, err = d.need("letters of meetings", bytes); err != nil {
 		return 0, 0, err
 	}

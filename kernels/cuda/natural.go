@@ -86,7 +86,7 @@ func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel)
 // naturalKernel queues the kernel of a cut.
 func (d *device) naturalKernel(c cut, a kernels.Panel, q kernels.Reflectors, r kernels.Panel) error {
 	blocks := ceil(a.M, c.rows)
-	box, meeting, err := d.meet(c.columns, c.columns, blocks)
+	box, meeting, err := d.meeting(c.columns, c.columns, blocks)
 	if err != nil {
 		return err
 	}
