@@ -131,6 +131,7 @@ type Description struct {
 	Memory  int64  `json:"memory"`  // bytes of the device's memory
 	// what Alloc can still give besides the back end's own workspace; 0 where that is not told
 	Free    int64  `json:"-"`
+	Peak    int64  `json:"-"`       // the most that was allocated at a time, workspace included; 0 if not counted
 	Library string `json:"library"` // the BLAS, with version
 }
 

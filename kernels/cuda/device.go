@@ -39,6 +39,7 @@ type device struct {
 	tiling     tiling
 
 	memory   memory
+	usage    usage
 	movers   movers
 	queue    queue
 	scratch  scratch
@@ -240,6 +241,7 @@ func (d *device) Describe() kernels.Description {
 		Threads: 1,
 		Memory:  d.bytes,
 		Free:    d.available(),
+		Peak:    d.usage.most(),
 		Library: fmt.Sprintf("CUDA driver %d.%d, NVRTC %s, %s", d.version/1000, d.version%1000/10, d.compiler,
 			d.architecture),
 	}
