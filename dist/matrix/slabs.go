@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"jmpi/dist/comm"
 	"jmpi/kernels"
@@ -94,90 +95,46 @@ func (s *Slabs) eachSlab(f func(i int, dev *device, a kernels.Panel) error) erro
 	})
 }
 
-// throughHost calls f for the slabs of this rank, one after the other, with memory of the host for their
-// elements.
-func (s *Slabs) throughHost(f func(dev *device, slab int, x []float64) error) error {
-	for i, dev := range s.own {
-		from, to := s.slabsOf(s.first + i)
-		if from == to {
-			continue
-		}
-		err := s.withHost(dev, kernels.Panel{M: s.tallest(), N: s.n}, func(x []float64, _ []byte) error {
-			for slab := from; slab < to; slab++ {
-				i0, i1 := s.span(slab)
-				if err := f(dev, slab, x[:(i1-i0)*s.n]); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Read fills this rank's slabs; rows writes rows, row-major, and column j is taken from column columns[j] of
-// them (nil: j). It returns the largest magnitude, and the smallest max-norm of the rows that are not zero.
-func (s *Slabs) Read(rows func(i0, i1 int, dst []float64) error,
-	columns []int) (largest, smallest float64, err error) {
+// Read fills this rank's slabs from a source. It returns the largest magnitude, and the smallest max-norm of
+// the rows that are not zero.
+func (s *Slabs) Read(from Source) (largest, smallest float64, err error) {
+	var mu sync.Mutex
 	smallest = math.Inf(1)
-	turned := make([]buffer, len(s.own))
-	err = s.throughHost(func(dev *device, slab int, x []float64) error {
-		i0, i1 := s.span(slab)
-		if err := rows(i0, i1, x); err != nil {
+	read := from.Read
+	from.Read = func(x Part) error { // of whole rows
+		if err := read(x); err != nil {
 			return err
 		}
-		p, err := turned[s.indexOf(dev)].need(dev, s.n, s.tallest())
-		if err != nil {
-			return err
-		}
-		sizes, err := write(dev, s.slab(slab), p.Columns(0, i1-i0), x, columns)
-		for _, size := range sizes {
-			if size > 0 {
-				largest, smallest = max(largest, size), min(smallest, size)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return 0, 0, err
+		most, least := x.rowMaxima()
+		mu.Lock()
+		defer mu.Unlock()
+		largest, smallest = max(largest, most), min(smallest, least)
+		return nil
 	}
-	return largest, smallest, s.drop(turned)
+	err = s.load(s.pieces(), from)
+	return largest, smallest, err
 }
 
-// write brings a slab of row-major elements to its device, by way of a panel of as many columns as it has
-// rows, and returns the max-norms of the rows.
-func write(dev *device, slab, turned kernels.Panel, x []float64, columns []int) ([]float64, error) {
-	if err := dev.Write(turned, x, turned.M); err != nil {
-		return nil, err
+// rowMaxima returns the largest max-norm of the rows, and the smallest of those that are not zero.
+func (p Part) rowMaxima() (most, least float64) {
+	rows := make([]float64, p.M)
+	for j := range p.N {
+		for i, x := range p.Data[j*p.Ld:][:p.M] {
+			rows[i] = max(rows[i], math.Abs(x))
+		}
 	}
-	sizes, err := dev.ColumnMaxima(turned, nil)
-	if err != nil {
-		return nil, err
+	least = math.Inf(1)
+	for _, size := range rows {
+		if most = max(most, size); size > 0 {
+			least = min(least, size)
+		}
 	}
-	if err := dev.Transpose(slab, turned); err != nil || columns == nil {
-		return sizes, err
-	}
-	return sizes, dev.MoveColumns(slab, Natural(slab.N), slab, columns)
+	return most, least
 }
 
 // Scale multiplies the matrix by 2^e.
 func (s *Slabs) Scale(e int) error {
 	return s.each(func(i int, dev *device) error { return dev.Ldexp(s.shares[i], e) })
-}
-
-// EachSlab calls f with the slabs of this rank, in order: rows i0 ≤ i < i1, column-major. After Expand they
-// are those of U. f may change a, which is a copy, and keep it until it returns.
-func (s *Slabs) EachSlab(f func(i0, i1 int, a []float64) error) error {
-	return s.throughHost(func(dev *device, slab int, x []float64) error {
-		i0, i1 := s.span(slab)
-		if err := dev.Read(x, i1-i0, s.slab(slab)); err != nil {
-			return err
-		}
-		return f(i0, i1, x)
-	})
 }
 
 // Leads returns, for each column, its first entry of largest magnitude. It is collective.

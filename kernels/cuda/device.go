@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"jmpi/internal/nvidia"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -55,6 +56,17 @@ var opened struct {
 	devices map[*device]bool
 }
 
+// Prepare begins to open NVIDIA's driver and libraries, which takes a while. What goes wrong Open tells.
+func Prepare() {
+	go parallel.Guard(func() {
+		if _, err := loadDriver(); err == nil {
+			_, _ = loadCompiler()
+			_, _ = loadBLAS()
+			_, _ = loadSolver()
+		}
+	}, func(error) {}) // Open calls the same functions, and panics with the same
+}
+
 // Open opens GPU index, 0 ≤ index < Devices(), and compiles the kernels for it if they are not in the
 // cache. It fails with nvidia.ErrMissing where the driver, NVRTC, cuBLAS or cuSOLVER are not installed. A
 // GPU may be opened more than once.
@@ -85,14 +97,14 @@ func (d *device) open() error {
 	if err != nil {
 		return err
 	}
+	if err := d.check("cuDevicePrimaryCtxRetain",
+		nvidia.Invoke(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), d.handle)); err != nil {
+		return err
+	}
 	if _, err := loadBLAS(); err != nil {
 		return err
 	}
 	if _, err := loadSolver(); err != nil {
-		return err
-	}
-	if err := d.check("cuDevicePrimaryCtxRetain",
-		nvidia.Invoke(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), d.handle)); err != nil {
 		return err
 	}
 	if err := d.enter(); err != nil {
