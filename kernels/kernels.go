@@ -142,7 +142,9 @@ type Limits struct {
 	Align          int  // preferred alignment of Ld, in elements
 	FullBlock      bool // many inner sweeps (full block) are faster in all than one (block-oriented)
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
-	HostMemory     bool // Alloc returns host memory, which any library may read and write
+	// bytes that the primitives allocate for themselves: whatever the matrix, and how much more at most
+	Workspace, Scratch int64
+	HostMemory         bool // Alloc returns host memory, which any library may read and write
 }
 
 // Backend is one device. Its methods may be called from one goroutine at a time, except Copy, Read and Write,

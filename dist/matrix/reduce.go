@@ -33,6 +33,7 @@ func (s *Slabs) reduce() (*Matrix, error) {
 				return nil, err
 			}
 		}
+		s.byReflectors = true
 		s.reflectors = &tsqr{Slabs: s, of: map[subtree]factored{}}
 		if root, err = s.reflectors.reduce(); err != nil {
 			return nil, err

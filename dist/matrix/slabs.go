@@ -19,9 +19,11 @@ const TallRatio = 4
 // the shape alone.
 type Slabs struct {
 	tree
-	m          int
-	shares     []kernels.Panel // of this rank's devices: their slabs side by side
-	reflectors *tsqr           // that Reduce found; nil if the slabs are those of Q
+	m      int
+	shares []kernels.Panel // of this rank's devices: their slabs side by side
+	// Reduce took reflectors, not the Gram matrix
+	byReflectors bool
+	reflectors   *tsqr // that Reduce found; nil if the slabs are those of Q
 }
 
 // slabCount returns the number of slabs of an m×n matrix.

@@ -150,6 +150,9 @@ func (d *Devices) StoreColumns(from []Columns, threads int, write func(Part) err
 	})
 }
 
+// ByReflectors tells whether Reduce took reflectors, not the Gram matrix; false for no slabs.
+func (s *Slabs) ByReflectors() bool { return s != nil && s.byReflectors }
+
 // ScaleColumns multiplies column j by columns[j].
 func (s *Slabs) ScaleColumns(columns []float64) error {
 	return s.eachSlab(func(_ int, dev *device, a kernels.Panel) error { return dev.Scale(a, nil, columns) })

@@ -229,8 +229,11 @@ func (d *device) Attach() error {
 	return nil
 }
 
-// workspaceBytes is about what the primitives allocate for themselves.
-const workspaceBytes = 1 << 30
+const (
+	fixedBytes   = 44 << 20 // of what the primitives allocate for themselves, whatever they work on,
+	scratchBytes = 512 << 20
+	spareBytes   = 1<<30 - fixedBytes - scratchBytes // and for what may be needed besides
+)
 
 // available returns what Alloc can still give, 0 if the driver does not tell.
 func (d *device) available() int64 {
@@ -242,7 +245,7 @@ func (d *device) available() int64 {
 	if nvidia.Invoke(d.cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))) != 0 {
 		return 0
 	}
-	return max(1, free-min(workspaceBytes, free/8))
+	return max(1, free-min(spareBytes, free/8))
 }
 
 func (d *device) Describe() kernels.Description {
@@ -275,7 +278,8 @@ func (d *device) Limits() kernels.Limits { return limits(d.order()) }
 func Limits() kernels.Limits { return limits(pointwiseOrder) }
 
 func limits(order int) kernels.Limits {
-	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256}
+	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256,
+		Workspace: fixedBytes, Scratch: scratchBytes}
 }
 
 // Close waits for the device and gives everything back, its memory included.
