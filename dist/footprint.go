@@ -1,6 +1,8 @@
 package dist
 
 import (
+	"math"
+
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
 	"jmpi/kernels"
@@ -120,6 +122,17 @@ func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprin
 		}
 	}
 	return usual, most
+}
+
+// Least returns the bytes without which a device refuses the task, if its matrix is not graded: where memory is
+// short, V is carried and the matrix is read again.
+func (t Task) Least(devices int, limits kernels.Limits) int64 {
+	least := int64(math.MaxInt64)
+	for _, w := range t.ways(false) {
+		w.reread = w.precondition == NoPreconditioner && !w.hyperbolic && !w.slabs && w.v != FromLeft
+		least = min(least, w.footprint(t, devices, limits).Device)
+	}
+	return least
 }
 
 // ways returns what may be done to a matrix, which is graded or not.

@@ -34,21 +34,18 @@ func (x vectors) store(d *matrix.Devices, threads int, left, right func(Part) er
 	if x.direct != nil {
 		return x.direct.Store(d, threads, left, reorderedRows(x.order, right))
 	}
-	if left != nil && x.slabs != nil {
-		if err := x.slabs.Store(threads, left); err != nil {
-			return err
-		}
-		left = nil
+	var sinks []matrix.Sink
+	switch {
+	case left == nil:
+	case x.slabs != nil:
+		sinks = append(sinks, x.slabs.Sink(left))
+	default:
+		sinks = append(sinks, x.u.Sink(left))
 	}
-	if left != nil {
-		if err := x.u.Store(threads, left); err != nil {
-			return err
-		}
+	if right != nil {
+		sinks = append(sinks, x.v.Sink(right))
 	}
-	if right == nil {
-		return nil
-	}
-	return x.v.Store(threads, right)
+	return d.Store(threads, sinks...)
 }
 
 // reorderedRows returns a function that gives row j of whole columns as row order[j] to another one; nil

@@ -92,11 +92,22 @@ func newSession(f sessionFlags) (*session, error) {
 
 // world starts MPI, unless this process is alone and need not.
 func (f sessionFlags) world() (comm.Comm, error) {
-	if f.withoutMPI && cores.Alone(os.Environ()) {
-		return comm.NewLocal(1)[0], nil
+	if cores.Alone(os.Getenv) {
+		if f.withoutMPI {
+			return comm.NewLocal(1)[0], nil
+		}
+		// Open MPI starts a daemon for a process that is alone, unless it is told not to.
+		if _, set := os.LookupEnv(singletonIsolated); !set {
+			if err := os.Setenv(singletonIsolated, "1"); err != nil {
+				return nil, err
+			}
+		}
 	}
 	return comm.StartMPI()
 }
+
+// singletonIsolated is a setting of Open MPI.
+const singletonIsolated = "OMPI_MCA_ess_singleton_isolated"
 
 // took notes how long a step of the run has taken, up to now.
 func (s *session) took(step string, since time.Time) { s.seconds[step] += time.Since(since).Seconds() }

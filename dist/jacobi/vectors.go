@@ -49,19 +49,20 @@ func (s *Solution) Finish(signByV bool) error {
 }
 
 // Store calls left and right with the parts of U and V that lie on this rank's devices, after Finish, as
-// Store of matrix.Matrix does; nil for what is not wanted. It is collective.
+// matrix.Devices.Store does; nil for what is not wanted. It is collective.
 func (s *Solution) Store(d *matrix.Devices, threads int, left, right func(matrix.Part) error) error {
 	u, v, err := s.pieces()
 	if err != nil {
 		return err
 	}
+	var sinks []matrix.Sink
 	if left != nil {
-		err = d.StoreColumns(u, threads, left)
+		sinks = append(sinks, d.ColumnsSink(u, left))
 	}
-	if right != nil && err == nil {
-		err = d.StoreColumns(v, threads, right)
+	if right != nil {
+		sinks = append(sinks, d.ColumnsSink(v, right))
 	}
-	return err
+	return d.Store(threads, sinks...)
 }
 
 // Collect makes matrices of the singular vectors, in the order of Sigma. In each column of U the entry of

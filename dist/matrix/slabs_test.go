@@ -138,12 +138,12 @@ func reduce(t *testing.T, d *Devices, c tallCase, rows, q, r []float64) (leads [
 	if err := s.Expand(one); err != nil {
 		return nil, err
 	}
-	if err := s.Store(2, func(p Part) error {
+	if err := d.Store(2, s.Sink(func(p Part) error {
 		for j := range p.N {
 			copy(q[(p.Column+j)*c.m+p.Row:][:p.M], p.Data[j*p.Ld:])
 		}
 		return nil
-	}); err != nil {
+	})); err != nil {
 		return nil, err
 	}
 	return s.Leads()

@@ -43,6 +43,7 @@ type piece struct {
 	dev         *device
 	row, column int
 	at          kernels.Panel
+	use         func(Part) error // what is done with it on the host
 }
 
 // cut cuts a piece into some of m×n at most, the rows of the first columns first.
@@ -50,7 +51,7 @@ func (p piece) cut(m, n int) (all []piece) {
 	for j := 0; j < p.at.N; j += n {
 		for i := 0; i < p.at.M; i += m {
 			at := p.at.Rows(i, min(i+m, p.at.M)).Columns(j, min(j+n, p.at.N))
-			all = append(all, piece{p.dev, p.row + i, p.column + j, at})
+			all = append(all, piece{p.dev, p.row + i, p.column + j, at, p.use})
 		}
 	}
 	return all
@@ -72,7 +73,7 @@ func (s *Matrix) pieces() (all []piece) {
 	for b := range s.blocks() {
 		if dev := s.here(s.owner(b)); dev != nil {
 			j0, _ := s.span(b)
-			all = append(all, piece{dev, 0, j0, s.block(b)})
+			all = append(all, piece{dev: dev, column: j0, at: s.block(b)})
 		}
 	}
 	return all
@@ -84,7 +85,7 @@ func (s *Slabs) pieces() (all []piece) {
 		from, to := s.slabsOf(s.first + i)
 		for slab := from; slab < to; slab++ {
 			i0, _ := s.span(slab)
-			all = append(all, piece{dev, i0, 0, s.slab(slab)})
+			all = append(all, piece{dev: dev, row: i0, at: s.slab(slab)})
 		}
 	}
 	return all
@@ -101,14 +102,19 @@ func (d *Devices) Load(m, n int, from Source) (*Matrix, error) {
 
 // load fills pieces from a source.
 func (d *Devices) load(whole []piece, from Source) error {
-	all, threads := whole, 1
-	if !from.Whole {
-		all, threads = nil, from.Threads
-		for _, p := range whole {
+	var all []piece
+	for _, p := range whole {
+		if p.use = from.Read; from.Whole {
+			all = append(all, p)
+		} else {
 			all = append(all, p.broad()...)
 		}
 	}
-	outside, copying, err := d.stream(all, threads, from.Read, func(p piece, x Part) error {
+	threads := from.Threads
+	if from.Whole {
+		threads = 1
+	}
+	outside, copying, err := d.stream(all, threads, func(p piece, x Part) error {
 		return p.dev.Write(p.at, x.Data, x.Ld)
 	}, false)
 	d.Traffic.Read += outside
@@ -116,29 +122,30 @@ func (d *Devices) load(whole []piece, from Source) error {
 	return err
 }
 
-// Store calls write with the parts of the matrix that this rank has, from so many goroutines at most. write
-// must not change a part, and keeps it only until it returns.
-func (s *Matrix) Store(threads int, write func(Part) error) error {
-	return s.store(s.pieces(), threads, write)
+// Sink is a matrix that is to be stored, by a function that gets its parts.
+type Sink struct {
+	pieces []piece
+	write  func(Part) error
 }
 
-// Store is that of Matrix; after Expand it gives the slabs of U.
-func (s *Slabs) Store(threads int, write func(Part) error) error {
-	return s.store(s.pieces(), threads, write)
-}
+// Sink says what stores the parts of the matrix that this rank has.
+func (s *Matrix) Sink(write func(Part) error) Sink { return Sink{s.pieces(), write} }
 
-// StoreColumns is Store for columns in panels of this rank's devices: column k of a panel is column To[k] of a
+// Sink is that of Matrix; after Expand it is for the slabs of U.
+func (s *Slabs) Sink(write func(Part) error) Sink { return Sink{s.pieces(), write} }
+
+// ColumnsSink is a Sink of columns in panels of this rank's devices: column k of a panel is column To[k] of a
 // matrix.
-func (d *Devices) StoreColumns(from []Columns, threads int, write func(Part) error) error {
-	var whole []piece
+func (d *Devices) ColumnsSink(from []Columns, write func(Part) error) Sink {
+	var all []piece
 	var to []int
 	for _, c := range from {
 		if dev := d.here(c.Device); dev != nil && len(c.To) > 0 {
-			whole = append(whole, piece{dev, 0, len(to), c.Panel})
+			all = append(all, piece{dev: dev, column: len(to), at: c.Panel})
 			to = append(to, c.To...)
 		}
 	}
-	return d.store(whole, threads, func(x Part) error {
+	return Sink{all, func(x Part) error {
 		for k := range x.N {
 			one := x
 			one.Column, one.N, one.Data = to[x.Column+k], 1, x.Data[k*x.Ld:]
@@ -147,7 +154,38 @@ func (d *Devices) StoreColumns(from []Columns, threads int, write func(Part) err
 			}
 		}
 		return nil
-	})
+	}}
+}
+
+// Store calls the functions of sinks with the parts that this rank has, from so many goroutines at most. They
+// must not change a part, and keep it only until they return. The sinks take turns: files that are written
+// one after the other take longer.
+func (d *Devices) Store(threads int, sinks ...Sink) error {
+	if err := d.Sync(); err != nil {
+		return err
+	}
+	lists, longest := make([][]piece, len(sinks)), 0
+	for i, sink := range sinks {
+		for _, p := range sink.pieces {
+			p.use = sink.write
+			lists[i] = append(lists[i], p.long()...)
+		}
+		longest = max(longest, len(lists[i]))
+	}
+	var all []piece
+	for k := range longest {
+		for _, list := range lists {
+			if k < len(list) {
+				all = append(all, list[k])
+			}
+		}
+	}
+	outside, copying, err := d.stream(all, threads, func(p piece, x Part) error {
+		return p.dev.Read(x.Data, x.Ld, p.at)
+	}, true)
+	d.Traffic.Write += outside
+	d.Traffic.Download += copying
+	return err
 }
 
 // ByReflectors tells whether Reduce took reflectors, not the Gram matrix; false for no slabs.
@@ -163,29 +201,12 @@ func (d *Devices) Sync() error {
 	return d.each(func(_ int, dev *device) error { return dev.Sync() })
 }
 
-// store gives pieces of this rank to write.
-func (d *Devices) store(whole []piece, threads int, write func(Part) error) error {
-	if err := d.Sync(); err != nil {
-		return err
-	}
-	var all []piece
-	for _, p := range whole {
-		all = append(all, p.long()...)
-	}
-	outside, copying, err := d.stream(all, threads, write, func(p piece, x Part) error {
-		return p.dev.Read(x.Data, x.Ld, p.at)
-	}, true)
-	d.Traffic.Write += outside
-	d.Traffic.Download += copying
-	return err
-}
-
 // stream brings pieces from the devices to the host, or from it, several at a time. Each goes through memory
 // of the host that the devices copy to at full speed. Where the memory of a device is that of the host, it is
 // used as it is. outside is what is done on the host. It returns the seconds that passed, shared between that
 // and the copies.
-func (d *Devices) stream(all []piece, threads int, outside func(Part) error,
-	move func(piece, Part) error, out bool) (there, copying float64, err error) {
+func (d *Devices) stream(all []piece, threads int, move func(piece, Part) error,
+	out bool) (outside, copying float64, err error) {
 	if len(all) == 0 {
 		return 0, 0, nil
 	}
@@ -199,7 +220,7 @@ func (d *Devices) stream(all []piece, threads int, outside func(Part) error,
 	err = parallel.Workers(lanes, len(all), func(lane, i int) error {
 		p := all[i]
 		x := Part{p.row, p.column, p.at.M, p.at.N, p.at.M, nil}
-		work := []func() error{func() error { return outside(x) }, func() error { return move(p, x) }}
+		work := []func() error{func() error { return p.use(x) }, func() error { return move(p, x) }}
 		order := []int{0, 1}
 		switch {
 		case buffers == nil:

@@ -1,24 +1,18 @@
 package cores
 
-import "strings"
+import "slices"
 
-// marks begin the names of what launchers of MPI, batch systems and their libraries tell the processes that
-// they start. A user sets none of them.
-var marks = []string{"ALPS_", "FLUX_TASK", "HYDRA_", "JSM_", "MPIRUN_", "MPI_LOCAL", "MV2_COMM", "OMPI_COMM_",
-	"OMPI_UNIVERSE", "PALS_", "PJM_", "PLE_", "PMIX_", "PMI_", "PMI2_", "PRTE_"}
+// told are variables by which launchers of MPI tell a process that it is one of several: its rank, their
+// number, or where to ask. FindLauncher knows more of some of them.
+var told = []string{"ALPS_APP_PE", "FLUX_TASK_RANK", "HYDI_CONTROL_FD", "JSM_NAMESPACE_RANK",
+	"JSM_NAMESPACE_SIZE", "LAMRANK", "MPIRUN_RANK", "MPISPAWN_ID", "MPI_LOCALNRANKS", "MPI_LOCALRANKID", "MP_CHILD",
+	"MV2_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_UNIVERSE_SIZE", "PALS_RANKID",
+	"PLE_RANK_ON_NODE", "PMI2_FD", "PMI2_RANK", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_FD", "PMI_ID", "PMI_PORT",
+	"PMI_RANK", "PMI_SIZE"}
 
-// Alone tells whether nothing in the environment says that this process was started by a launcher, or as one
-// of several. Then it is the only rank.
-func Alone(environ []string) bool {
-	variables := map[string]string{}
-	for _, entry := range environ {
-		name, value, _ := strings.Cut(entry, "=")
-		variables[name] = value
-		for _, mark := range marks {
-			if strings.HasPrefix(name, mark) {
-				return false
-			}
-		}
-	}
-	return launcher(func(name string) string { return variables[name] }).Name == ""
+// Alone tells whether nothing in the environment says that a launcher started this process, or as one of
+// several. Then it is the only rank.
+func Alone(getenv func(string) string) bool {
+	return launcher(getenv).Name == "" &&
+		!slices.ContainsFunc(told, func(name string) bool { return getenv(name) != "" })
 }

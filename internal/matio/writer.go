@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
 
-// earlyBytes is the length of a write from which on the system is asked to begin with it at once.
-const earlyBytes = 1 << 20
+// earlyBytes is how much is written until the system is asked to bring it to the disk.
+const earlyBytes = 4 << 20
 
 // Writer writes parts of the matrix of a .npy file of float64 in Fortran order. Any number of writers, in one
 // or several processes, may write disjoint parts of one file at the same time, and so may several goroutines
@@ -18,8 +19,9 @@ const earlyBytes = 1 << 20
 type Writer struct {
 	Rows, Cols int64
 
-	file *os.File
-	base int64 // bytes before the data
+	file  *os.File
+	base  int64        // bytes before the data
+	dirty atomic.Int64 // bytes that were written since the system was asked to bring them to the disk
 }
 
 // CreateNpy creates the file path, or empties it, for a rows×cols matrix, at its full length, zero.
@@ -121,9 +123,10 @@ func (w *Writer) put(at int64, x []float64) error {
 	if _, err := w.file.WriteAt(raw, at); err != nil {
 		return err
 	}
-	if len(raw) >= earlyBytes {
+	if w.dirty.Add(int64(len(raw))) >= earlyBytes {
+		w.dirty.Store(0)
 		// Not every file system has it, and what fails now Sync tells.
-		_ = unix.SyncFileRange(int(w.file.Fd()), at, int64(len(raw)), unix.SYNC_FILE_RANGE_WRITE)
+		_ = unix.SyncFileRange(int(w.file.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
 	}
 	return nil
 }
