@@ -94,10 +94,15 @@ func (w ways) preconditioned(m, n int64) (during, outside int64) {
 	case w.v == FromLeft: // X or R is kept; Rᵀ·U, its reflectors
 		return 2*square + left, max(outside, 3*square+left+right)
 	case w.precondition == QRCPLQ:
-		left += right
-		outside = max(outside, 2*square+left)
+		if outside = max(outside, 2*square+left+right); w.v == Accumulate {
+			left += right
+		}
 	}
-	if during = square + left; w.v == Accumulate {
+	during = square
+	if w.vectors { // for which the reflectors are kept
+		during += left
+	}
+	if w.v == Accumulate {
 		during += square
 	}
 	return during, outside

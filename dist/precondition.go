@@ -29,6 +29,7 @@ type prepared struct {
 	positive int    // columns of X with sign +1
 	rising   bool   // all have −1, for which the singular values of its SVD are sorted the other way round
 	steps    []step // that were done, in order
+	needs    sides  // the vectors of A that are needed
 	method   method
 	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied
 	kept     *matrix.Matrix
@@ -82,7 +83,7 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 			return err
 		}
 		p = prepared{origin: in.origin, x: in.x, positive: in.signature.positive, rising: in.signature.rising,
-			method: m, grading: g}
+			needs: t.needs(), method: m, grading: g}
 		if in.hyperbolic() {
 			p, err = prepareHyperbolic(ctx, s, t, p)
 		} else {
@@ -125,6 +126,9 @@ func triangular(p prepared) (prepared, error) {
 		p.positive = order
 	}
 	p.steps = append(p.steps, leftFactor{q, n}, columnOrder(place))
+	if !p.needs.left {
+		q.Free()
+	}
 	transposed, err := p.x.Transpose(place, order)
 	if err != nil {
 		return p, err
@@ -145,6 +149,9 @@ func triangular(p prepared) (prepared, error) {
 		return p, err
 	}
 	q2, x, err := lower(p.x)
+	if !p.needs.right {
+		q2.Free()
+	}
 	p.x, p.steps = x, append(p.steps, rightFactor{q2})
 	return p, err
 }
