@@ -24,7 +24,7 @@ type Decomposition struct {
 	// seconds that passed on this rank in each phase before and after the Jacobi method
 	Host map[string]float64
 	// what this rank was expected to take of the memory of its host, by what was chosen. Matrices count only
-	// where the devices' memory is the host's, and slabs of a tall one
+	// where the devices' memory is the host's.
 	EstimatedBytes int64
 	DeviceBytes    int64 // what each device was expected to take, by what was chosen
 

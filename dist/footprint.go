@@ -109,8 +109,8 @@ func (w ways) preconditioned(m, n int64) (during, outside int64) {
 }
 
 // reflectors returns how many numbers the reflectors of an m×n matrix have, with their triangles, if so many
-// columns make a panel. Memory is taken for 16 panels at a time, or half of those that follow, each of the size
-// of the first of them.
+// columns make a panel. Memory is taken for 16 panels at a time, or half of those that follow, each of the
+// size of the first of them.
 func reflectors(m, n, width int64) int64 { return n*m - n*n/2 + n*(min(n, width)+min(n/6, 8*width)) }
 
 // Estimate returns the memory that the task takes on so many devices if its matrix is not graded, and
@@ -129,8 +129,8 @@ func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprin
 	return usual, most
 }
 
-// Least returns the bytes without which a device refuses the task, if its matrix is not graded: where memory is
-// short, V is carried and the matrix is read again.
+// Least returns the bytes without which a device refuses the task, if its matrix is not graded: where memory
+// is short, V is carried and the matrix is read again.
 func (t Task) Least(devices int, limits kernels.Limits) int64 {
 	least := int64(math.MaxInt64)
 	for _, w := range t.ways(false) {

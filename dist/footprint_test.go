@@ -67,7 +67,8 @@ func TestFootprint(t *testing.T) {
 	}
 	// On GPUs the matrices are on the devices, and what the primitives take.
 	task := Task{M: n, N: n, Settings: jacobi.Settings{Strategy: "rev-rowcyc", Variant: jacobi.Block}}
-	gpu := kernels.Limits{PointwiseOrder: 128, Width: 64, Align: 16, Tile: 256, Workspace: 1000, Scratch: 1 << 40}
+	gpu := kernels.Limits{PointwiseOrder: 128, Width: 64, Align: 16, Tile: 256, Workspace: 1000,
+		Scratch: 1 << 40}
 	w := ways{precondition: QRCPLQ, v: Accumulate, vectors: true}
 	demand := func(devices int) int64 { c := w.config(task); return c.Demand(devices, gpu) }
 	const panel, block = int64(8 * (n + 64) * 64), int64(8 * n * 256)

@@ -12,7 +12,8 @@ import (
 
 // ways returns what was chosen.
 func (m method) ways(t Task, o origin) ways {
-	return ways{slabs: o.slabs != nil, reflectors: o.slabs.ByReflectors(), vectors: t.needs().any(), precondition: m.precondition, v: m.v,
+	return ways{slabs: o.slabs != nil, reflectors: o.slabs.ByReflectors(), vectors: t.needs().any(),
+		precondition: m.precondition, v: m.v,
 		hyperbolic: o.hyperbolic(), bySVD: m.bySVD, reread: m.reread}
 }
 

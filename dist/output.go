@@ -19,9 +19,9 @@ type vectors struct {
 }
 
 // Vectors calls left and right with the parts of U and V that this rank has, from several goroutines; nil for
-// what is not wanted. They must not change the parts, and may keep them only until they return. In each column
-// of U (of V if the task says so) the entry of largest magnitude, the first of them, is positive; columns of U
-// whose singular value is zero are completed to an orthonormal set. It is collective.
+// what is not wanted. They must not change the parts, and may keep them only until they return. In each
+// column of U (of V if the task says so) the entry of largest magnitude, the first of them, is positive;
+// columns of U whose singular value is zero are completed to an orthonormal set. It is collective.
 func (d *Decomposition) Vectors(left, right func(Part) error) error {
 	if left == nil && right == nil {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"jmpi/dist/matrix"
 )
 
-// readTall reads a tall matrix in slabs, and reduces it to its triangular factor. The slabs stay nil if the rows are of so different size that the reduction would
-// lose the small ones. It is collective.
+// readTall reads a tall matrix in slabs, and reduces it to its triangular factor. The slabs stay nil if the
+// rows are of so different size that the reduction would lose the small ones. It is collective.
 func readTall(s site, t Task, in input) (input, error) {
 	slabs, largest, smallest, err := readSlabs(s, t, in)
 	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {

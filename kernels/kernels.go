@@ -130,8 +130,9 @@ type Description struct {
 	Threads int    `json:"threads"` // CPU threads that work for this device
 	Memory  int64  `json:"memory"`  // bytes of the device's memory
 	// what Alloc can still give besides the back end's own workspace; 0 where that is not told
-	Free    int64  `json:"-"`
-	Peak    int64  `json:"-"`       // the most that was allocated at a time, workspace included; 0 if not counted
+	Free int64 `json:"-"`
+	// the most that was allocated at a time, workspace included; 0 where that is not counted
+	Peak    int64  `json:"-"`
 	Library string `json:"library"` // the BLAS, with version
 }
 

@@ -245,8 +245,11 @@ beyond() {
 	[[ -e $work/out.svd/info.json ]] || return
 	# "seconds" of the decomposition comes before those of the sweeps.
 	figure=$(awk -v wall="$begin $end" -v compute="$(number seconds)" 'BEGIN {
-		split(wall, t, " "); printf "%.2f s, %.2f s of it beyond the decomposition", t[2] - t[1], t[2] - t[1] - compute }')
-	for phase in mpi devices reserve read upload download write sync; do figure+=", $phase $(number $phase)"; done
+		split(wall, t, " "); wall = t[2] - t[1]
+		printf "%.2f s, %.2f s of it beyond the decomposition", wall, wall - compute }')
+	for phase in mpi devices reserve read upload download write sync; do
+		figure+=", $phase $(printf '%.3f' "$(number $phase)")"
+	done
 	why=$figure
 	awk -v limit="$1" '{ exit !($3 < limit) }' <<<"$figure"
 }
@@ -260,8 +263,9 @@ takes() {
 	code=$?
 	((code == 0)) || { why="svd exits $code: $(grep -m 1 '^jmpi' "$work/err")"; return 1; }
 	host=$(($(number peak_bytes) - ${base:-0}))
-	figure=$(awk -v peak="$(number device_peak_bytes)" -v expected="$(number device_estimated_bytes)" -v host=$host '
-		BEGIN { printf "%.3f of %.0f MB on the GPU, %.0f MB more than a small run on the host", peak / expected,
+	figure=$(awk -v peak="$(number device_peak_bytes)" -v expected="$(number device_estimated_bytes)" \
+		-v host=$host 'BEGIN {
+		printf "%.3f of %.0f MB on the GPU, %.0f MB more than a small run on the host", peak / expected,
 			expected / 1e6, host / 1e6 }')
 	why=$figure
 	((host <= $2 / 4 || host <= 64 << 20)) && awk '{ exit !($1 > 0.9 && $1 < 1.1) }' <<<"$figure"

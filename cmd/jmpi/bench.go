@@ -50,10 +50,11 @@ seconds is the median of --repeat runs (on GPUs after one to warm up), from the 
 computed, on the GPUs or in memory, to S, U and V there (jmpi), or of the driver's call (the
 others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
 read, upload and download are the seconds, in the last run, of reading the file and of the copies to
-and from the GPUs, - where there are none; of jmpi they overlap, and add up to what passed. --vs lapack runs dgesdd, dgejsv and dgesvj
-on all cores of rank 0's node while the other ranks rest, --vs scalapack pdgesvd on the same ranks,
---vs cusolver gesvd, gesvdj (with the library's tolerance and with 1e-14) and gesvdp on rank 0's
-first GPU, timed by events on it. A library that is not there gives a row that says so.
+and from the GPUs, - where there are none; of jmpi they overlap, and add up to what passed.
+--vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest,
+--vs scalapack pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's tolerance
+and with 1e-14) and gesvdp on rank 0's first GPU, timed by events on it. A library that is not there
+gives a row that says so.
 
 ` + paperHelp,
 		Args: takes(),

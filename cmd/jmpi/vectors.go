@@ -70,8 +70,8 @@ func (w *vectorFiles) part(f *matio.Writer) func(dist.Part) error {
 	}
 }
 
-// writeVectors writes the vectors of this rank and waits until they are on the disk. It returns the seconds of
-// waiting, and as failure, known to all ranks, why the files are not complete. It is collective.
+// writeVectors writes the vectors of this rank and waits until they are on the disk. It returns the seconds
+// of waiting, and as failure, known to all ranks, why the files are not complete. It is collective.
 func (s *session) writeVectors(p problem, d *dist.Decomposition, folder *results.Folder) (
 	sync float64, failure, err error) {
 	var w vectorFiles

@@ -23,8 +23,8 @@ type distributor struct {
 
 // distribute makes block-columns of the matrix, scaled by a power of two so that its largest entry lies in
 // [2^(top−1), 2^top), and sets V to the identity; `at` has the two macro block-columns of each device. It
-// returns the exponent e of the scaling, G = 2^-e·A, the norm below which columns are rounding errors, and the
-// seconds of loading. It is collective.
+// returns the exponent e of the scaling, G = 2^-e·A, the norm below which columns are rounding errors, and
+// the seconds of loading. It is collective.
 func (l distributor) distribute(at map[int][2]int) (e int, floor, loading float64, err error) {
 	take := l.takeLoaded
 	if l.Source != nil {

@@ -66,8 +66,9 @@ func (s *Solution) Store(d *matrix.Devices, threads int, left, right func(matrix
 }
 
 // Collect makes matrices of the singular vectors, in the order of Sigma. In each column of U the entry of
-// largest magnitude, the first of them, is positive. v is nil if V was not accumulated. Columns of U whose singular value is zero are completed to an orthonormal
-// set. The memory of the block-columns is given back. It is collective.
+// largest magnitude, the first of them, is positive. v is nil if V was not accumulated. Columns of U whose
+// singular value is zero are completed to an orthonormal set. The memory of the block-columns is given back.
+// It is collective.
 func (s *Solution) Collect(d *matrix.Devices) (u, v *matrix.Matrix, err error) {
 	u, v, err = s.take(d)
 	s.Free()

@@ -5,8 +5,9 @@ import "slices"
 // told are variables by which launchers of MPI tell a process that it is one of several: its rank, their
 // number, or where to ask. FindLauncher knows more of some of them.
 var told = []string{"ALPS_APP_PE", "FLUX_TASK_RANK", "HYDI_CONTROL_FD", "JSM_NAMESPACE_RANK",
-	"JSM_NAMESPACE_SIZE", "LAMRANK", "MPIRUN_RANK", "MPISPAWN_ID", "MPI_LOCALNRANKS", "MPI_LOCALRANKID", "MP_CHILD",
-	"MV2_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_UNIVERSE_SIZE", "PALS_RANKID",
+	"JSM_NAMESPACE_SIZE", "LAMRANK", "MPIRUN_RANK", "MPISPAWN_ID", "MPI_LOCALNRANKS", "MPI_LOCALRANKID",
+	"MP_CHILD", "MV2_COMM_WORLD_RANK", "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE", "OMPI_UNIVERSE_SIZE",
+	"PALS_RANKID",
 	"PLE_RANK_ON_NODE", "PMI2_FD", "PMI2_RANK", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_FD", "PMI_ID", "PMI_PORT",
 	"PMI_RANK", "PMI_SIZE"}
 
