@@ -185,7 +185,7 @@ block-columns a sweep  6.00, of these slow 6.00
 sent a device, sweep   24576 bytes (0.02344 MiB)
 memory of a device     40960 bytes (0.03906 MiB)
 memory of a host       67166208 bytes (64.05 MiB)
-  if it is graded      67223652 bytes (64.11 MiB), of a device 40960 bytes (0.03906 MiB)
+  if it is graded      67199076 bytes (64.09 MiB), of a device 40960 bytes (0.03906 MiB)
 arithmetic of a sweep  0.000786 s at 1 GFLOP/s a device
 sweep 1 step 1  2-3@0 1-4@1
         moves   3:0>1! 4:1>0!
