@@ -2,6 +2,7 @@ package dist
 
 import (
 	"context"
+	"time"
 
 	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
@@ -19,14 +20,16 @@ type Decomposition struct {
 	Residual float64
 	Rank     Rank
 	Fidelity *Fidelity // of a hyperbolic SVD, nil otherwise
-	Seconds  float64   // from the matrix on the devices to its decomposition
+	Seconds  float64   // from the matrix on the devices to S, U and V there
 	// seconds that passed on this rank in each phase before and after the Jacobi method
 	Host map[string]float64
 	// what this rank was expected to take of the memory of its host, by what was chosen. Matrices count only
-	// where the devices' memory is the host's, and slabs of a tall one
+	// where the devices' memory is the host's.
 	EstimatedBytes int64
+	DeviceBytes    int64 // what each device was expected to take, by what was chosen
 
 	where   *matrix.Devices
+	threads int // that may read and write
 	vectors vectors
 }
 
@@ -69,7 +72,13 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	if err != nil {
 		return nil, err
 	}
-	return result(s, t, u), nil
+	if err := s.where.Sync(); err != nil {
+		return nil, err
+	}
+	d := result(s, t, u)
+	d.Seconds = time.Since(in.began).Seconds() - u.LoadSeconds
+	s.where.Traffic.Read += u.LoadSeconds
+	return d, nil
 }
 
 // result is what is told of a decomposition.
@@ -77,13 +86,15 @@ func result(s site, t Task, u undone) *Decomposition {
 	d := &Decomposition{
 		Solution: u.Solution, Sigma: u.sigma, Residual: u.residual, Rank: u.rank, Fidelity: u.fidelity,
 		Host: s.seconds, EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)), where: s.where,
-		vectors: u.vectors,
+		DeviceBytes: u.ways.footprint(t, len(u.Devices), s.devices[0].Limits()).Device,
+		threads:     s.Threads, vectors: u.vectors,
 	}
 	d.Precondition, d.V = u.method.used()
-	d.vectors.rightLeads = t.RightLeads
-	d.Seconds = s.seconds["precondition"] + u.Seconds + s.seconds["verify"] + s.seconds["vectors"]
 	return d
 }
+
+// Traffic tells how long this rank has waited for files, and for copies between its host and its devices.
+func (d *Decomposition) Traffic() matrix.Traffic { return d.where.Traffic }
 
 // PhaseSeconds returns the seconds of this rank in each phase: those of the Jacobi method summed over its
 // devices, and those that passed in the phases before and after it.
@@ -92,5 +103,8 @@ func (d *Decomposition) PhaseSeconds() map[string]float64 {
 	for name, seconds := range d.Host {
 		phases[name] = seconds
 	}
+	t := d.Traffic()
+	phases["read"], phases["upload"] = t.Read, t.Upload
+	phases["download"], phases["write"] = t.Download, t.Write
 	return phases
 }

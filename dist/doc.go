@@ -136,7 +136,7 @@
 //
 // # Symbols
 //
-//	A, m, n       Task.Load, .Rows, .M, .N           the matrix
+//	A, m, n       Task.Load, .M, .N                  the matrix
 //	J, I_P        Task.Signs, signature.positive     the signs of its columns, those with +1 first
 //	X             prepared.x, .positive              what the Jacobi method works on, and its columns with +1
 //	row sort      rowSort                            of the rows of A

@@ -1,6 +1,8 @@
 package dist
 
 import (
+	"math"
+
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
 	"jmpi/kernels"
@@ -12,8 +14,7 @@ type Footprint struct {
 	// bytes that each device allocates: for block-columns and factors, and for matrices if its memory is not
 	// that of the host
 	Device int64
-	// bytes in the memory of all hosts together for the matrix, a tall one with the tree of its reduction;
-	// none where the devices have memory of their own
+	// bytes in the memory of all hosts together for the matrix; none where the devices have memory of their own
 	Matrix int64
 	Extra  int64 // bytes in the same memory besides, at the worst moment
 }
@@ -47,28 +48,70 @@ type ways struct {
 	hyperbolic   bool
 	deflated     bool // hyperbolic and of lower rank
 	bySVD        bool // hyperbolic, by way of the SVD
+	reflectors   bool // with slabs: they are reduced by reflectors, not by their Gram matrix
 	reread       bool // the matrix that was measured is given up, and read again for the Jacobi method
 }
 
-// copies returns how many copies there are of the matrix that the Jacobi method works on, besides that matrix
-// itself, at the worst moment. They lie where it lies. The numbers are what was measured.
-func (w ways) copies() int64 {
+// matrices returns how many numbers matrices have, at the worst moment, while the block-columns of the Jacobi
+// method are on the devices, and while they are not. They lie where the matrix lies that the method works on,
+// which has m rows and n columns and is one of them. What a hyperbolic SVD takes was measured.
+func (w ways) matrices(m, n int64) (during, outside int64) {
+	x, square := m*n, n*n
 	switch {
 	case w.bySVD:
-		return 8 // the SVD of a copy, its U and V, the symmetric matrix, its factor, and the vectors of that
+		return 9 * x, 0 // the SVD of a copy, its U and V, the symmetric matrix, its factor, the vectors of that
 	case w.deflated:
-		return 7 // as with preconditioning, the null space, and the decompositions that tell its signs
-	case w.precondition != NoPreconditioner:
-		return 5 // rows sorted, reflectors, triangular factors, vectors before and after the reflectors
+		return 8 * x, 0 // as with preconditioning, the null space, and the decompositions that tell its signs
+	case w.hyperbolic && w.precondition != NoPreconditioner:
+		return 6 * x, 0 // rows sorted, reflectors, triangular factors, vectors before and after the reflectors
 	case w.hyperbolic:
-		return 2 // rows sorted, reflectors
-	case w.v == FromLeft:
-		return 3 // U, Aᵀ·U or its reflectors, V
+		return 3 * x, 0 // rows sorted, reflectors
+	case w.precondition != NoPreconditioner:
+		return w.preconditioned(m, n)
+	case w.v == FromLeft: // X and U; then Aᵀ·U and its reflectors, or these and V
+		return 2 * x, 2*x + square + reflectors(n, n, kernels.PanelWidth)
 	case w.reread:
-		return 0
+		return 0, x
 	}
-	return 1 // the matrix, in case the method has to start again
+	return x, x // in case the method has to start again
 }
+
+// preconditioned is matrices where there are triangular factors.
+func (w ways) preconditioned(m, n int64) (during, outside int64) {
+	x, square := m*n, n*n
+	left, right := reflectors(m, n, kernels.PivotedWidth), reflectors(n, n, kernels.PanelWidth)
+	if w.precondition != QR { // the columns are graded: many panels end early
+		left = left * 8 / 5
+	}
+	outside = x + square + left // R is transposed
+	if w.precondition != QR {
+		outside = max(outside, 2*x) // rows are sorted
+	}
+	if w.vectors { // X is its triangular factor, U and V; U before and after the reflectors; rows are sorted
+		outside = max(outside, x+2*square+left, 2*x+square)
+	}
+	switch { // X goes when the block-columns are made, and U and V come from them
+	case w.v == FromLeft: // X or R is kept; Rᵀ·U, its reflectors
+		return 2*square + left, max(outside, 3*square+left+right)
+	case w.precondition == QRCPLQ:
+		if outside = max(outside, 2*square+left+right); w.v == Accumulate {
+			left += right
+		}
+	}
+	during = square
+	if w.vectors { // for which the reflectors are kept
+		during += left
+	}
+	if w.v == Accumulate {
+		during += square
+	}
+	return during, outside
+}
+
+// reflectors returns how many numbers the reflectors of an m×n matrix have, with their triangles, if so many
+// columns make a panel. Memory is taken for 16 panels at a time, or half of those that follow, each of the
+// size of the first of them.
+func reflectors(m, n, width int64) int64 { return n*m - n*n/2 + n*(min(n, width)+min(n/6, 8*width)) }
 
 // Estimate returns the memory that the task takes on so many devices if its matrix is not graded, and
 // whatever the matrix is. What is left open counts with the most that it may need.
@@ -76,13 +119,25 @@ func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprin
 	for _, graded := range []bool{false, true} {
 		for _, w := range t.ways(graded) {
 			f := w.footprint(t, devices, limits)
-			most = most.most(f)
+			w.reflectors = w.slabs // columns may be nearly dependent
+			most = most.most(f).most(w.footprint(t, devices, limits))
 			if !graded {
 				usual = usual.most(f)
 			}
 		}
 	}
 	return usual, most
+}
+
+// Least returns the bytes without which a device refuses the task, if its matrix is not graded: where memory
+// is short, V is carried and the matrix is read again.
+func (t Task) Least(devices int, limits kernels.Limits) int64 {
+	least := int64(math.MaxInt64)
+	for _, w := range t.ways(false) {
+		w.reread = w.precondition == NoPreconditioner && !w.hyperbolic && !w.slabs && w.v != FromLeft
+		least = min(least, w.footprint(t, devices, limits).Device)
+	}
+	return least
 }
 
 // ways returns what may be done to a matrix, which is graded or not.
@@ -137,39 +192,76 @@ func (w ways) footprint(t Task, devices int, limits kernels.Limits) Footprint {
 	}
 	c := w.config(t)
 	f := Footprint{Device: c.Demand(devices, limits)}
-	x := kernels.WordBytes * int64(c.M) * int64(c.N) // what the method works on
+	during, outside := w.bytes(c, devices, limits)
 	if limits.HostMemory {
-		f.Matrix, f.Extra = kernels.WordBytes*int64(t.M)*int64(t.N), w.copies()*x
-		if w.slabs {
-			tree := f.Matrix / 2 // merges of 2n rows, one for each slab of at least 4n rows
-			f.Matrix += tree
-			f.Extra += x
-			if w.vectors {
-				f.Extra += tree
-			}
+		f.Matrix = kernels.WordBytes * int64(t.M) * int64(t.N)
+		f.Extra = max(during, outside-f.Device*int64(devices))
+		if !w.slabs {
+			f.Extra = max(0, f.Extra-f.Matrix) // it is one of them
+			return f
+		}
+		_, one, tree := matrix.SlabBytes(t.M, t.N, 1, limits)
+		if f.Extra += one; w.reflectors {
+			f.Extra += tree
 		}
 		return f
 	}
-	if w.reread {
-		f.Device = max(f.Device, share(x, devices, limits, c))
-	} else {
-		f.Device += share((1+w.copies())*x, devices, limits, c)
-	}
+	f.Device = max(f.Device+during, outside)
 	if w.slabs {
-		slabs, work, moving := matrix.SlabBytes(t.M, t.N, devices, limits)
-		f.Device += slabs + work
-		f.Extra = moving * int64(devices) // on its way from the file or to it
+		slabs, one, tree := matrix.SlabBytes(t.M, t.N, devices, limits)
+		f.Device += slabs + one
+		if w.reflectors {
+			f.Device += tree
+		}
 	}
+	f.Device += limits.Workspace
 	return f
 }
 
-// share returns the bytes that one device has of matrices of so many bytes. One device may have a block of
-// columns more than another.
-func share(bytes int64, devices int, limits kernels.Limits, c jacobi.Config) int64 {
-	if devices == 1 {
-		return bytes
+// What primitives have as scratch for each column, up to a limit: those of the Jacobi method, and the others.
+const jacobiScratch, denseScratch = 5 << 10, 32 << 10
+
+// bytes is matrices for what one device has, with what is on its way and with scratch, or for what all have
+// where the memory is that of the hosts.
+func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during, outside int64) {
+	m, n := aligned(c.M, limits), int64(c.N)
+	during, outside = w.matrices(m, n)
+	if limits.HostMemory {
+		return kernels.WordBytes * during, kernels.WordBytes * outside
 	}
-	return bytes/int64(devices) + kernels.WordBytes*int64(c.M)*int64(min(limits.Tile, c.N))
+	panel, block := kernels.WordBytes*(m+kernels.PanelWidth)*kernels.PanelWidth,
+		kernels.WordBytes*m*int64(min(limits.Tile, c.N))
+	scratch := [2]int64{jacobiScratch * n, denseScratch * n}
+	way := panel
+	switch {
+	case w.precondition != NoPreconditioner:
+		way += block // is transposed
+		scratch[0] = scratch[1]
+	case w.v != FromLeft:
+		way, scratch[1] = 0, 0
+	}
+	if devices > 1 && !w.reread {
+		way += panel + block
+	}
+	return share(during, c, devices, limits) + way + min(limits.Scratch, scratch[0]),
+		share(outside, c, devices, limits) + way + min(limits.Scratch, scratch[1])
+}
+
+// aligned returns a number of rows as panels of a device have them.
+func aligned(m int, limits kernels.Limits) int64 {
+	if limits.HostMemory {
+		return int64(m)
+	}
+	return int64((m + limits.Align - 1) / limits.Align * limits.Align)
+}
+
+// share returns the bytes that one device may have of matrices of so many numbers. It may have a block of
+// columns more than another.
+func share(numbers int64, c jacobi.Config, devices int, limits kernels.Limits) int64 {
+	tile := min(limits.Tile, c.N)
+	blocks := (c.N + tile - 1) / tile
+	own := min(c.N, (blocks+devices-1)/devices*tile)
+	return int64(float64(kernels.WordBytes*numbers) * float64(own) / float64(c.N))
 }
 
 // config returns what the Jacobi method is told, as far as its memory depends on it.

@@ -12,7 +12,8 @@ import (
 
 // ways returns what was chosen.
 func (m method) ways(t Task, o origin) ways {
-	return ways{slabs: o.slabs != nil, vectors: t.needs().any(), precondition: m.precondition, v: m.v,
+	return ways{slabs: o.slabs != nil, reflectors: o.slabs.ByReflectors(), vectors: t.needs().any(),
+		precondition: m.precondition, v: m.v,
 		hyperbolic: o.hyperbolic(), bySVD: m.bySVD, reread: m.reread}
 }
 
@@ -75,10 +76,12 @@ func (w ways) room(t Task, there bool, limits kernels.Limits) jacobi.Room {
 	return jacobi.Room{M: t.M, N: t.N, Need: func(count int) int64 {
 		need := w.footprint(t, count, limits).Device
 		if c := w.config(t); there {
-			need -= share(kernels.WordBytes*int64(c.M)*int64(c.N), count, limits, c)
+			need -= share(aligned(c.M, limits)*int64(c.N), c, count, limits)
 			if w.slabs {
-				slabs, work, _ := matrix.SlabBytes(t.M, t.N, count, limits)
-				need -= slabs + work
+				slabs, one, tree := matrix.SlabBytes(t.M, t.N, count, limits)
+				if need -= slabs + one; w.reflectors {
+					need -= tree
+				}
 			}
 		}
 		return need

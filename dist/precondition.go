@@ -36,6 +36,7 @@ type prepared struct {
 	positive int    // columns of X with sign +1
 	rising   bool   // all have −1, for which the singular values of its SVD are sorted the other way round
 	steps    []step // that were done, in order
+	needs    sides  // the vectors of A that are needed
 	method   method
 	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied
 	kept     *matrix.Matrix
@@ -91,7 +92,7 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 			return err
 		}
 		p = prepared{origin: in.origin, x: in.x, positive: in.signature.positive, rising: in.signature.rising,
-			method: m, grading: g}
+			needs: t.needs(), method: m, grading: g}
 		if in.hyperbolic() {
 			p, err = prepareHyperbolic(ctx, s, t, p)
 		} else {
@@ -121,6 +122,9 @@ func triangular(p prepared) (prepared, error) {
 			p.x.Free()
 			p.x = r
 			p.steps = append(p.steps, leftFactor{q, r.N})
+			if !p.needs.left {
+				q.Free()
+			}
 			return transposed(p, nil, r.N)
 		}
 		p.method.precondition = QRCPLQ
@@ -179,6 +183,9 @@ func pivoted(p prepared) (prepared, error) {
 		p.positive = order
 	}
 	p.steps = append(p.steps, leftFactor{q, n}, columnOrder(place))
+	if !p.needs.left {
+		q.Free()
+	}
 	return transposed(p, place, order)
 }
 
@@ -205,6 +212,9 @@ func transposed(p prepared, place []int, order int) (prepared, error) {
 		return p, err
 	}
 	q2, x, err := lower(p.x)
+	if !p.needs.right {
+		q2.Free()
+	}
 	p.x, p.steps = x, append(p.steps, rightFactor{q2})
 	return p, err
 }
@@ -243,7 +253,7 @@ func choose(t Task, in input, g matrix.Grading, parallelism float64) method {
 		because(QRLQ, "the singular values decay: the mean square of the cosines between columns is %.2g times "+
 			"that of random ones; so there are fewer sweeps", parallelism)
 	case in.slabs != nil:
-		m.unpivoted = in.independent && columns < evenRatio
+		m.unpivoted = !in.slabs.ByReflectors() && columns < evenRatio
 		because(QR, "the triangular factor of a tall matrix, transposed")
 	default:
 		because(NoPreconditioner, "rows and columns are of about the same size and in all directions")

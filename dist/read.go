@@ -1,6 +1,8 @@
 package dist
 
 import (
+	"time"
+
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
 )
@@ -15,8 +17,6 @@ type origin struct {
 	exponent  int // the scaling by 2^-exponent
 	signature signature
 	slabs     *matrix.Slabs // of a tall matrix, which was reduced to a triangular factor; nil otherwise
-	// independent says that the columns of the slabs are far from dependent: the triangular factor has full rank
-	independent bool
 	// orthonormal says that the matrix is part of one with orthonormal columns: all its elements have
 	// errors of the same size.
 	orthonormal bool
@@ -28,14 +28,15 @@ func (o origin) hyperbolic() bool { return o.signature.positive < o.n }
 // input is the matrix as it was read, on the devices.
 type input struct {
 	origin
-	x *matrix.Matrix // 2^-exponent·A, with the columns in the order of the signs, or its triangular factor
+	x     *matrix.Matrix // 2^-exponent·A, with the columns in the order of the signs, or its triangular factor
+	began time.Time      // when A was on the devices
 }
 
 // read brings the matrix to the devices, scaled by a power of two: a tall one as its triangular factor. It
 // refuses a matrix for which there is no room. It is collective.
 func read(s site, t Task) (input, error) {
 	in := input{origin: origin{m: t.M, n: t.N, signature: partition(t.N, t.Signs)}}
-	unread := ways{slabs: t.Rows != nil && t.reducible(), vectors: t.needs().any(),
+	unread := ways{slabs: t.reducible(), vectors: t.needs().any(),
 		precondition: NoPreconditioner, v: noRight, reread: true}
 	if err := s.fits(t, unread, false); err != nil {
 		return in, err
@@ -47,12 +48,21 @@ func read(s site, t Task) (input, error) {
 		}
 	}
 	var err error
-	in.x, err = s.where.Load(t.M, t.N, in.signature.reordered(t.M, t.Load))
+	in.x, err = s.where.Load(t.M, t.N, s.source(t, in))
 	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
 		return in, err
 	}
-	in.exponent, err = scaled(in.x)
+	in.began = time.Now()
+	err = s.timed("precondition", func() (err error) {
+		in.exponent, err = scaled(in.x)
+		return err
+	})
 	return in, err
+}
+
+// source is A, with the columns in the order of the signs.
+func (s site) source(t Task, in input) matrix.Source {
+	return matrix.Source{Read: in.signature.reordered(t.Load), Threads: s.Threads, Whole: t.Whole}
 }
 
 // scaled multiplies the matrix by a power of two, 2^-e, so that its largest entry is in [2^(Top−1),

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"jmpi/dist/disttest"
-	"jmpi/dist/matrix"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
 )
@@ -36,16 +35,16 @@ func TestDevicesTakeWhatWasEstimated(t *testing.T) {
 		m, n  int
 		p     Preconditioner
 		v     RightVectors
-		least float64 // share of the estimate that is taken
+		least float64 // share of the estimate that is taken on one device
 	}{
-		{"gauss", 500, 500, AutoPreconditioner, AutoRight, 0.6},
-		{"gauss", 500, 500, NoPreconditioner, Accumulate, 0.7},
-		{"gauss", 500, 500, QR, AutoRight, 0.5},
-		{"graded-rows", 500, 500, AutoPreconditioner, AutoRight, 0.6},
-		{"graded-cols", 500, 500, QRCPLQ, FromLeft, 0.5},
-		{"lowrank", 500, 500, AutoPreconditioner, AutoRight, 0.3},
-		{"gauss", 6200, 60, AutoPreconditioner, AutoRight, 0.5},
-		{"lowrank", 6200, 60, AutoPreconditioner, AutoRight, 0.5},
+		{"gauss", 500, 500, AutoPreconditioner, AutoRight, 0.95},
+		{"gauss", 500, 500, NoPreconditioner, Accumulate, 0.95},
+		{"gauss", 500, 500, QR, AutoRight, 0.9},
+		{"graded-rows", 500, 500, AutoPreconditioner, AutoRight, 0.9},
+		{"graded-cols", 500, 500, QRCPLQ, FromLeft, 0.85},
+		{"lowrank", 500, 500, AutoPreconditioner, AutoRight, 0.6}, // X is smaller than was expected
+		{"gauss", 6200, 60, AutoPreconditioner, AutoRight, 0.9},
+		{"lowrank", 6200, 60, AutoPreconditioner, AutoRight, 0.85},
 	} {
 		a := disttest.Generate(t, c.kind, gen.Options{Rows: int64(c.m), Cols: int64(c.n), Seed: 3})
 		for ranks := 1; ranks <= 3; ranks++ {
@@ -56,21 +55,16 @@ func TestDevicesTakeWhatWasEstimated(t *testing.T) {
 				t.Fatal(err)
 			}
 			o.verify(t, a, 4)
-			var method method
-			if err := method.precondition.Set(o.Precondition.Used); err != nil {
-				t.Fatal(err)
+			want := o.DeviceBytes
+			least := c.least
+			if ranks > 1 { // devices have not all the same
+				least -= 0.3
 			}
-			_ = method.v.Set(o.V.Used)
-			from := origin{m: c.m, n: c.n, signature: partition(c.n, nil)}
-			if task.reducible() {
-				from.slabs = &matrix.Slabs{}
-			}
-			want := method.ways(task, from).footprint(task, ranks, devices[0].Limits()).Device
 			for i, d := range devices {
 				share := float64(d.Peak) / float64(want)
 				t.Logf("%s, %s, V by %s, device %d of %d: %.2f of %d bytes", c.kind, o.Precondition.Used, o.V.Used, i,
 					ranks, share, want)
-				if !(share <= 1 && share >= c.least) {
+				if !(share <= 1 && share >= least) {
 					t.Errorf("%s, %s, V by %s, device %d of %d: %d bytes, estimated %d", c.kind, o.Precondition.Used,
 						o.V.Used, i, ranks, d.Peak, want)
 				}

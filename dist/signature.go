@@ -36,20 +36,21 @@ func partition(n int, signs []float64) signature {
 	return s
 }
 
-// reordered returns a function that reads columns in this order, by one that reads those of A, m×n, in runs
-// that are neighbours there.
-func (s signature) reordered(m int,
-	load func(j0, j1 int, x []float64) error) func(j0, j1 int, x []float64) error {
+// reordered returns a function that reads columns in this order, by one that reads those of A, in runs that
+// are neighbours there.
+func (s signature) reordered(load func(Part) error) func(Part) error {
 	if s.order == nil {
 		return load
 	}
-	return func(j0, j1 int, x []float64) error {
-		for a := j0; a < j1; {
+	return func(p Part) error {
+		for a := p.Column; a < p.Column+p.N; {
 			b := a + 1
-			for b < j1 && s.order[b] == s.order[b-1]+1 {
+			for b < p.Column+p.N && s.order[b] == s.order[b-1]+1 {
 				b++
 			}
-			if err := load(s.order[a], s.order[a]+b-a, x[(a-j0)*m:(b-j0)*m]); err != nil {
+			some := p
+			some.Column, some.N, some.Data = s.order[a], b-a, p.Data[(a-p.Column)*p.Ld:]
+			if err := load(some); err != nil {
 				return err
 			}
 			a = b

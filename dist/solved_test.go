@@ -51,15 +51,9 @@ func tryOn(t testing.TB, a []float64, ranks int, task Task,
 		task.MaxSweeps = 30
 	}
 	task.Strategy, task.Threads = "rev-rowcyc", 2
-	task.Load = func(j0, j1 int, dst []float64) error {
-		copy(dst, a[j0*m:j1*m])
-		return nil
-	}
-	task.Rows = func(i0, i1 int, dst []float64) error {
-		for i := i0; i < i1; i++ {
-			for j := range n {
-				dst[(i-i0)*n+j] = a[i+j*m]
-			}
+	task.Load = func(p Part) error {
+		for j := range p.N {
+			copy(p.Data[j*p.Ld:][:p.M], a[(p.Column+j)*m+p.Row:])
 		}
 		return nil
 	}
@@ -88,7 +82,7 @@ func tryOn(t testing.TB, a []float64, ranks int, task Task,
 				mu.Lock()
 				defer mu.Unlock()
 				for j := range p.N {
-					copy(x[(p.Column+j)*ld+p.Row:], p.Data[j*p.M:(j+1)*p.M])
+					copy(x[(p.Column+j)*ld+p.Row:], p.Data[j*p.Ld:j*p.Ld+p.M])
 				}
 				return nil
 			}
@@ -261,10 +255,12 @@ func matrixOf(t testing.TB, world comm.Comm, m, n int, a []float64) *matrix.Matr
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := d.Load(m, n, func(j0, j1 int, dst []float64) error {
-		copy(dst, a[j0*m:j1*m])
+	s, err := d.Load(m, n, matrix.Source{Read: func(p matrix.Part) error {
+		for j := range p.N {
+			copy(p.Data[j*p.Ld:j*p.Ld+p.M], a[(p.Column+j)*m+p.Row:])
+		}
 		return nil
-	})
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

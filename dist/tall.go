@@ -3,18 +3,20 @@ package dist
 import (
 	"fmt"
 	"math"
+	"time"
 
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
 )
 
-// readTall reads a tall matrix in slabs of rows, and reduces it to its triangular factor. The slabs stay nil
-// if the rows are of so different size that the reduction would lose the small ones. It is collective.
+// readTall reads a tall matrix in slabs, and reduces it to its triangular factor. The slabs stay nil if the
+// rows are of so different size that the reduction would lose the small ones. It is collective.
 func readTall(s site, t Task, in input) (input, error) {
 	slabs, largest, smallest, err := readSlabs(s, t, in)
 	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
 		return in, err
 	}
+	in.began = time.Now()
 	if in.exponent, err = matrix.CommonExponent(s.comm, largest); err != nil {
 		return in, err
 	}
@@ -34,7 +36,6 @@ func readTall(s site, t Task, in input) (input, error) {
 		in.x, err = slabs.Reduce(-in.exponent)
 		return err
 	})
-	in.independent = slabs.Independent()
 	if err == nil && !t.needs().left {
 		err = slabs.Free()
 	}
@@ -44,7 +45,7 @@ func readTall(s site, t Task, in input) (input, error) {
 // readSlabs reads the slabs of this rank, and tells the largest magnitude and the least max-norm of a row.
 func readSlabs(s site, t Task, in input) (slabs *matrix.Slabs, largest, smallest float64, err error) {
 	if slabs, err = matrix.NewSlabs(s.where, t.M, t.N); err == nil {
-		largest, smallest, err = slabs.Read(t.Rows, in.signature.order)
+		largest, smallest, err = slabs.Read(s.source(t, in))
 	}
 	return slabs, largest, smallest, err
 }

@@ -5,16 +5,15 @@ import (
 	"jmpi/internal/enum"
 )
 
-// Task says which decomposition to compute, A = U·diag(σ)·Vᵀ, and how. Except Load and Rows it must
-// be the same on every rank.
+// Task says which decomposition to compute, A = U·diag(σ)·Vᵀ, and how. Except Load it must be the
+// same on every rank.
 type Task struct {
 	M, N int // shape of A, M ≥ N (the transpose of the user's matrix where that is wide)
-	// Load writes columns j0 ≤ j < j1 of A to dst, column-major with leading dimension M. It is called
-	// from one goroutine.
-	Load func(j0, j1 int, dst []float64) error
-	// Rows writes rows i0 ≤ i < i1 of A to dst, row-major with leading dimension N; nil: A is read by
-	// columns alone.
-	Rows func(i0, i1 int, dst []float64) error
+	// Load writes a part of A to its Data. Several goroutines call it.
+	Load func(p Part) error
+	// Whole says that reading a part of A takes as long as reading all, so that the parts should be few and
+	// large.
+	Whole bool
 	// Signs of the columns, ±1, for the hyperbolic SVD: UᵀU = I, Vᵀ·diag(Signs)·V = J = diag(I_P, −I), σ is
 	// non-increasing over the P columns with +1 and non-decreasing over the others. nil: the SVD. V is
 	// accumulated then, and the preconditioners are NoPreconditioner and QR.

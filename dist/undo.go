@@ -45,8 +45,8 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 		return done, nil
 	case o.method.precondition == NoPreconditioner && o.method.v != FromLeft && o.slabs == nil &&
 		o.second == nil && !o.Deficient():
-		done.vectors = vectors{direct: o.Solution, order: o.signature.order}
-		return done, nil
+		done.vectors = vectors{direct: o.Solution, order: o.signature.order, rightLeads: t.RightLeads}
+		return done, s.timed("vectors", done.vectors.settle)
 	}
 	err = s.timed("vectors", func() error {
 		c, err := collect(ctx, s, t, o)
@@ -81,14 +81,15 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 		if u, v, err = c.signature.Back(u, v); err != nil {
 			return err
 		}
-		done.vectors = vectors{u: u, v: v}
-		if c.slabs == nil {
-			return nil
+		done.vectors = vectors{u: u, v: v, rightLeads: t.RightLeads}
+		if c.slabs != nil && t.needs().left {
+			if err := c.slabs.Expand(u); err != nil {
+				return err
+			}
+			u.Free()
+			done.vectors.u, done.vectors.slabs = nil, c.slabs
 		}
-		if done.vectors.slabs = c.slabs; t.needs().left {
-			err = c.slabs.Expand(u)
-		}
-		return err
+		return done.vectors.settle()
 	})
 	return done, err
 }

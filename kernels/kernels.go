@@ -130,7 +130,9 @@ type Description struct {
 	Threads int    `json:"threads"` // CPU threads that work for this device
 	Memory  int64  `json:"memory"`  // bytes of the device's memory
 	// what Alloc can still give besides the back end's own workspace; 0 where that is not told
-	Free    int64  `json:"-"`
+	Free int64 `json:"-"`
+	// the most that was allocated at a time, workspace included; 0 where that is not counted
+	Peak    int64  `json:"-"`
 	Library string `json:"library"` // the BLAS, with version
 }
 
@@ -142,7 +144,9 @@ type Limits struct {
 	FullBlock      bool // many inner sweeps (full block) are faster in all than one (block-oriented)
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
 	Slabs          int  // into how many slabs of rows a tall matrix is cut at most; 0: into short ones
-	HostMemory     bool // Alloc returns host memory, which any library may read and write
+	// bytes that the primitives allocate for themselves: whatever the matrix, and how much more at most
+	Workspace, Scratch int64
+	HostMemory         bool // Alloc returns host memory, which any library may read and write
 }
 
 // Backend is one device. Its methods may be called from one goroutine at a time, except Copy, Read and Write,

@@ -6,7 +6,8 @@
 #   scripts/test-gpu.sh build    only builds
 #   scripts/test-gpu.sh run      on the GPU node, in a copy of this folder with bin/: tests, the table of
 #                                results last
-#   scripts/test-gpu.sh run PART...   only some of: primitives messages checks splits failures sanitizer
+#   scripts/test-gpu.sh run PART...   only some of: primitives messages checks splits
+#                                     failures files memory sanitizer
 #
 # CUDA_MPI=PREFIX names an Open MPI that was built with CUDA, for the tests of messages from GPU memory
 # (docs/gpu.md). What the machine lacks is skipped, in words. The exit code is 0 if nothing failed.
@@ -14,7 +15,7 @@ set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
 packages=(kernels/cuda dist dist/jacobi internal/rivals)
-parts=(primitives messages checks splits failures sanitizer)
+parts=(primitives messages checks splits failures files memory sanitizer)
 
 build() {
 	local package
@@ -227,6 +228,59 @@ says() {
 	((code == $1)) && [[ $(wc -l <<<"$lines") == 1 && $lines =~ $2 ]]
 }
 
+# number NAME: a number of info.json, or the first of a list
+number() {
+	tr -d '\n' <"$work/out.svd/info.json" | grep -o "\"$1\": *[[ ]*[0-9.e+-]*" | head -n 1 | sed 's/.*[: []//'
+}
+
+# beyond SECONDS INPUT FLAG...: from start to end a run of one GPU takes no more than so much longer than the
+# decomposition
+beyond() {
+	local begin end phase
+	rm -rf "$work/out.svd"
+	begin=$EPOCHREALTIME
+	jmpi_on 1 svd "$2" -o "$work/out.svd" --quiet --backend cuda --devices-per-rank 1 "${@:3}"
+	why="svd exits $?: $(grep -m 1 '^jmpi' "$work/err")"
+	end=$EPOCHREALTIME
+	[[ -e $work/out.svd/info.json ]] || return
+	# "seconds" of the decomposition comes before those of the sweeps.
+	figure=$(awk -v wall="$begin $end" -v compute="$(number seconds)" 'BEGIN {
+		split(wall, t, " "); wall = t[2] - t[1]
+		printf "%.2f s, %.2f s of it beyond the decomposition", wall, wall - compute }')
+	for phase in mpi devices reserve read upload download write sync; do
+		figure+=", $phase $(printf '%.3f' "$(number $phase)")"
+	done
+	why=$figure
+	awk -v limit="$1" '{ exit !($3 < limit) }' <<<"$figure"
+}
+
+# takes INPUT MATRIX-BYTES FLAG...: what a run takes on the GPU is what was expected, to a tenth, and that in
+# the memory of the host no more than a quarter of the matrix, or 64 MiB, above what a small run takes, base
+takes() {
+	local code host
+	rm -rf "$work/out.svd"
+	jmpi_on 1 svd "$1" -o "$work/out.svd" --quiet --backend cuda --devices-per-rank 1 "${@:3}"
+	code=$?
+	((code == 0)) || { why="svd exits $code: $(grep -m 1 '^jmpi' "$work/err")"; return 1; }
+	host=$(($(number peak_bytes) - ${base:-0}))
+	figure=$(awk -v peak="$(number device_peak_bytes)" -v expected="$(number device_estimated_bytes)" \
+		-v host=$host 'BEGIN {
+		printf "%.3f of %.0f MB on the GPU, %.0f MB more than a small run on the host", peak / expected,
+			expected / 1e6, host / 1e6 }')
+	why=$figure
+	((host <= $2 / 4 || host <= 64 << 20)) && awk '{ exit !($1 > 0.9 && $1 < 1.1) }' <<<"$figure"
+}
+
+# fits N: a matrix of order N has room on a GPU of this kind, with all vectors, where memory is short
+fits() {
+	local least room
+	least=$("$jmpi" plan --backend cuda --devices 1 --shape "$1x$1" | awk '/at the least/ { print $4 }')
+	room=$("$jmpi" env | awk 'match($0, /[0-9.]+ GiB, compute/) { print substr($0, RSTART) + 0; exit }')
+	figure=$(awk -v least="$least" -v room="$room" 'BEGIN { printf "%.1f of %.1f GiB", least / 2^30, room }')
+	why=$figure
+	awk '{ exit !($1 < $3 - 1) }' <<<"$figure"
+}
+
 # one_blind ARG...: jmpi on two ranks, the second of which sees no GPU
 one_blind() {
 	run 120 "$mpirun" -np 1 "$jmpi" "$@" : -np 1 env CUDA_VISIBLE_DEVICES= "$jmpi" "$@"
@@ -298,6 +352,39 @@ failures() {
 	else
 		skip "a matrix that is too large" "$work takes no file of 320 GB"
 	fi
+}
+
+# The page cache is warm: the matrix was written just before.
+files() {
+	"$jmpi" gen gauss -o "$work/large.npy" --shape 8192x8192
+	test_that "file to files, 8192x8192, the first run" beyond 15 "$work/large.npy"
+	test_that "file to files, 8192x8192: 1.5 s and the decomposition" beyond 1.5 "$work/large.npy"
+	rm "$work/large.npy"
+}
+
+memory() {
+	local input=$work/large.npy flags kind shape base
+	"$jmpi" gen gauss -o "$input" --shape 256x256
+	jmpi_on 1 svd "$input" -o "$work/out.svd" --force --quiet --backend cuda --devices-per-rank 1
+	base=$(number peak_bytes)
+	while read -r kind shape flags; do
+		"$jmpi" gen "$kind" -o "$input" --shape "$shape"
+		# shellcheck disable=SC2086 # flags are words
+		test_that "memory, $kind $shape $flags" takes "$input" $((8 * ${shape/x/ * })) $flags
+	done <<-END
+		gauss 4096x4096
+		gauss 4096x4096 --v accumulate
+		gauss 4096x4096 --vectors none
+		graded-cols 4096x4096
+		gauss 8192x8192
+		gauss 400000x256
+		gauss 16384x16384
+	END
+	rm "$input"
+	# As many as when the matrix lay on the hosts, and 3·(m + n)·n/2 numbers on the GPU.
+	test_that "the largest matrix" fits "$(awk -v room="$("$jmpi" env |
+		awk 'match($0, /[0-9.]+ GiB, compute/) { print substr($0, RSTART) + 0; exit }')" \
+		'BEGIN { printf "%d", sqrt(room * 2^30 / 24) }')"
 }
 
 sanitizer() {

@@ -45,13 +45,16 @@ func newBenchCommand() *cobra.Command {
 check does.
 
 Lines that begin with % tell the circumstances; the others are the rows
-  what m n ranks devices seconds gflops sweeps residual orthU orthV ratio
-seconds is the median of --repeat runs (on GPUs after one to warm up), from the distributed matrix
-to the singular values (jmpi), or of the driver's call (the others); gflops counts 14·m·n² + 8·n³
-operations for each; ratio is the row's time over jmpi's. --vs lapack runs dgesdd, dgejsv and dgesvj
-on all cores of rank 0's node while the other ranks rest, --vs scalapack pdgesvd on the same ranks,
---vs cusolver gesvd, gesvdj (with the library's tolerance and with 1e-14) and gesvdp on rank 0's
-first GPU, timed by events on it. A library that is not there gives a row that says so.
+  what m n ranks devices seconds gflops sweeps residual orthU orthV ratio read upload download
+seconds is the median of --repeat runs (on GPUs after one to warm up), from the matrix where it is
+computed, on the GPUs or in memory, to S, U and V there (jmpi), or of the driver's call (the
+others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
+read, upload and download are the seconds, in the last run, of reading the file and of the copies to
+and from the GPUs, - where there are none; of jmpi they overlap, and add up to what passed.
+--vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest,
+--vs scalapack pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's tolerance
+and with 1e-14) and gesvdp on rank 0's first GPU, timed by events on it. A library that is not there
+gives a row that says so.
 
 ` + paperHelp,
 		Args: takes(),
@@ -135,6 +138,8 @@ type bench struct {
 	m, n   int
 	ours   float64 // seconds of jmpi
 	out    *printer
+
+	reading float64 // seconds of reading the file for the last rival
 
 	cusolver *rivals.CUSOLVER // once it was opened; on rank 0
 }
@@ -321,23 +326,49 @@ func (b *bench) report(what string, p problem, solution *dist.Decomposition, f m
 	if b.ours == 0 {
 		b.ours = seconds
 	}
-	return b.row(what, b.comm.Size(), len(solution.Devices), seconds, fmt.Sprint(len(solution.Sweeps)), dir)
+	t := solution.Traffic()
+	for _, x := range []*float64{&t.Read, &t.Upload, &t.Download} {
+		if *x, err = b.slowest(*x); err != nil {
+			return err
+		}
+	}
+	return b.row(row{what: what, ranks: b.comm.Size(), devices: len(solution.Devices), seconds: seconds,
+		sweeps: fmt.Sprint(len(solution.Sweeps)), read: t.Read, upload: t.Upload, download: t.Download}, dir)
+}
+
+// row is a line of the table.
+type row struct {
+	what           string
+	ranks, devices int
+	seconds        float64
+	sweeps         string
+	// seconds of what comes before and after, 0 for what there is not
+	read, upload, download float64
+}
+
+// beside writes the time of something that comes before or after.
+func beside(seconds float64) string {
+	if seconds == 0 {
+		return "-"
+	}
+	return fmt.Sprintf("%.3f", seconds)
 }
 
 // row checks the result in a folder and prints its row, on rank 0.
-func (b *bench) row(what string, ranks, devices int, seconds float64, sweeps, dir string) error {
+func (b *bench) row(r row, dir string) error {
 	var err error
 	if b.comm.Rank() == 0 {
 		var report residual.Report
 		if report, err = residual.Check(b.file, dir, residual.Options{}); err == nil {
 			value := map[string]float64{}
-			for _, r := range report.Rows {
-				value[r.Name] = r.Value
+			for _, c := range report.Rows {
+				value[c.Name] = c.Value
 			}
 			m, n := float64(b.m), float64(b.n)
-			fmt.Fprintf(b.out, "%-12s %d %d %d %d %.3f %.1f %s %.3g %.3g %.3g %.2f\n", what, b.m, b.n, ranks, devices,
-				seconds, (14*m*n*n+8*n*n*n)/seconds/1e9, sweeps, value["residual"], value["orthU"], value["orthV"],
-				seconds/b.ours)
+			fmt.Fprintf(b.out, "%-12s %d %d %d %d %.3f %.1f %s %.3g %.3g %.3g %.2f %s %s %s\n", r.what, b.m, b.n,
+				r.ranks, r.devices, r.seconds, (14*m*n*n+8*n*n*n)/r.seconds/1e9, r.sweeps, value["residual"],
+				value["orthU"], value["orthV"], r.seconds/b.ours, beside(r.read), beside(r.upload),
+				beside(r.download))
 		}
 	}
 	return b.agree(comm.BadResource, err)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"jmpi/dist"
 	"jmpi/dist/comm"
@@ -67,7 +68,7 @@ func (b *bench) rival(driver string) error {
 		result, err = run(driver)
 		// What one rank lacks, no rank has.
 		if e := comm.Agree(b.comm, comm.BadResource, err); e != nil {
-			fmt.Fprintf(b.out, "%-12s %d %d %d - - - - - - - - %% %v\n", what, b.m, b.n, ranks, e)
+			fmt.Fprintf(b.out, "%-12s %d %d %d - - - - - - - - - - - %% %v\n", what, b.m, b.n, ranks, e)
 			return nil
 		}
 		seconds = append(seconds, result.Seconds)
@@ -80,7 +81,8 @@ func (b *bench) rival(driver string) error {
 	if err := b.agree(comm.BadResource, err); err != nil {
 		return err
 	}
-	return b.row(what, ranks, devices, median(seconds), "-", dir)
+	return b.row(row{what: what, ranks: ranks, devices: devices, seconds: median(seconds), sweeps: "-",
+		read: b.reading, upload: result.Upload, download: result.Download}, dir)
 }
 
 // lapack runs a driver of LAPACK on rank 0, on all cores of the node, while the other ranks rest.
@@ -88,11 +90,20 @@ func (b *bench) lapack(driver string) (rivals.Result, error) {
 	if b.comm.Rank() != 0 {
 		return rivals.Result{}, nil
 	}
-	a := make([]float64, b.m*b.n)
-	if err := b.file.ReadColumns(0, int64(b.n), a, b.m); err != nil {
+	a, err := b.whole()
+	if err != nil {
 		return rivals.Result{}, err
 	}
 	return runLAPACK(driver, b.m, b.n, a)
+}
+
+// whole reads the matrix, and notes how long that takes.
+func (b *bench) whole() ([]float64, error) {
+	begin := time.Now()
+	a := make([]float64, b.m*b.n)
+	err := b.file.ReadColumns(0, int64(b.n), a, b.m)
+	b.reading = time.Since(begin).Seconds()
+	return a, err
 }
 
 // runLAPACK runs a driver of LAPACK on the m×n matrix a (column-major), on all cores of the node.
@@ -127,8 +138,8 @@ func (b *bench) gpu(driver string) (rivals.Result, error) {
 		}
 		fmt.Fprintf(b.out, "%% %v\n", b.cusolver)
 	}
-	a := make([]float64, b.m*b.n)
-	if err := b.file.ReadColumns(0, int64(b.n), a, b.m); err != nil {
+	a, err := b.whole()
+	if err != nil {
 		return rivals.Result{}, err
 	}
 	return b.cusolver.SVD(driver, b.m, b.n, a)
@@ -142,10 +153,13 @@ func (b *bench) scalapack(string) (rivals.Result, error) {
 	}
 	s.Threads = b.threads()
 	var failed error
+	b.reading = 0
 	result, err := s.SVD(b.comm.Rank(), b.comm.Size(), b.m, b.n, func(j0, j1 int, dst []float64, ld int) {
+		begin := time.Now()
 		if err := b.file.ReadColumns(int64(j0), int64(j1), dst, ld); err != nil {
 			failed = err
 		}
+		b.reading += time.Since(begin).Seconds()
 	})
 	if err == nil {
 		err = failed

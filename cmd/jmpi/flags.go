@@ -24,6 +24,7 @@ type sessionFlags struct {
 	silence        int // seconds
 	quiet          bool
 	log            string
+	withoutMPI     bool // where this process is alone it need not start MPI
 }
 
 // backend says on what kind of devices to compute.

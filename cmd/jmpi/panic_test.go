@@ -69,7 +69,8 @@ const (
 	onEvery = "every rank"
 )
 
-// panickings have each package that uses internal/parallel, but kernels/cuda, which needs a GPU.
+// panickings have each package that uses internal/parallel, but kernels/cuda, which needs a GPU. svd alone
+// does without MPI.
 var panickings = []panicking{
 	{"kernels/cpu", "svd a.npy -o x", []int{1, 4}, onLast},
 	{"kernels/cpu (*run).sweepDevice", "svd a.npy -o x", []int{1, 4}, onLast},
@@ -78,9 +79,12 @@ var panickings = []panicking{
 	{"dist/matrix", "svd a.npy -o x --precondition qrcp-lq", []int{4}, onEvery},
 	{"dist/jacobi", "svd a.npy -o x", []int{1, 4}, onLast},
 	{"dist/exchange", "svd a.npy -o x --devices-per-rank 2", []int{1, 4}, onLast},
-	{"dist/comm StartMPI", "svd a.npy -o x", []int{1, 4}, onLast},
-	{"dist/comm comm.serve", "svd a.npy -o x", []int{1, 4}, onLast},
-	{"dist/comm (*mpiThread).begin", "svd a.npy -o x", []int{1, 4}, onLast},
+	{"dist/comm StartMPI", "svd a.npy -o x", []int{4}, onLast},
+	{"dist/comm StartMPI", "selftest --backend cpu", []int{1}, onLast},
+	{"dist/comm comm.serve", "svd a.npy -o x", []int{4}, onLast},
+	{"dist/comm comm.serve", "selftest --backend cpu", []int{1}, onLast},
+	{"dist/comm (*mpiThread).begin", "svd a.npy -o x", []int{4}, onLast},
+	{"dist/comm (*mpiThread).begin", "selftest --backend cpu", []int{1}, onLast},
 	{"dist/comm comm.startWatch", "svd a.npy -o x", []int{4}, onLast},
 	{"internal/gen", "gen geometric -o x.npy --shape 100x100", []int{1, 4}, onFirst},
 	{"internal/reference", "gen geometric -o x.npy --shape 100x100 --reference", []int{1}, onFirst},

@@ -50,8 +50,9 @@ func newPlanCommand() *cobra.Command {
 sweep the phases (exchanges), how many of them are slow, and the block-columns that cross a group.
 With --shape also the bytes that a device sends, and the memory of a device and of a host (the
 innermost group with most devices, one rank a device): by the same estimate a run that does not fit
-is refused. Where rows or columns differ much in size, or the singular values decay, the matrix is
-preconditioned, which may take more.
+is refused. Where memory is short a GPU does with less, at the least with what is told. Where rows
+or columns differ much in size, or the singular values decay, the matrix is preconditioned, which
+may take more.
 
 The network is one of
   --devices G              one node
@@ -241,6 +242,9 @@ func (p *planned) write(w io.Writer) error {
 	if g := p.figures; g != nil {
 		fmt.Fprintf(b, "sent a device, sweep   %s\n", byteText(g.bytes))
 		fmt.Fprintf(b, "memory of a device     %s\n", byteText(g.device))
+		if p.flags.backend == onGPUs && g.least < g.device {
+			fmt.Fprintf(b, "  at the least         %s\n", byteText(g.least))
+		}
 		fmt.Fprintf(b, "memory of a host       %s\n", byteText(g.host))
 		if g.gradedDevice > g.device || g.gradedHost > g.host {
 			fmt.Fprintf(b, "  if it is graded      %s, of a device %s\n", byteText(g.gradedHost),

@@ -16,6 +16,7 @@ type figures struct {
 	bytes                    int64 // sent by the busiest device, a sweep
 	device, host             int64 // bytes of memory of a device, and of the host with most devices
 	gradedDevice, gradedHost int64 // the same whatever the matrix is
+	least                    int64 // bytes without which a device refuses it
 	seconds                  float64
 }
 
@@ -49,6 +50,7 @@ func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) 
 		device: usual.Device, host: usual.Host(beside, devices, beside, beside, limits.HostMemory),
 		gradedDevice: most.Device, gradedHost: most.Host(beside, devices, beside, beside, limits.HostMemory),
 	}
+	r.least = t.Least(devices, limits)
 	if m >= dist.TallRatio*n {
 		m = n // the devices get the triangular factor
 	}

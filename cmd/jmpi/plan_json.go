@@ -13,6 +13,7 @@ type planJSON struct {
 	BytesPerDevice      *int64     `json:"bytes_per_device,omitempty"` // sent in a sweep; these need --shape
 	MemoryPerDevice     *int64     `json:"memory_per_device,omitempty"`
 	MemoryPerHost       *int64     `json:"memory_per_host,omitempty"`
+	LeastPerDevice      *int64     `json:"memory_per_device_least,omitempty"`  // where memory is short, on GPUs
 	GradedPerDevice     *int64     `json:"memory_per_device_graded,omitempty"` // whatever the matrix is
 	GradedPerHost       *int64     `json:"memory_per_host_graded,omitempty"`
 	SecondsPerSweep     *float64   `json:"seconds_per_sweep,omitempty"` // of arithmetic; needs --gflops
@@ -43,6 +44,9 @@ func (p *planned) writeJSON(w io.Writer) error {
 	if g := p.figures; g != nil {
 		out.BytesPerDevice, out.MemoryPerDevice, out.MemoryPerHost = &g.bytes, &g.device, &g.host
 		out.GradedPerDevice, out.GradedPerHost = &g.gradedDevice, &g.gradedHost
+		if p.flags.backend == onGPUs {
+			out.LeastPerDevice = &g.least
+		}
 		if g.seconds > 0 {
 			out.SecondsPerSweep = &g.seconds
 		}

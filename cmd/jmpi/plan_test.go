@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"jmpi/kernels/cuda"
 	"jmpi/node"
 )
 
@@ -117,24 +118,33 @@ func TestPlanFigures(t *testing.T) {
 	}
 	c := int64(node.NewLayout(4096, 4, 32).PerMacro)
 	checkPart(t, "memory of a device", *p.MemoryPerDevice, 3*(4096+4096)*512*word+2*c*64*64*word)
-	// The matrix and three copies (--v solve), four ranks, and the devices.
-	matrix := int64(4096 * 4096 * word)
-	checkPart(t, "memory of a host", *p.MemoryPerHost, 4*matrix+4*(64<<20)+4**p.MemoryPerDevice)
-	checkPart(t, "graded, of a host", *p.GradedPerHost, 6*matrix+4*(64<<20)+4**p.MemoryPerDevice)
+	// The matrix, U, V and its reflectors (--v solve) when the block-columns, which have no V, are gone; four
+	// ranks; and the devices, with V.
+	matrix, columns := int64(4096*4096*word), int64(3*4096*512*word+2*c*64*64*word)
+	narrow, wider := int64(4096*(2048+32+8*32)*word), int64(4096*(2048+64+8*64)*word)
+	checkPart(t, "memory of a host", *p.MemoryPerHost,
+		3*matrix+wider-4*columns+4*(64<<20)+4**p.MemoryPerDevice)
+	// Two sets of reflectors, U and V, and the block-columns with V.
+	checkPart(t, "graded, of a host", *p.GradedPerHost,
+		2*matrix+narrow*8/5+wider+4*(64<<20)+4**p.MemoryPerDevice)
 	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--scheme", "nested", "--vectors", "none")...)
 	checkPart(t, "nested: memory of a device", *p.MemoryPerDevice, 3*4096*512*word+2*1024*1024*word)
-	// With the one that is kept in case the method starts again.
-	checkPart(t, "nested: memory of a host", *p.MemoryPerHost, 2*matrix+4*(64<<20)+4**p.MemoryPerDevice)
+	checkPart(t, "nested: memory of a host", *p.MemoryPerHost, matrix+4*(64<<20)+4**p.MemoryPerDevice)
 	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--group", "2", "--backend", "cuda")...)
 	checkPart(t, "GPUs: memory of a host of two", *p.MemoryPerHost, 2*(64<<20))
-	checkPart(t, "GPUs: memory of a device", *p.MemoryPerDevice, 3*4096*512*word+4*matrix/4+4096*256*word)
+	// What is on its way, and the workspace of the primitives.
+	work := int64(2*64+256)*4096*word + 4096<<15 + cuda.Limits().Workspace
+	checkPart(t, "GPUs: memory of a device", *p.MemoryPerDevice, (3*matrix+wider)/4+work)
+	// V carried, the matrix read again.
+	checkPart(t, "GPUs: the least of a device", *p.LeastPerDevice,
+		3*(4096+4096)*512*word+4096*5<<10+cuda.Limits().Workspace)
 	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--precondition", "qrcp-lq")...)
 	if *p.MemoryPerHost != *p.GradedPerHost {
 		t.Errorf("preconditioned: %d, graded %d", *p.MemoryPerHost, *p.GradedPerHost)
 	}
 	// A tall matrix: what the hosts hold decides, which the devices do not see.
 	p = executePlanJSON(t, append(args, "--shape", "7230000x306")...)
-	checkPart(t, "tall: memory of a host", *p.MemoryPerHost, 2*7230000*306*word+4*(64<<20))
+	checkPart(t, "tall: memory of a host", *p.MemoryPerHost, 7230000*306*word+4*(64<<20))
 	if *p.MemoryPerDevice > 4<<20 || *p.GradedPerDevice < 7230000*306*word/4 {
 		t.Errorf("tall: memory of a device %d, graded %d", *p.MemoryPerDevice, *p.GradedPerDevice)
 	}
@@ -161,7 +171,7 @@ func TestPlanFigures(t *testing.T) {
 // checkPart compares bytes with what was counted by hand: alignment and small factors add up to two percent.
 func checkPart(t *testing.T, what string, bytes, counted int64) {
 	t.Helper()
-	if x := float64(bytes) / float64(counted); x < 1 || x > 1.02 {
+	if x := float64(bytes) / float64(counted); x < 0.999 || x > 1.02 {
 		t.Errorf("%s: %d bytes, counted %d", what, bytes, counted)
 	}
 }
@@ -174,8 +184,8 @@ phases a sweep         3.00, of these slow 3.00
 block-columns a sweep  6.00, of these slow 6.00
 sent a device, sweep   24576 bytes (0.02344 MiB)
 memory of a device     40960 bytes (0.03906 MiB)
-memory of a host       67182592 bytes (64.07 MiB)
-  if it is graded      67248128 bytes (64.13 MiB), of a device 40960 bytes (0.03906 MiB)
+memory of a host       67166208 bytes (64.05 MiB)
+  if it is graded      67199076 bytes (64.09 MiB), of a device 40960 bytes (0.03906 MiB)
 arithmetic of a sweep  0.000786 s at 1 GFLOP/s a device
 sweep 1 step 1  2-3@0 1-4@1
         moves   3:0>1! 4:1>0!

@@ -10,6 +10,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/schollz/progressbar/v3"
 
+	"jmpi/dist"
 	"jmpi/dist/jacobi"
 	"jmpi/internal/parallel"
 )
@@ -201,19 +202,16 @@ func (p *progress) read(numbers float64, ranks int) {
 // end ends the last phase, that of the check.
 func (p *progress) end() { p.begin("checked") }
 
-// reader reads some rows or columns of the matrix.
-type reader = func(from, to int, dst []float64) error
-
-// load counts what a reader reads of rows or columns of this length.
-func (p *progress) load(read reader, length int) reader {
-	if p == nil || read == nil {
+// load counts what is read of the matrix.
+func (p *progress) load(read func(dist.Part) error) func(dist.Part) error {
+	if p == nil {
 		return read
 	}
-	return func(from, to int, dst []float64) error {
-		err := read(from, to, dst)
+	return func(x dist.Part) error {
+		err := read(x)
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		p.loaded += float64(to-from) * float64(length)
+		p.loaded += float64(x.M) * float64(x.N)
 		if err == nil && p.loaded >= p.share {
 			p.advance(preparing)
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"jmpi/dist"
 	"jmpi/dist/jacobi"
 )
 
@@ -30,6 +31,9 @@ func TestLogOfARun(t *testing.T) {
 			`([^\n]* INF sweep sweep=\d+ rotations=\d+ proper=\d+ active=` + number + ` seconds=` + number +
 			` gflops=` + number + ` bytes_fast=\d+ bytes_slow=\d+\n)+` +
 			`[^\n]* INF vectors seconds=` + number + `\n[^\n]* INF written seconds=` + number + `\n` +
+			`[^\n]* INF times mpi=` + number + ` devices=` + number + ` reserve=` + number + ` read=` + number +
+			` upload=0 compute=` + number + ` download=0 write=` + number + ` sync=` + number + ` publish=` +
+			number + `\n` +
 			`[^\n]* INF done seconds=` + number + ` sweeps=\d+ converged=true sigma_max=` + number + ` sigma_min=` +
 			number + ` results=a.svd\n` +
 			`[^\n]* INF checked seconds=` + number + `\n$`
@@ -75,12 +79,12 @@ func TestReminders(t *testing.T) {
 	remind(61*time.Second, "INF running phase=starting"+seconds)
 	remind(100*time.Second, "")
 	p.read(3000, 3) // this rank reads 1000
-	read := p.load(func(from, to int, dst []float64) error { return nil }, 10)
-	if err := read(0, 25, nil); err != nil {
+	read := p.load(func(dist.Part) error { return nil })
+	if err := read(dist.Part{M: 10, N: 25}); err != nil {
 		t.Fatal(err)
 	}
 	remind(130*time.Second, "INF running phase=reading percent=25"+seconds)
-	if err := read(25, 100, nil); err != nil {
+	if err := read(dist.Part{Column: 25, M: 10, N: 75}); err != nil {
 		t.Fatal(err)
 	}
 	remind(200*time.Second, "INF running phase=preparing"+seconds)

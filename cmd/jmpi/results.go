@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -41,26 +40,19 @@ func (p problem) rows() int64 { return max(p.file.Rows, p.file.Cols) }
 func (p problem) wantsU() bool { return p.vectors == "both" || p.vectors == "u" }
 func (p problem) wantsV() bool { return p.vectors == "both" || p.vectors == "v" }
 
-// load reads columns of the matrix that is solved.
-func (p problem) load(j0, j1 int, dst []float64) error {
+// load reads a part of the matrix that is solved.
+func (p problem) load(x dist.Part) error {
+	i0, i1, j0, j1 := int64(x.Row), int64(x.Row+x.M), int64(x.Column), int64(x.Column+x.N)
 	if p.wide {
-		return p.file.ReadRowsT(int64(j0), int64(j1), dst, int(p.rows()))
+		return p.file.ReadPartT(j0, j1, i0, i1, x.Data, x.Ld)
 	}
-	return p.file.ReadColumns(int64(j0), int64(j1), dst, int(p.rows()))
-}
-
-// loadRows reads rows of the matrix that is solved, row-major.
-func (p problem) loadRows(i0, i1 int, dst []float64) error {
-	if p.wide {
-		return p.file.ReadColumns(int64(i0), int64(i1), dst, int(p.k()))
-	}
-	return p.file.ReadRowsT(int64(i0), int64(i1), dst, int(p.k()))
+	return p.file.ReadPart(i0, i1, j0, j1, x.Data, x.Ld)
 }
 
 // task tells the solver what to do.
 func (s *session) task(p problem, f methodFlags) dist.Task {
 	t := dist.Task{
-		M: int(p.rows()), N: int(p.k()), Load: p.load, Rows: p.loadRows, Signs: p.signs,
+		M: int(p.rows()), N: int(p.k()), Load: p.load, Whole: p.file.Text(), Signs: p.signs,
 		Wanted:       dist.Wanted{Left: p.wantsU(), Right: p.wantsV()},
 		Precondition: f.precondition, V: f.v, Settings: f.settings(),
 		Host: dist.Host{Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads)},
@@ -71,7 +63,7 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 	t.Log, t.GPUDirect = s.log, s.direct
 	if s.progress != nil {
 		t.Progress, t.Swept = s.progress.step, s.progress.sweep
-		t.Load, t.Rows = s.progress.load(t.Load, t.M), s.progress.load(t.Rows, t.N)
+		t.Load = s.progress.load(t.Load)
 	}
 	return t
 }
@@ -105,7 +97,10 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 	if err != nil {
 		return s.failed(err)
 	}
-	maps.Copy(info.Phases, written)
+	s.seconds["sync"] = written
+	maps.Copy(info.Phases, s.seconds)
+	begin := time.Now()
+	defer func() { s.took("publish", begin) }()
 	// From here on nothing is thrown away, and rank 0 alone knows of the folder.
 	if failure != nil {
 		if s.comm.Rank() == 0 {
@@ -229,16 +224,26 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i.FineBlockColumns = solution.Layout.Columns
 	i.Devices = solution.Devices
 	i.Transport = solution.Transport
-	i.Phases = d.PhaseSeconds()
-	mine := binary.LittleEndian.AppendUint64(nil, uint64(report.PeakBytes()))
-	mine = binary.LittleEndian.AppendUint64(mine, uint64(d.EstimatedBytes))
-	all, err := s.comm.Allgather(mine)
-	if err != nil {
-		return i, err
+	i.Phases, i.Seconds = d.PhaseSeconds(), d.Seconds
+	mine := memory{Peak: report.PeakBytes(), Estimated: d.EstimatedBytes}
+	if s.gpus != nil {
+		mine.DeviceEstimated = d.DeviceBytes
+		for _, be := range s.devices {
+			mine.DevicePeaks = append(mine.DevicePeaks, be.Describe().Peak)
+		}
 	}
-	for _, b := range all {
-		i.PeakBytes = append(i.PeakBytes, int64(binary.LittleEndian.Uint64(b)))
-		i.EstimatedBytes = append(i.EstimatedBytes, int64(binary.LittleEndian.Uint64(b[8:])))
+	all, err := gather(s.comm, mine)
+	for _, m := range all {
+		i.PeakBytes, i.EstimatedBytes = append(i.PeakBytes, m.Peak), append(i.EstimatedBytes, m.Estimated)
+		i.DevicePeakBytes = append(i.DevicePeakBytes, m.DevicePeaks...)
+		i.DeviceEstimatedBytes = m.DeviceEstimated
 	}
-	return i, nil
+	return i, err
+}
+
+// memory is what a rank has taken, and was expected to take, in bytes.
+type memory struct {
+	Peak, Estimated int64
+	DevicePeaks     []int64 // of its GPUs
+	DeviceEstimated int64   // of each
 }

@@ -7,12 +7,14 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 
 	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
 	"jmpi/internal/cores"
+	"jmpi/kernels/cuda"
 )
 
 // session is this rank's part of a run on MPI: its communicator, its cores and devices, and its log.
@@ -22,9 +24,10 @@ type session struct {
 	opened
 	placed  []exchange.DeviceInfo // the devices of all ranks
 	direct  exchange.GPUDirect
-	log     zerolog.Logger    // writes on rank 0 alone
-	silence int               // --silence
-	step    func(name string) // called before each step of publishing; set by tests alone
+	log     zerolog.Logger     // writes on rank 0 alone
+	silence int                // --silence
+	seconds map[string]float64 // of this rank in each step outside of the decomposition
+	step    func(name string)  // called before each step of publishing; set by tests alone
 
 	progress *progress // of svd, on rank 0
 }
@@ -32,8 +35,8 @@ type session struct {
 // errElsewhere stands for an error that another rank prints.
 var errElsewhere = errors.New("")
 
-// newSession widens the affinity where that is due, starts MPI and opens this rank's devices. It is
-// collective.
+// newSession widens the affinity where that is due, starts MPI and opens this rank's devices. Meanwhile
+// NVIDIA's libraries are opened, where they are there. It is collective.
 func newSession(f sessionFlags) (*session, error) {
 	if err := cores.CheckStart(os.Getenv); err != nil {
 		return nil, usagef("%w", err)
@@ -54,12 +57,16 @@ func newSession(f sessionFlags) (*session, error) {
 	}
 	lift := limit(f.silence, "MPI has not started")
 	defer lift()
-	world, err := comm.StartMPI()
+	if f.backend != onCPUs {
+		cuda.Prepare()
+	}
+	world, err := f.world()
 	if err != nil {
 		return nil, exit(exitFailure, err)
 	}
 	process.join(world)
-	s := &session{comm: world, choice: choice, silence: f.silence}
+	s := &session{comm: world, choice: choice, silence: f.silence, seconds: map[string]float64{}}
+	s.took("mpi", started)
 	s.direct = f.gpuDirect
 	if err := cores.CheckWorld(world.Size(), os.Getenv); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
@@ -68,6 +75,7 @@ func newSession(f sessionFlags) (*session, error) {
 		return nil, s.end(err)
 	}
 	lift()
+	opening := time.Now()
 	if s.opened, err = newOpener().open(world, f.backend, f.devicesPerRank, choice.Threads); err != nil {
 		if failure, ok := err.(*comm.Failure); ok && f.backend == onGPUs {
 			failure.Text += "; leave --backend out to compute on CPUs where there is no GPU"
@@ -77,9 +85,32 @@ func newSession(f sessionFlags) (*session, error) {
 	if s.placed, err = exchange.Census(world, s.devices); err != nil {
 		return nil, s.end(s.failed(err))
 	}
+	s.took("devices", opening)
 	s.log = newLog(f, world.Rank())
 	return s, nil
 }
+
+// world starts MPI, unless this process is alone and need not.
+func (f sessionFlags) world() (comm.Comm, error) {
+	if cores.Alone(os.Getenv) {
+		if f.withoutMPI {
+			return comm.NewLocal(1)[0], nil
+		}
+		// Open MPI starts a daemon for a process that is alone, unless it is told not to.
+		if _, set := os.LookupEnv(singletonIsolated); !set {
+			if err := os.Setenv(singletonIsolated, "1"); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return comm.StartMPI()
+}
+
+// singletonIsolated is a setting of Open MPI.
+const singletonIsolated = "OMPI_MCA_ess_singleton_isolated"
+
+// took notes how long a step of the run has taken, up to now.
+func (s *session) took(step string, since time.Time) { s.seconds[step] += time.Since(since).Seconds() }
 
 // quiet logs nothing but warnings from here on.
 func (s *session) quiet() { s.log = s.log.Level(zerolog.WarnLevel) }

@@ -92,6 +92,7 @@ func (f *svdFlags) validate() error {
 
 // runSVD is the command svd on one rank.
 func runSVD(input string, f svdFlags) error {
+	f.withoutMPI = true
 	s, err := newSession(f.sessionFlags)
 	if err != nil {
 		return err
@@ -122,7 +123,9 @@ func (s *session) svd(input string, f svdFlags) error {
 	}
 	f.resolve(s.devices[0].Limits(), mixed(f.signs))
 	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors, signs: f.signs}
+	begin := time.Now()
 	folder, err := s.target(input, p, f)
+	s.took("reserve", begin)
 	if err != nil {
 		return err
 	}
@@ -175,6 +178,7 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 		return 0, err
 	}
 	s.progress.begin(checking)
+	s.sayTimes(solution)
 	sigma := solution.Sigma
 	s.log.Info().Float64("seconds", digits(time.Since(started).Seconds())).Int("sweeps", len(solution.Sweeps)).
 		Bool("converged", solution.Converged).Float64("sigma_max", digits(slices.Max(sigma))).
@@ -188,6 +192,23 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 		return exitNotConverged, nil
 	}
 	return exitDone, nil
+}
+
+// sayTimes logs where the time of the run went, on rank 0.
+func (s *session) sayTimes(d *dist.Decomposition) {
+	t := d.Traffic()
+	line := s.log.Info()
+	for _, step := range []struct {
+		name    string
+		seconds float64
+	}{
+		{"mpi", s.seconds["mpi"]}, {"devices", s.seconds["devices"]}, {"reserve", s.seconds["reserve"]},
+		{"read", t.Read}, {"upload", t.Upload}, {"compute", d.Seconds}, {"download", t.Download},
+		{"write", t.Write}, {"sync", s.seconds["sync"]}, {"publish", s.seconds["publish"]},
+	} {
+		line = line.Float64(step.name, digits(step.seconds))
+	}
+	line.Msg("times")
 }
 
 // checkResult runs the check on rank 0 and tells all ranks whether it has passed.

@@ -2,18 +2,38 @@ package main
 
 import (
 	"errors"
+	"sync"
 	"time"
 
 	"jmpi/dist"
 	"jmpi/dist/comm"
 	"jmpi/internal/matio"
+	"jmpi/internal/parallel"
 	"jmpi/internal/results"
 )
 
 // vectorFiles are the files of singular vectors, open on every rank; nil for what is not wanted.
 type vectorFiles struct {
 	u, v *matio.Writer
-	err  error // the first error of this rank
+
+	mu  sync.Mutex
+	err error // the first error of this rank
+}
+
+// keep keeps an error if it is the first.
+func (w *vectorFiles) keep(err error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.err == nil {
+		w.err = err
+	}
+}
+
+// failed tells whether there was an error.
+func (w *vectorFiles) failed() bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.err != nil
 }
 
 // open opens the files, which rank 0 has made.
@@ -26,16 +46,14 @@ func (w *vectorFiles) open(p problem, folder *results.Folder) {
 	}
 }
 
-// each does something with the files that are open, and keeps the first error.
+// each does something with the files that are open, both at a time, and keeps the first error.
 func (w *vectorFiles) each(do func(*matio.Writer) error) {
-	for _, f := range []*matio.Writer{w.u, w.v} {
-		if f == nil {
-			continue
+	files := []*matio.Writer{w.u, w.v}
+	parallel.Do(len(files), len(files), func(i int) {
+		if files[i] != nil {
+			w.keep(do(files[i]))
 		}
-		if err := do(f); w.err == nil {
-			w.err = err
-		}
-	}
+	})
 }
 
 // part returns what writes a part of a matrix to a file, nil for no file. After an error it drops the rest,
@@ -45,18 +63,17 @@ func (w *vectorFiles) part(f *matio.Writer) func(dist.Part) error {
 		return nil
 	}
 	return func(p dist.Part) error {
-		if w.err == nil {
-			w.err = f.WritePart(int64(p.Row), int64(p.Column), int64(p.M), int64(p.N), p.Data, max(1, p.M))
+		if !w.failed() {
+			w.keep(f.WritePart(int64(p.Row), int64(p.Column), int64(p.M), int64(p.N), p.Data, max(1, p.Ld)))
 		}
 		return nil
 	}
 }
 
 // writeVectors writes the vectors of this rank and waits until they are on the disk. It returns the seconds
-// of both, and as failure, known to all ranks, why the files are not complete. It is collective.
+// of waiting, and as failure, known to all ranks, why the files are not complete. It is collective.
 func (s *session) writeVectors(p problem, d *dist.Decomposition, folder *results.Folder) (
-	seconds map[string]float64, failure, err error) {
-	begin := time.Now()
+	sync float64, failure, err error) {
 	var w vectorFiles
 	w.open(p, folder)
 	if failure = comm.Agree(s.comm, comm.BadResource, w.err); failure == nil {
@@ -68,13 +85,13 @@ func (s *session) writeVectors(p problem, d *dist.Decomposition, folder *results
 	}
 	written := time.Now()
 	w.each((*matio.Writer).Sync)
-	seconds = map[string]float64{"write": written.Sub(begin).Seconds(), "sync": time.Since(written).Seconds()}
+	sync = time.Since(written).Seconds()
 	w.each((*matio.Writer).Close)
 	if failure == nil {
 		failure = comm.Agree(s.comm, comm.BadResource, w.err)
 	}
 	if known := (*comm.Failure)(nil); failure != nil && !errors.As(failure, &known) {
-		return seconds, nil, failure
+		return sync, nil, failure
 	}
-	return seconds, failure, nil
+	return sync, failure, nil
 }

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"time"
 
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
@@ -22,28 +23,32 @@ type distributor struct {
 
 // distribute makes block-columns of the matrix, scaled by a power of two so that its largest entry lies in
 // [2^(top−1), 2^top), and sets V to the identity; `at` has the two macro block-columns of each device. It
-// returns the exponent e of the scaling, G = 2^-e·A, and the norm below which columns are rounding errors. It
-// is collective.
-func (l distributor) distribute(at map[int][2]int) (e int, floor float64, err error) {
+// returns the exponent e of the scaling, G = 2^-e·A, the norm below which columns are rounding errors, and
+// the seconds of loading. It is collective.
+func (l distributor) distribute(at map[int][2]int) (e int, floor, loading float64, err error) {
 	take := l.takeLoaded
 	if l.Source != nil {
 		take = l.takeSource
 	}
+	begin := time.Now()
 	largest, err := take(at)
 	if err := comm.Agree(l.comm, comm.BadInput, err); err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
+	}
+	if l.Source == nil {
+		loading = time.Since(begin).Seconds()
 	}
 	if e, err = matrix.CommonExponent(l.comm, largest); err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	if err := comm.Agree(l.comm, comm.BadResource, l.scaleAll(-e)); err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
 	norms, err := l.norms(false)
 	if err := comm.Agree(l.comm, comm.BadResource, err); err != nil {
-		return 0, 0, err
+		return 0, 0, 0, err
 	}
-	return e, floorOf(norms), nil
+	return e, floorOf(norms), loading, nil
 }
 
 // takeLoaded reads the block-columns of this rank's devices by Load, and returns the largest magnitude.

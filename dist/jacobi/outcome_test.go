@@ -116,18 +116,23 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 
 // read copies the vectors that this rank has; ranks write disjoint parts. U is completed if it must be.
 func (o outcome) read(s *Solution, world comm.Comm, backends []kernels.Backend) (err error) {
-	if !s.Deficient() {
-		return s.Columns(false, func(k int, u, v []float64) error {
-			copy(o.u[k*o.m:], u)
-			copy(o.v[k*o.n:], v)
-			return nil
-		})
-	}
 	d, err := matrix.NewDevices(world, backends, true)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Free()) }()
+	if !s.Deficient() {
+		if err := s.Finish(false); err != nil {
+			return err
+		}
+		into := func(to []float64, ld int) func(matrix.Part) error {
+			return func(p matrix.Part) error {
+				copy(to[p.Column*ld+p.Row:], p.Data[:p.M])
+				return nil
+			}
+		}
+		return s.Store(d, 2, into(o.u, o.m), into(o.v, o.n))
+	}
 	u, v, err := s.Collect(d)
 	if err != nil {
 		return err

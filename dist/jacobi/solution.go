@@ -20,6 +20,8 @@ type Solution struct {
 	Transport exchange.Transport
 	Phases    node.Phases // summed over this rank's devices
 	Seconds   float64     // from the distributed matrix to Sigma
+	// of reading the matrix by Problem.Load, with the copies to the devices
+	LoadSeconds float64
 	// ‖V‖_F of a hyperbolic SVD whose V was accumulated, else 0: relative errors may be ε·VNorm²
 	VNorm float64
 

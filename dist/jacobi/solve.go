@@ -22,8 +22,8 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 	}
 	s := &Solution{Devices: r.devices, Layout: r.layout, Transport: r.transport, run: r}
 	l := distributor{r.spread, c.Problem}
-	scale, floor, err := l.distribute(p.start())
-	if err != nil {
+	scale, floor, loading, err := l.distribute(p.start())
+	if s.LoadSeconds = loading; err != nil {
 		return s, err
 	}
 	start := time.Now()

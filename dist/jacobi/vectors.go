@@ -11,66 +11,64 @@ import (
 	"jmpi/kernels"
 )
 
-// Columns calls visit for each column that lies on this rank's devices: k is its number in Sigma, u (length
-// M) the left singular vector, v (length N, nil if V was not accumulated) the right one; both may be kept
-// only until visit returns. The entry of largest magnitude (the first of them) of u, or of v with signByV, is
-// positive. U must not be Deficient. It is collective.
-func (s *Solution) Columns(signByV bool, visit func(k int, u, v []float64) error) error {
-	return comm.Agree(s.run.comm, comm.BadResource, s.columns(signByV, visit))
-}
-
-func (s *Solution) columns(signByV bool, visit func(k int, u, v []float64) error) error {
-	return s.run.each(func(r *runner, slot, column int) error {
+// Finish makes singular vectors of the block-columns, where they lie, with the signs of Collect; with signByV
+// the entry of largest magnitude of each column of V, not of U, is positive. U must not be Deficient. It is
+// collective, and is done once.
+func (s *Solution) Finish(signByV bool) error {
+	return comm.Agree(s.run.comm, comm.BadResource, s.run.each(func(r *runner, slot, column int) error {
 		g, v := s.run.panels(r, slot, column)
-		j0, _ := s.Layout.Macro(column)
-		vbuf := make([]float64, v.M)
-		return chunks(g, func(a, b int, buf []float64) error {
-			if err := r.dev.Backend.Read(buf, g.M, g.Columns(a, b)); err != nil {
+		j0, j1 := s.Layout.Macro(column)
+		be := r.dev.Backend
+		if err := be.Divide(g, nil, s.at.norm[j0:j1]); err != nil {
+			return err
+		}
+		if positive := s.run.config.positive(); v.N > 0 && positive < v.M {
+			// V = W⁻ᵀ = J·W·J ([Nov15, §2])
+			j := slices.Repeat([]float64{1}, v.M)
+			dense.Negate(j[positive:])
+			if err := be.Scale(v, j, j[j0:j1]); err != nil {
 				return err
 			}
-			for i := range b - a {
-				j := j0 + a + i
-				u := buf[i*g.M : (i+1)*g.M]
-				for l := range u {
-					u[l] /= s.at.norm[j]
-				}
-				x := []float64(nil)
-				if v.N > 0 {
-					x = vbuf
-					if err := r.dev.Backend.Read(x, v.M, v.Columns(a+i, a+i+1)); err != nil {
-						return err
-					}
-					invert(j, s.run.config.positive(), x)
-				}
-				lead := u
-				if signByV {
-					lead = x
-				}
-				if dense.LeadsNegative(lead) {
-					dense.Negate(u)
-					dense.Negate(x)
-				}
-				if err := visit(s.at.position[j], u, x); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-	})
+		}
+		lead := g
+		if signByV {
+			lead = v
+		}
+		signs, err := be.Leads(lead)
+		if err != nil {
+			return err
+		}
+		for k, x := range signs {
+			signs[k] = math.Copysign(1, x)
+		}
+		if err = be.Scale(g, nil, signs); err == nil && v.N > 0 {
+			err = be.Scale(v, nil, signs)
+		}
+		return err
+	}))
 }
 
-// invert turns column j of the accumulated W into that of V = W⁻ᵀ = J·W·J ([Nov15, §2]).
-func invert(j, positive int, x []float64) {
-	if j < positive {
-		dense.Negate(x[positive:])
-	} else {
-		dense.Negate(x[:positive])
+// Store calls left and right with the parts of U and V that lie on this rank's devices, after Finish, as
+// matrix.Devices.Store does; nil for what is not wanted. It is collective.
+func (s *Solution) Store(d *matrix.Devices, threads int, left, right func(matrix.Part) error) error {
+	u, v, err := s.pieces()
+	if err != nil {
+		return err
 	}
+	var sinks []matrix.Sink
+	if left != nil {
+		sinks = append(sinks, d.ColumnsSink(u, left))
+	}
+	if right != nil {
+		sinks = append(sinks, d.ColumnsSink(v, right))
+	}
+	return d.Store(threads, sinks...)
 }
 
-// Collect makes matrices of the singular vectors, in the order of Sigma and with the signs of Columns; v is
-// nil if V was not accumulated. Columns of U whose singular value is zero are completed to an orthonormal
-// set. The memory of the block-columns is given back. It is collective.
+// Collect makes matrices of the singular vectors, in the order of Sigma. In each column of U the entry of
+// largest magnitude, the first of them, is positive. v is nil if V was not accumulated. Columns of U whose
+// singular value is zero are completed to an orthonormal set. The memory of the block-columns is given back.
+// It is collective.
 func (s *Solution) Collect(d *matrix.Devices) (u, v *matrix.Matrix, err error) {
 	u, v, err = s.take(d)
 	s.Free()
@@ -97,7 +95,7 @@ func (s *Solution) Collect(d *matrix.Devices) (u, v *matrix.Matrix, err error) {
 		dense.Negate(j[positive:])
 		dense.Negate(signs[positive:])
 	}
-	return u, v, v.Scale(j, signs) // V = J·W·J, see invert
+	return u, v, v.Scale(j, signs) // V = J·W·J, see Finish
 }
 
 // take makes matrices of G·V and of W. It is collective.

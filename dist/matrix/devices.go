@@ -13,7 +13,9 @@ import (
 
 // Devices are where matrices lie: the devices of all ranks, which are of one kind. They are numbered by rank.
 type Devices struct {
-	Comm  comm.Comm
+	Comm    comm.Comm
+	Traffic Traffic // of this rank
+
 	own   []*device // of this rank
 	first int       // number of this rank's first device
 	ranks []int     // of each device
@@ -194,31 +196,6 @@ func (d *Devices) New(m, n int) (*Matrix, error) {
 	})
 	if err != nil {
 		return nil, fmt.Errorf("matrix: %d×%d: %w", m, n, err)
-	}
-	return s, nil
-}
-
-// Load returns the matrix of which load writes the columns j0 ≤ j < j1, column-major with leading dimension
-// m, to dst. A rank calls it for its own blocks, from one goroutine in increasing order.
-func (d *Devices) Load(m, n int, load func(j0, j1 int, dst []float64) error) (*Matrix, error) {
-	s, err := d.New(m, n)
-	if err != nil || m == 0 {
-		return s, err
-	}
-	host := make([]float64, m*min(d.tile, n))
-	for b := range s.blocks() {
-		dev := d.here(s.owner(b))
-		if dev == nil {
-			continue
-		}
-		j0, j1 := s.span(b)
-		x := host[:m*(j1-j0)]
-		if err := load(j0, j1, x); err != nil {
-			return s, err
-		}
-		if err := dev.Write(s.block(b), x, m); err != nil {
-			return s, err
-		}
 	}
 	return s, nil
 }

@@ -27,10 +27,12 @@ func sending(t testing.TB, world comm.Comm, count int, direct bool) *Devices {
 
 // of returns the matrix with these elements, column-major.
 func of(t testing.TB, d *Devices, m, n int, a []float64) *Matrix {
-	s, err := d.Load(m, n, func(j0, j1 int, dst []float64) error {
-		copy(dst, a[j0*m:j1*m])
+	s, err := d.Load(m, n, Source{Read: func(p Part) error {
+		for j := range p.N {
+			copy(p.Data[j*p.Ld:j*p.Ld+p.M], a[(p.Column+j)*m+p.Row:])
+		}
 		return nil
-	})
+	}})
 	if err != nil {
 		t.Error(err)
 	}

@@ -60,13 +60,11 @@ func (s *Slabs) reduceScaled(e int, ordinary bool) (root kernels.Panel, sizes []
 	if err != nil || done {
 		return root, sizes, err
 	}
+	s.byReflectors = true
 	s.reflectors = &tsqr{Slabs: s, of: map[subtree]factored{}}
 	root, err = s.reflectors.reduce()
 	return root, sizes, err
 }
-
-// Independent tells whether Reduce has found each column far from the space of the others.
-func (s *Slabs) Independent() bool { return s.reflectors == nil }
 
 // onDevice names all columns of a panel.
 func onDevice(id int, p kernels.Panel) []Columns { return []Columns{{id, p, Natural(p.N)}} }

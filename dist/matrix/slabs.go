@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"jmpi/dist/comm"
 	"jmpi/kernels"
@@ -18,37 +19,35 @@ const TallRatio = 4
 // the shape and the kind of devices alone.
 type Slabs struct {
 	tree
-	m          int
-	shares     []kernels.Panel // of this rank's devices: room for a slab, and their slabs, side by side
-	expanded   bool            // the slabs are those of U; each has moved to the room before it
-	reflectors *tsqr           // that Reduce found; nil if the slabs are those of Q
+	m        int
+	shares   []kernels.Panel // of this rank's devices: room for a slab, and their slabs, side by side
+	expanded bool            // the slabs are those of U; each has moved to the room before it
+	// Reduce took reflectors, not the Gram matrix
+	byReflectors bool
+	reflectors   *tsqr // that Reduce found; nil if the slabs are those of Q
 }
-
-// stripRows is the number of rows of which the slabs have some multiple.
-func stripRows(n int) int { return max(TallRatio*n, 1024) }
 
 // slabCount returns the number of slabs of an m×n matrix: a power of two where there is a limit, so that they
 // are shared evenly.
 func slabCount(m, n int, limits kernels.Limits) int {
-	count := max(1, m/stripRows(n))
+	count := max(1, m/max(TallRatio*n, 1024))
 	if limits.Slabs == 0 {
 		return count
 	}
 	return 1 << (bits.Len(uint(min(count, limits.Slabs))) - 1)
 }
 
-// SlabBytes returns what the slabs of an m×n matrix take of each of so many devices; what there is besides
-// while they are read or reduced, which is most where it is by reflectors; and what is on its way between a
-// host and a device.
-func SlabBytes(m, n, devices int, limits kernels.Limits) (slabs, work, moving int64) {
+// SlabBytes returns what the slabs of an m×n matrix take of each of so many devices, one slab, for which there
+// is room besides, and the tree of the reduction where it is by reflectors, with what is there while it is
+// climbed.
+func SlabBytes(m, n, devices int, limits kernels.Limits) (slabs, one, tree int64) {
 	const word = int64(kernels.WordBytes)
-	s := Slabs{tree: tree{count: slabCount(m, n, limits), n: n}, m: m}
-	own := int64((s.count + devices - 1) / devices)
+	count := slabCount(m, n, limits)
+	own := int64((count + devices - 1) / devices)
+	one = word * int64((m+count-1)/count) * int64(n)
 	order, width := int64(n), int64(min(n, kernels.PanelWidth))
-	moving = word * int64(s.longestStrip()) * order
-	reduction := word * order * (own*width + min(own, int64(s.count-1))*(2*order+width))
-	reduction += word * order * order * int64(3*bits.Len(uint(s.count))+1)
-	return (own + 1) * word * int64(s.tallest()) * order, max(moving, reduction), moving
+	tree = word * order * (own*width + min(own, int64(count-1))*(2*order+width))
+	return own * one, one, tree + word*order*order*int64(3*bits.Len(uint(count))+1)
 }
 
 // NewSlabs cuts an m×n matrix, which is zero.
@@ -119,92 +118,41 @@ func (s *Slabs) eachSlab(f func(i int, dev *device, slab int) error) error {
 	})
 }
 
-// Slabs pass between a host and a device in strips of equal height, each shorter than twice stripRows.
-func (s *Slabs) strips() int { return max(1, (s.tallest()+2*stripRows(s.n)-1)/(2*stripRows(s.n))) }
-
-// longestStrip returns the largest number of rows of a strip.
-func (s *Slabs) longestStrip() int { return (s.tallest() + s.strips() - 1) / s.strips() }
-
-// throughHost calls f for the strips of the slabs of this rank, one after the other: rows i0 ≤ i < i1 of the
-// matrix, which are the panel a, with memory of the host for their elements.
-func (s *Slabs) throughHost(f func(dev *device, i0, i1 int, a kernels.Panel, x []float64) error) error {
-	for i, dev := range s.own {
-		from, to := s.slabsOf(s.first + i)
-		if from == to {
-			continue
-		}
-		err := s.withHost(dev, kernels.Panel{M: s.longestStrip(), N: s.n}, func(x []float64, _ []byte) error {
-			for slab := from; slab < to; slab++ {
-				i0, i1 := s.span(slab)
-				for k := range s.strips() {
-					j0, j1 := k*(i1-i0)/s.strips(), (k+1)*(i1-i0)/s.strips()
-					if err := f(dev, i0+j0, i0+j1, s.slab(slab).Rows(j0, j1), x[:(j1-j0)*s.n]); err != nil {
-						return err
-					}
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// Read fills this rank's slabs; rows writes rows, row-major, and column j is taken from column columns[j] of
-// them (nil: j). It returns the largest magnitude, and the smallest max-norm of the rows that are not zero.
-func (s *Slabs) Read(rows func(i0, i1 int, dst []float64) error,
-	columns []int) (largest, smallest float64, err error) {
+// Read fills this rank's slabs from a source. It returns the largest magnitude, and the smallest max-norm of
+// the rows that are not zero.
+func (s *Slabs) Read(from Source) (largest, smallest float64, err error) {
+	var mu sync.Mutex
 	smallest = math.Inf(1)
-	turned := make([]buffer, len(s.own))
-	err = s.throughHost(func(dev *device, i0, i1 int, a kernels.Panel, x []float64) error {
-		if err := rows(i0, i1, x); err != nil {
+	read := from.Read
+	from.Read = func(x Part) error { // of whole rows
+		if err := read(x); err != nil {
 			return err
 		}
-		p, err := turned[s.indexOf(dev)].need(dev, s.n, s.longestStrip())
-		if err != nil {
-			return err
-		}
-		sizes, err := write(dev, a, p.Columns(0, i1-i0), x, columns)
-		for _, size := range sizes {
-			if size > 0 {
-				largest, smallest = max(largest, size), min(smallest, size)
-			}
-		}
-		return err
-	})
-	if err != nil {
-		return 0, 0, err
+		most, least := x.rowMaxima()
+		mu.Lock()
+		defer mu.Unlock()
+		largest, smallest = max(largest, most), min(smallest, least)
+		return nil
 	}
-	return largest, smallest, s.drop(turned)
+	err = s.load(s.pieces(), from)
+	return largest, smallest, err
 }
 
-// write brings some rows of row-major elements to their device, by way of a panel of as many columns as there
-// are rows, and returns the max-norms of the rows.
-func write(dev *device, a, turned kernels.Panel, x []float64, columns []int) ([]float64, error) {
-	if err := dev.Write(turned, x, turned.M); err != nil {
-		return nil, err
-	}
-	sizes, err := dev.ColumnMaxima(turned, nil)
-	if err != nil {
-		return nil, err
-	}
-	if err := dev.Transpose(a, turned); err != nil || columns == nil {
-		return sizes, err
-	}
-	return sizes, dev.MoveColumns(a, Natural(a.N), a, columns)
-}
-
-// EachStrip calls f with the rows of this rank, in order, some at a time: rows i0 ≤ i < i1, column-major.
-// After Expand they are those of U. f may change a, which is a copy, and keep it until it returns.
-func (s *Slabs) EachStrip(f func(i0, i1 int, a []float64) error) error {
-	return s.throughHost(func(dev *device, i0, i1 int, a kernels.Panel, x []float64) error {
-		if err := dev.Read(x, a.M, a); err != nil {
-			return err
+// rowMaxima returns the largest max-norm of the rows, and the smallest of those that are not zero.
+func (p Part) rowMaxima() (most, least float64) {
+	rows := make([]float64, p.M)
+	for j := range p.N {
+		for i, x := range p.Data[j*p.Ld:][:p.M] {
+			rows[i] = max(rows[i], math.Abs(x))
 		}
-		return f(i0, i1, x)
-	})
+	}
+	least = math.Inf(1)
+	for _, size := range rows {
+		if most = max(most, size); size > 0 {
+			least = min(least, size)
+		}
+	}
+	return most, least
 }
 
 // Leads returns, for each column, its first entry of largest magnitude. It is collective.

@@ -150,15 +150,14 @@ func reduce(t *testing.T, d *Devices, c tallCase, rows, q, r []float64) (leads [
 	if err != nil {
 		return nil, err
 	}
-	reverse := Natural(c.n)
-	slices.Reverse(reverse)
-	_, _, err = s.Read(func(i0, i1 int, dst []float64) error { // the columns in reverse order
-		copy(dst, rows[i0*c.n:i1*c.n])
-		for row := range slices.Chunk(dst, c.n) {
-			slices.Reverse(row)
+	_, _, err = s.Read(Source{Threads: 2, Read: func(p Part) error {
+		for j := range p.N {
+			for i := range p.M {
+				p.Data[j*p.Ld+i] = rows[(p.Row+i)*c.n+p.Column+j]
+			}
 		}
 		return nil
-	}, reverse)
+	}})
 	if err != nil {
 		return nil, err
 	}
@@ -177,12 +176,12 @@ func reduce(t *testing.T, d *Devices, c tallCase, rows, q, r []float64) (leads [
 	if err := s.Expand(one); err != nil {
 		return nil, err
 	}
-	if err := s.EachStrip(func(i0, i1 int, a []float64) error {
-		for j := range c.n {
-			copy(q[j*c.m+i0:j*c.m+i1], a[j*(i1-i0):])
+	if err := d.Store(2, s.Sink(func(p Part) error {
+		for j := range p.N {
+			copy(q[(p.Column+j)*c.m+p.Row:][:p.M], p.Data[j*p.Ld:])
 		}
 		return nil
-	}); err != nil {
+	})); err != nil {
 		return nil, err
 	}
 	return s.Leads()
@@ -294,14 +293,17 @@ func BenchmarkSlabs(b *testing.B) {
 					b.Fatal(err)
 				}
 				b.StopTimer()
-				_, _, err = s.Read(func(_, _ int, dst []float64) error {
-					for i := range dst {
-						if dst[i] = random.NormFloat64(); dependent && i%n > 0 {
-							dst[i] = dst[i-1]
+				_, _, err = s.Read(Source{Read: func(p Part) error {
+					for j := range p.N {
+						for i := range p.M {
+							x := &p.Data[j*p.Ld+i]
+							if *x = random.NormFloat64(); dependent && j > 0 {
+								*x = p.Data[i]
+							}
 						}
 					}
 					return nil
-				}, nil)
+				}})
 				b.StartTimer()
 				if err != nil {
 					b.Fatal(err)

@@ -120,6 +120,9 @@ func (f *File) Close() error { return f.file.Close() }
 // Path returns the path by which the file was opened.
 func (f *File) Path() string { return f.path }
 
+// Text says that the numbers are text: reading a part takes as long as reading all.
+func (f *File) Text() bool { return f.Format == "mtx" }
+
 // Stamp returns the version of the file that was opened.
 func (f *File) Stamp() Stamp { return f.stamp }
 
@@ -160,6 +163,17 @@ func (f *File) ReadRows(i0, i1 int64, dst []float64, ld int) error {
 // leading dimension ld ≥ Cols; otherwise as ReadColumns.
 func (f *File) ReadRowsT(i0, i1 int64, dst []float64, ld int) error {
 	return f.readPart(part{i0, i1, 0, f.Cols, dst, ld, 1}, f.Cols, i1-i0, ld)
+}
+
+// ReadPart reads rows i0 ≤ i < i1 of the columns j0 ≤ j < j1 into dst, column-major, with leading dimension
+// ld ≥ i1−i0; otherwise as ReadColumns.
+func (f *File) ReadPart(i0, i1, j0, j1 int64, dst []float64, ld int) error {
+	return f.readPart(part{i0, i1, j0, j1, dst, 1, ld}, i1-i0, j1-j0, ld)
+}
+
+// ReadPartT reads the same as the columns and rows of dst, column-major, with leading dimension ld ≥ j1−j0.
+func (f *File) ReadPartT(i0, i1, j0, j1 int64, dst []float64, ld int) error {
+	return f.readPart(part{i0, i1, j0, j1, dst, ld, 1}, j1-j0, i1-i0, ld)
 }
 
 // readPart reads p after a check that it is a part of the matrix, and that it fits in p.dst as a

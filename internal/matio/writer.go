@@ -4,23 +4,24 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
 
-// writeBuffer is the size of one write, in bytes.
-const writeBuffer = 1 << 20
+// earlyBytes is how much is written until the system is asked to bring it to the disk.
+const earlyBytes = 4 << 20
 
 // Writer writes parts of the matrix of a .npy file of float64 in Fortran order. Any number of writers, in one
-// or several processes, may write disjoint parts of one file at the same time. The methods of one Writer are
-// called by one goroutine at a time.
+// or several processes, may write disjoint parts of one file at the same time, and so may several goroutines
+// by one Writer.
 type Writer struct {
 	Rows, Cols int64
 
-	file   *os.File
-	base   int64  // bytes before the data
-	buffer []byte // to be written
-	at     int64  // place in the file of the buffer's first byte
+	file  *os.File
+	base  int64        // bytes before the data
+	dirty atomic.Int64 // bytes that were written since the system was asked to bring them to the disk
 }
 
 // CreateNpy creates the file path, or empties it, for a rows×cols matrix, at its full length, zero.
@@ -89,7 +90,7 @@ func (w *Writer) WritePart(i0, j0, rows, cols int64, src []float64, ld int) erro
 	return w.write(i0, j0, rows, cols, src, ld)
 }
 
-// write is WritePart. Numbers that follow one another in the file are collected in the buffer.
+// write is WritePart. Numbers that follow one another in the file and in memory are written at once.
 func (w *Writer) write(i0, j0, rows, cols int64, src []float64, ld int) error {
 	if i0 < 0 || rows < 0 || rows > w.Rows-i0 || j0 < 0 || cols < 0 || cols > w.Cols-j0 {
 		return fmt.Errorf("write %s: rows [%d, %d) and columns [%d, %d) are not a part of a %d×%d matrix",
@@ -98,39 +99,36 @@ func (w *Writer) write(i0, j0, rows, cols int64, src []float64, ld int) error {
 	if err := fits(rows, cols, src, ld); err != nil {
 		return fmt.Errorf("write %s: %w", w.file.Name(), err)
 	}
-	if rows == 0 {
+	if rows == 0 || cols == 0 {
 		return nil
 	}
+	if rows == w.Rows && int64(ld) == rows { // one long column
+		rows, cols = rows*cols, 1
+	}
 	for j := range cols {
-		if rows < w.Rows || j == 0 {
-			if err := w.flush(); err != nil {
-				return err
-			}
-			w.at = w.base + 8*(i0+(j0+j)*w.Rows)
-		}
-		for x := src[int(j)*ld:][:rows]; len(x) > 0; {
-			n := min(len(x), (writeBuffer-len(w.buffer))/8)
-			w.buffer = append(w.buffer, bytesOf(x[:n])...)
-			x = x[n:]
-			if len(w.buffer) == writeBuffer {
-				if err := w.flush(); err != nil {
-					return err
-				}
-			}
+		if err := w.put(w.base+8*(i0+(j0+j)*w.Rows), src[j*int64(ld):][:rows]); err != nil {
+			return err
 		}
 	}
-	return w.flush()
+	return nil
 }
 
-// flush writes the buffer at offset at, which it moves behind what was written.
-func (w *Writer) flush() error {
+// put writes numbers from a place in the file on, and has the system bring them to the disk meanwhile.
+func (w *Writer) put(at int64, x []float64) error {
+	raw := bytesOf(x)
 	if !littleEndian {
-		swapBytes(w.buffer, 8)
+		raw = slices.Clone(raw)
+		swapBytes(raw, 8)
 	}
-	n, err := w.file.WriteAt(w.buffer, w.at)
-	w.at += int64(n)
-	w.buffer = w.buffer[:0]
-	return err
+	if _, err := w.file.WriteAt(raw, at); err != nil {
+		return err
+	}
+	if w.dirty.Add(int64(len(raw))) >= earlyBytes {
+		w.dirty.Store(0)
+		// Not every file system has it, and what fails now Sync tells.
+		_ = unix.SyncFileRange(int(w.file.Fd()), 0, 0, unix.SYNC_FILE_RANGE_WRITE)
+	}
+	return nil
 }
 
 // Size is the length of the file in bytes.

@@ -17,6 +17,7 @@ type Info struct {
 	Command          string   `json:"command"`
 	Start            string   `json:"start"`        // RFC 3339
 	WallSeconds      float64  `json:"wall_seconds"` // from the start to the writing of this account
+	Seconds          float64  `json:"seconds"`      // of the decomposition, see docs/contract.md
 	Input            Input    `json:"input"`
 	Shape            [2]int64 `json:"shape"`
 	Dtype            string   `json:"dtype"`
@@ -45,6 +46,9 @@ type Info struct {
 	Phases         map[string]float64 `json:"phases"`
 	PeakBytes      []int64            `json:"peak_bytes"`      // of each rank
 	EstimatedBytes []int64            `json:"estimated_bytes"` // what was expected
+	// of each GPU, and what was expected of each; left out on CPUs
+	DevicePeakBytes      []int64 `json:"device_peak_bytes,omitempty"`
+	DeviceEstimatedBytes int64   `json:"device_estimated_bytes,omitempty"`
 }
 
 // Input is the file that was decomposed.

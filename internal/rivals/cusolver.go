@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"time"
 	"unsafe"
 
 	"jmpi/internal/nvidia"
@@ -184,9 +185,11 @@ func (c *CUSOLVER) run(s *deviceSVD, a []float64,
 		return r, err
 	}
 	for again := true; again; first = false {
+		begin := time.Now()
 		if err := c.device.put(s.a, a); err != nil {
 			return r, err
 		}
+		r.Upload = time.Since(begin).Seconds()
 		if r.Seconds, err = c.device.timed(drive); err != nil {
 			return r, err
 		}
@@ -200,10 +203,12 @@ func (c *CUSOLVER) run(s *deviceSVD, a []float64,
 		return r, fmt.Errorf("info = %d", info)
 	}
 	r.Sigma, r.U, r.V = make([]float64, s.n), make([]float64, s.m*s.n), make([]float64, s.n*s.n)
+	begin := time.Now()
 	if err := errors.Join(c.device.read(r.Sigma, s.sigma), c.device.read(r.U, s.u),
 		c.device.read(r.V, s.v)); err != nil {
 		return r, err
 	}
+	r.Download = time.Since(begin).Seconds()
 	if s.transposed {
 		r.V = transpose(s.n, s.n, r.V)
 	}

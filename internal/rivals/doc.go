@@ -27,4 +27,6 @@ type Result struct {
 	U       []float64 // m×k, column-major
 	V       []float64 // n×k, column-major; V, not its transpose
 	Seconds float64   // time of the driver
+	// of copying the matrix to the GPU, and U and V from it; 0 where there is none
+	Upload, Download float64
 }

@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"jmpi/internal/nvidia"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -42,6 +43,7 @@ type device struct {
 	tiling     tiling
 
 	memory   memory
+	usage    usage
 	movers   movers
 	queue    queue
 	meetings meetings
@@ -53,6 +55,17 @@ type device struct {
 var opened struct {
 	sync.Mutex
 	devices map[*device]bool
+}
+
+// Prepare begins to open NVIDIA's driver and libraries, which takes a while. What goes wrong Open tells.
+func Prepare() {
+	go parallel.Guard(func() {
+		if _, err := loadDriver(); err == nil {
+			_, _ = loadCompiler()
+			_, _ = loadBLAS()
+			_, _ = loadSolver()
+		}
+	}, func(error) {}) // Open calls the same functions, and panics with the same
 }
 
 // Open opens GPU index, 0 ≤ index < Devices(), and compiles the kernels for it if they are not in the
@@ -85,14 +98,14 @@ func (d *device) open() error {
 	if err != nil {
 		return err
 	}
+	if err := d.check("cuDevicePrimaryCtxRetain",
+		nvidia.Invoke(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), d.handle)); err != nil {
+		return err
+	}
 	if _, err := loadBLAS(); err != nil {
 		return err
 	}
 	if _, err := loadSolver(); err != nil {
-		return err
-	}
-	if err := d.check("cuDevicePrimaryCtxRetain",
-		nvidia.Invoke(d.cuDevicePrimaryCtxRetain, uintptr(unsafe.Pointer(&d.context)), d.handle)); err != nil {
 		return err
 	}
 	if err := d.enter(); err != nil {
@@ -221,8 +234,11 @@ func (d *device) Attach() error {
 	return nil
 }
 
-// workspaceBytes is about what the primitives allocate for themselves.
-const workspaceBytes = 1 << 30
+const (
+	fixedBytes   = 44 << 20 // of what the primitives allocate for themselves, whatever they work on,
+	scratchBytes = 512 << 20
+	spareBytes   = 1<<30 - fixedBytes - scratchBytes // and for what may be needed besides
+)
 
 // available returns what Alloc can still give, 0 if the driver does not tell.
 func (d *device) available() int64 {
@@ -234,7 +250,7 @@ func (d *device) available() int64 {
 	if nvidia.Invoke(d.cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))) != 0 {
 		return 0
 	}
-	return max(1, free-min(workspaceBytes, free/8))
+	return max(1, free-min(spareBytes, free/8))
 }
 
 func (d *device) Describe() kernels.Description {
@@ -245,6 +261,7 @@ func (d *device) Describe() kernels.Description {
 		Threads: 1,
 		Memory:  d.bytes,
 		Free:    d.available(),
+		Peak:    d.usage.most(),
 		Library: fmt.Sprintf("CUDA driver %d.%d, NVRTC %s, %s", d.version/1000, d.version%1000/10, d.compiler,
 			d.architecture),
 	}
@@ -266,7 +283,8 @@ func (d *device) Limits() kernels.Limits { return limits(d.order()) }
 func Limits() kernels.Limits { return limits(pointwiseOrder) }
 
 func limits(order int) kernels.Limits {
-	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16}
+	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16,
+		Workspace: fixedBytes, Scratch: scratchBytes}
 }
 
 // Close waits for the device and gives everything back, its memory included.

@@ -36,6 +36,38 @@ func (m *memory) remove(a kernels.Address, host bool) error {
 	return nil
 }
 
+// usage counts what is allocated on a device, by the caller and by the primitives.
+type usage struct {
+	mu        sync.Mutex
+	sizes     map[kernels.Address]int64
+	now, peak int64
+}
+
+func (u *usage) add(a kernels.Address, bytes int64) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.sizes == nil {
+		u.sizes = map[kernels.Address]int64{}
+	}
+	u.sizes[a] = bytes
+	u.now += bytes
+	u.peak = max(u.peak, u.now)
+}
+
+func (u *usage) remove(a kernels.Address) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	u.now -= u.sizes[a]
+	delete(u.sizes, a)
+}
+
+// most returns the largest number of bytes that were allocated at a time.
+func (u *usage) most() int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.peak
+}
+
 func (m *memory) close(d *device) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -63,6 +95,7 @@ func (d *device) alloc(bytes int64) (a kernels.Address, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("%d bytes, the device has %d in all: %w", bytes, d.bytes, err)
 	}
+	d.usage.add(a, bytes)
 	return a, nil
 }
 
@@ -80,6 +113,7 @@ func (d *device) zeroBytes(stream uintptr, a kernels.Address, bytes int64) error
 }
 
 func (d *device) free(a kernels.Address) error {
+	d.usage.remove(a)
 	return d.check("cuMemFree", nvidia.Invoke(d.cuMemFree, uintptr(a)))
 }
 

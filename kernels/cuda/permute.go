@@ -32,16 +32,32 @@ func (d *device) MoveColumns(dst kernels.Panel, to []int, src kernels.Panel, fro
 		if !overlap(dst, src) {
 			return move(dst, targets, src, sources)
 		}
-		between := kernels.Panel{M: dst.M, N: count, Ld: dst.M}
+		rows := dst.M
+		if dst == src { // rows by themselves, some at a time
+			rows = min(rows, max(movingRows, movingBytes/kernels.WordBytes/max(1, count)))
+		}
+		between := kernels.Panel{N: count, Ld: rows}
 		if between.Data, err = d.need("moving columns", between.Bytes()); err != nil {
 			return err
 		}
-		if err := move(between, 0, src, sources); err != nil {
-			return err
+		for i := 0; i < dst.M; i += rows {
+			end := min(i+rows, dst.M)
+			between.M = end - i
+			if err := move(between, 0, src.Rows(i, end), sources); err != nil {
+				return err
+			}
+			if err := move(dst.Rows(i, end), targets, between, 0); err != nil {
+				return err
+			}
 		}
-		return move(dst, targets, between, 0)
+		return nil
 	})
 }
+
+const (
+	movingBytes = 64 << 20 // of the columns that are moved within a panel at a time,
+	movingRows  = 256      // which has so many rows or all
+)
 
 // overlap tells whether the memory of two panels overlaps.
 func overlap(a, b kernels.Panel) bool {
