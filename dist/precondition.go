@@ -133,8 +133,8 @@ func triangular(p prepared) (prepared, error) {
 	return pivoted(p)
 }
 
-// inOrder factors X = Q·R, the columns in their order. R is nil if columns seem to depend on each other. It is
-// collective.
+// inOrder factors X = Q·R, the columns in their order. R is nil if columns seem to depend on each other. It
+// is collective.
 func inOrder(p prepared) (q *matrix.Orthogonal, r *matrix.Matrix, err error) {
 	if r, err = p.x.Clone(); err != nil {
 		return nil, nil, err

@@ -57,8 +57,8 @@ func TestDevicesTakeWhatWasEstimated(t *testing.T) {
 			o.verify(t, a, 4)
 			want := o.DeviceBytes
 			least := c.least
-			if ranks > 1 { // devices have not all the same
-				least -= 0.3
+			if ranks > 1 { // devices have not all the same: of four slabs one of three devices has two
+				least -= 0.4
 			}
 			for i, d := range devices {
 				share := float64(d.Peak) / float64(want)

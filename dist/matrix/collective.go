@@ -320,8 +320,8 @@ func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, erro
 	return s.sumTwice(parts, s.M*count)
 }
 
-// gatherEach gathers numbers of the columns, of which this rank has those of its own in x. It may return x. It
-// is collective.
+// gatherEach gathers numbers of the columns, of which this rank has those of its own in x. It may return x.
+// It is collective.
 func (s *Matrix) gatherEach(x []float64) ([]float64, error) {
 	if s.Comm.Size() == 1 {
 		return x, nil

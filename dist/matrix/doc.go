@@ -25,10 +25,10 @@
 //
 // Factor and FactorPivoted compute A = Q·R and A·P = Q·R panel by panel. The device that has the first column
 // of a panel factors it (kernels.Dense, FactorPanel and FactorPivoted). All devices apply its reflectors to
-// their own blocks (Reflect). In the given order a panel has 64 columns, and no number comes to the hosts. With
-// pivoting it has the 32 longest columns at most; it ends before the first pivot that is shorter than
-// kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, each panel of them on the
-// device that made it (Orthogonal). FactorIndependent stops where columns seem to depend on each other.
+// their own blocks (Reflect). In the given order a panel has 64 columns, and no number comes to the hosts.
+// With pivoting it has the 32 longest columns at most; it ends before the first pivot that is shorter than
+// kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, each panel of them on
+// the device that made it (Orthogonal). FactorIndependent stops where columns seem to depend on each other.
 //
 // While it is pivoted a column moves within its block: the columns that are not done come first, so that
 // reflectors are applied to one piece of memory (moving).

@@ -37,9 +37,9 @@ func slabCount(m, n int, limits kernels.Limits) int {
 	return 1 << (bits.Len(uint(min(count, limits.Slabs))) - 1)
 }
 
-// SlabBytes returns what the slabs of an m×n matrix take of each of so many devices, one slab, for which there
-// is room besides, and the tree of the reduction where it is by reflectors, with what is there while it is
-// climbed.
+// SlabBytes returns what the slabs of an m×n matrix take of each of so many devices, one slab, for which
+// there is room besides, and the tree of the reduction where it is by reflectors, with what is there while it
+// is climbed.
 func SlabBytes(m, n, devices int, limits kernels.Limits) (slabs, one, tree int64) {
 	const word = int64(kernels.WordBytes)
 	count := slabCount(m, n, limits)

@@ -59,9 +59,9 @@
 // Products and triangular solves are cuBLAS's, Cholesky factors cuSOLVER's (blas.go, solver.go). They are
 // opened when they are first needed. For few columns and many rows cuBLAS is slow. Kernels of our own do Syrk
 // of tall panels, all of a list in three launches, and Trsm 64 columns at a time, between products (tall.cu).
-// Where one is missing the primitive fails. A product of a list is one call. cuBLAS has a workspace of its own
-// and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu and measure.cu
-// move and measure.
+// Where one is missing the primitive fails. A product of a list is one call. cuBLAS has a workspace of its
+// own and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu and
+// measure.cu move and measure.
 //
 // Reflectors go over a list of panels in three launches (reflect.cu). The rows of YᵀC are summed 32 at a time
 // (16 before compute capability 9.0), those sums over pieces of 512 rows, and the pieces in eight parts.
@@ -69,7 +69,8 @@
 // A panel is factored by one kernel of up to 128 blocks, each with a slice of the rows. All blocks run at the
 // same time (a cooperative launch). They meet by letters (grid.cuh): each writes what it has for all others,
 // and every word of a letter carries the number of the meeting. So a block waits for nothing but the numbers
-// that it needs. All add the same partial sums in the same order, and keep the same copy of all that is small.
+// that it needs. All add the same partial sums in the same order, and keep the same copy of all that is
+// small.
 //
 // With pivoting (pivoted.cu) the blocks meet twice for each column, and choose the same pivots. A slice has
 // 128 rows at least. It is in shared memory if it fits.

@@ -90,9 +90,10 @@ func (d *device) naturalKernel(c cut, a kernels.Panel, q kernels.Reflectors, r k
 	if err != nil {
 		return err
 	}
-	return d.launchTogether(c.kernel, blocks, naturalThreads, 0, words([]naturalArguments{{a: a.Data, y: q.Y.Data,
-		t: q.T.Data, r: r.Data, m: int64(a.M), n: int64(a.N), lda: int64(a.Ld), ldy: int64(q.Y.Ld),
-		ldt: int64(q.T.Ld), ldr: int64(r.Ld), rows: int64(c.rows), box: box, meeting: meeting}}))
+	arguments := naturalArguments{a: a.Data, y: q.Y.Data, t: q.T.Data, r: r.Data, m: int64(a.M), n: int64(a.N),
+		lda: int64(a.Ld), ldy: int64(q.Y.Ld), ldt: int64(q.T.Ld), ldr: int64(r.Ld), rows: int64(c.rows), box: box,
+		meeting: meeting}
+	return d.launchTogether(c.kernel, blocks, naturalThreads, 0, words([]naturalArguments{arguments}))
 }
 
 // join queues T₁₂ ← −T₁·(Y₁ᵀY₂)·T₂. Y₂ begins below Y₁.

@@ -1,9 +1,10 @@
 // The Householder QR factorization of a panel of up to 32 columns with pivoting, the rounding errors followed
 // where that is wanted. Package internal/dense tells what is done and why (panel.go, noise.go).
 //
-// Every block owns a slice of the rows. A warp does two columns of it. The blocks meet twice in each step: for
-// the lengths of what is left of the columns, by which all blocks choose the same pivot, and for the products
-// of its reflector with the other columns. Columns stay in their slots: only their numbers are swapped.
+// Every block owns a slice of the rows. A warp does two columns of it. The blocks meet twice in each step:
+// for the lengths of what is left of the columns, by which all blocks choose the same pivot, and for the
+// products of its reflector with the other columns. Columns stay in their slots: only their numbers are
+// swapped.
 //
 // Lane l of a warp has the rows l, l+32, … of the slice, always. So a warp that goes over its columns again
 // needs no barrier. The pivot's column stays what it was until all other columns have had its reflector: v is
