@@ -209,7 +209,7 @@ func (w ways) footprint(t Task, devices int, limits kernels.Limits) Footprint {
 	f.Device = max(f.Device+during, outside)
 	if w.slabs {
 		slabs, one, tree := matrix.SlabBytes(t.M, t.N, devices, limits)
-		f.Device += slabs + one
+		f.Device += slabs + one + min(limits.Scratch, slabScratch)
 		if w.reflectors {
 			f.Device += tree
 		}
@@ -218,8 +218,9 @@ func (w ways) footprint(t Task, devices int, limits kernels.Limits) Footprint {
 	return f
 }
 
-// What primitives have as scratch for each column, up to a limit: those of the Jacobi method, and the others.
-const jacobiScratch, denseScratch = 5 << 10, 32 << 10
+// What primitives have as scratch, up to a limit: those of the Jacobi method for each column; the others for
+// each column and, for sums over the rows, each element that a device has; the reduction of slabs.
+const jacobiScratch, denseScratch, elementScratch, slabScratch = 5 << 10, 6 << 10, 1.5, 40 << 20
 
 // bytes is matrices for what one device has, with what is on its way and with scratch, or for what all have
 // where the memory is that of the hosts.
@@ -231,7 +232,7 @@ func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during
 	}
 	panel, block := kernels.WordBytes*(m+kernels.PanelWidth)*kernels.PanelWidth,
 		kernels.WordBytes*m*int64(min(limits.Tile, c.N))
-	scratch := [2]int64{jacobiScratch * n, denseScratch * n}
+	scratch := [2]int64{jacobiScratch * n, denseScratch*n + int64(elementScratch*float64(m*n)/float64(devices))}
 	way := panel
 	switch {
 	case w.precondition != NoPreconditioner:

@@ -77,8 +77,8 @@ func TestFootprint(t *testing.T) {
 		devices int
 		want    int64
 	}{
-		{1, demand(1) + matrices + panel + block + n*denseScratch + 1000},
-		{4, demand(4) + matrices/4 + 2*(panel+block) + n*denseScratch + 1000},
+		{1, demand(1) + matrices + panel + block + n*denseScratch + n*n*3/2 + 1000},
+		{4, demand(4) + matrices/4 + 2*(panel+block) + n*denseScratch + n*n*3/8 + 1000},
 	} {
 		if f := w.footprint(task, c.devices, gpu); f.Matrix != 0 || f.Extra != 0 || f.Device < c.want-8 ||
 			f.Device > c.want+8 {
@@ -92,11 +92,11 @@ func TestFootprint(t *testing.T) {
 	w.slabs = false
 	triangle := of()
 	w.slabs, task.M = true, 8*n
-	if got := of(); got != triangle+8*square {
-		t.Errorf("slabs on two GPUs: %d besides the triangle, want %d", got-triangle, 8*square)
+	if got := of(); got != triangle+8*square+slabScratch {
+		t.Errorf("slabs on two GPUs: %d besides the triangle, want %d", got-triangle, 8*square+slabScratch)
 	}
 	w.reflectors = true
-	if got := of(); got != triangle+8*square+9*square+2*8*64*n {
+	if got := of(); got != triangle+slabScratch+8*square+9*square+2*8*64*n {
 		t.Errorf("slabs by reflectors on two GPUs: %d besides the triangle", got-triangle)
 	}
 	task.M = n

@@ -133,7 +133,7 @@ func TestPlanFigures(t *testing.T) {
 	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--group", "2", "--backend", "cuda")...)
 	checkPart(t, "GPUs: memory of a host of two", *p.MemoryPerHost, 2*(64<<20))
 	// What is on its way, and the workspace of the primitives.
-	work := int64(2*64+256)*4096*word + 4096<<15 + cuda.Limits().Workspace
+	work := int64(2*64+256)*4096*word + 4096*6<<10 + 3*4096*4096/2/4 + cuda.Limits().Workspace
 	checkPart(t, "GPUs: memory of a device", *p.MemoryPerDevice, (3*matrix+wider)/4+work)
 	// V carried, the matrix read again.
 	checkPart(t, "GPUs: the least of a device", *p.LeastPerDevice,

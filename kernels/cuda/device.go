@@ -235,7 +235,7 @@ func (d *device) Attach() error {
 }
 
 const (
-	fixedBytes   = 44 << 20 // of what the primitives allocate for themselves, whatever they work on,
+	fixedBytes   = 40 << 20 // of what the primitives allocate for themselves, whatever they work on,
 	scratchBytes = 512 << 20
 	spareBytes   = 1<<30 - fixedBytes - scratchBytes // and for what may be needed besides
 )

@@ -9,7 +9,7 @@ const (
 	tallRows  = 128 // SOLVERS
 
 	squareRows  = 1024      // of a piece, which are summed by themselves, at least
-	squareBytes = 256 << 20 // of the sums over pieces that are kept at a time
+	squareBytes = 32 << 20 // of the sums over pieces that are kept at a time
 )
 
 // tall tells whether a panel is one for tall.cu.
