@@ -162,7 +162,7 @@ type Limits struct {
 	PointwiseOrder int  // largest order of a factor that Jacobi takes
 	Width          int  // preferred width of the narrow block-columns
 	Align          int  // preferred alignment of Ld, in elements of float64; twice as many of float32
-	FullBlock      bool // many inner sweeps (full block) are faster in all than one (block-oriented)
+	FullBlock      bool // more than one inner sweep is faster in all than one (block-oriented)
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
 	Single         bool // the primitives of Pivots take batches of float32; without it they fail with ErrType
 	HostMemory     bool // Alloc returns host memory, which any library may read and write
