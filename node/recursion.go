@@ -10,10 +10,10 @@ import (
 // FullSweeps is the limit of inner sweeps in the full block variant ([Nov15, §4.3]).
 const FullSweeps = 30
 
-// FewSweeps takes its place where the matrix has more than one factor. Two sweeps leave little to do: what more
-// would do, the next ones of the topmost level do as well. Where columns have both signs, a T that is the product
-// of many hyperbolic rotations is large itself. Others undo it later, which cancels, and leaves V less
-// J-orthogonal. More sweeps of the topmost level are needed there only where rows are graded.
+// FewSweeps takes its place where the matrix has more than one factor. Two sweeps leave little to do: what
+// more would do, the next ones of the topmost level do as well. Where columns have both signs, a T that is
+// the product of many hyperbolic rotations is large itself. Others undo it later, which cancels, and leaves V
+// less J-orthogonal. More sweeps of the topmost level are needed there only where rows are graded.
 const FewSweeps = 2
 
 // recursion orthogonalizes batches of pivot problems on one device.
