@@ -8,9 +8,16 @@ type Needs struct{ G, V, R, T, Tally bool }
 // Check tells whether the batch has all that is needed, in shapes that fit: what a back end asks before it
 // follows an address. The error wraps ErrShape.
 func (b *Batch) Check(n Needs) error {
-	problems := len(b.R)
+	single := b.Single != nil
+	if single != (b.Type == Float32) || single && (b.Positive != nil || !(b.Single.Cosine > 0)) {
+		return fmt.Errorf("%w: a batch of float32, no other, has norms, a positive cosine and no signs", ErrShape)
+	}
+	problems, x := len(b.R), Single{}
 	if n.G {
 		problems = len(b.G)
+	}
+	if single {
+		x = *b.Single
 	}
 	for _, s := range []struct {
 		name   string
@@ -19,6 +26,7 @@ func (b *Batch) Check(n Needs) error {
 	}{
 		{"V", n.V, len(b.V)}, {"R", n.R, len(b.R)}, {"T", n.T, len(b.T)}, {"Tally", n.Tally, len(b.Tally)},
 		{"Positive", b.Positive != nil, len(b.Positive)},
+		{"Norms", single && n.G, len(x.Norms)}, {"Factors", single && n.R, len(x.Factors)},
 	} {
 		if s.needed && s.length != problems {
 			return fmt.Errorf("%w: %d problems, but %s has %d", ErrShape, problems, s.name, s.length)
@@ -38,7 +46,7 @@ func checkProblem(b *Batch, i int, n Needs) error {
 	var k int
 	if n.G {
 		k = b.G[i].Order()
-		if err := checkPivot("G", b.G[i], k); err != nil {
+		if err := b.checkPivot("G", b.G[i], k); err != nil {
 			return err
 		}
 	} else {
@@ -48,26 +56,49 @@ func checkProblem(b *Batch, i int, n Needs) error {
 		return fmt.Errorf("%w: %d positive columns of %d", ErrShape, b.Positive[i], k)
 	}
 	if n.V {
-		if err := checkPivot("V", b.V[i], k); err != nil {
+		if err := b.checkPivot("V", b.V[i], k); err != nil {
 			return err
 		}
 	}
 	if n.R {
-		if err := checkFactor("R", b.R[i], k); err != nil {
+		if err := checkPanel("R", b.R[i], b.Type, k, k); err != nil {
 			return err
 		}
 	}
 	if n.T {
-		return checkFactor("T", b.T[i], k)
+		if err := checkPanel("T", b.T[i], b.Type, k, k); err != nil {
+			return err
+		}
+	}
+	return b.checkNorms(i, k, n)
+}
+
+// checkNorms tells whether problem i, of float32, has its norms.
+func (b *Batch) checkNorms(i, k int, n Needs) error {
+	if b.Single == nil {
+		return nil
+	}
+	if n.G {
+		for _, x := range []struct {
+			name     string
+			norms, g Panel
+		}{{"Norms.P", b.Single.Norms[i].P, b.G[i].P}, {"Norms.Q", b.Single.Norms[i].Q, b.G[i].Q}} {
+			if err := checkPanel(x.name, x.norms, Float64, x.g.N, 1); err != nil {
+				return err
+			}
+		}
+	}
+	if n.R {
+		return checkPanel("Factors", b.Single.Factors[i], Float64, k, 1)
 	}
 	return nil
 }
 
-func checkPivot(name string, g Pivot, k int) error {
-	if err := g.P.Check(name + ".P"); err != nil {
+func (b *Batch) checkPivot(name string, g Pivot, k int) error {
+	if err := g.P.checkType(name+".P", b.Type); err != nil {
 		return err
 	}
-	if err := g.Q.Check(name + ".Q"); err != nil {
+	if err := g.Q.checkType(name+".Q", b.Type); err != nil {
 		return err
 	}
 	if g.P.M != g.Q.M || g.Order() != k {
@@ -77,20 +108,26 @@ func checkPivot(name string, g Pivot, k int) error {
 	return nil
 }
 
-func checkFactor(name string, p Panel, k int) error {
-	if err := p.Check(name); err != nil {
+// checkFactor tells whether p is a k×k panel of float64.
+func checkFactor(name string, p Panel, k int) error { return checkPanel(name, p, Float64, k, k) }
+
+// checkPanel tells whether p is an m×n panel of the type.
+func checkPanel(name string, p Panel, e Element, m, n int) error {
+	if err := p.checkType(name, e); err != nil {
 		return err
 	}
-	if p.M != k || p.N != k {
-		return fmt.Errorf("%w: %s is %d×%d, must be %d×%d", ErrShape, name, p.M, p.N, k, k)
+	if p.M != m || p.N != n {
+		return fmt.Errorf("%w: %s is %d×%d, must be %d×%d", ErrShape, name, p.M, p.N, m, n)
 	}
 	return nil
 }
 
 // Check tells whether p is a possible panel of float64; the error calls it by name and wraps ErrShape.
-func (p Panel) Check(name string) error {
-	if p.Type != Float64 {
-		return fmt.Errorf("%w: %s must have elements of type float64", ErrShape, name)
+func (p Panel) Check(name string) error { return p.checkType(name, Float64) }
+
+func (p Panel) checkType(name string, e Element) error {
+	if p.Type != e {
+		return fmt.Errorf("%w: %s must have elements of type %s", ErrShape, name, e)
 	}
 	return p.CheckAny(name)
 }

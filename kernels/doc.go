@@ -77,8 +77,20 @@
 // same norm. Their rotation is degenerate only if they meet exactly so; mostly they have been rotated with
 // others before, shrink to about √ε of what they were, and W grows to 1/√ε.
 //
+// # Float32
+//
+// A batch of float32 has the norms of its columns apart, in float64: X = X̂·D with unit columns x̂_j
+// (Single). A rotation of d_p·x̂ and d_q·ŷ is then, with ρ = d_q/d_p ≤ 1 and w = tan φ/ρ,
+//
+//	x̂' = x̂ − ρ·sin φ·(ŷ + tan(φ/2)/ρ·x̂),  ŷ' = ŷ + sin φ/ρ·(x̂ − ρ·tan(φ/2)·ŷ),
+//	w = ±2·ĥpq/(|δ| + √(δ² + (2·ρ·ĥpq)²)),  δ = ρ²·ĥqq − ĥpp.
+//
+// All quotients by ρ are w over something near 1, so they are there where ρ itself underflows: a column
+// however small is made orthogonal to a large one. T has the same form, D·T'·D'⁻¹.
+//
 // Storage is column-major everywhere. A panel says the type of its elements (Element); all is float64 but for
-// those primitives of Dense that say that they take float32 too. Package kerneltest has a test for every
-// primitive; packages cpu and cuda are the devices. [Nov15] is V. Novaković, A hierarchically blocked Jacobi
-// SVD algorithm for single and multiple graphics processing units, SIAM J. Sci. Comput. 37 (2015).
+// batches of float32 and those primitives of Dense that say that they take float32 too. Package kerneltest
+// has a test for every primitive; packages cpu and cuda are the devices. [Nov15] is V. Novaković, A
+// hierarchically blocked Jacobi SVD algorithm for single and multiple graphics processing units, SIAM J. Sci.
+// Comput. 37 (2015).
 package kernels

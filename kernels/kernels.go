@@ -24,6 +24,13 @@ func (e Element) Bytes() int {
 	return WordBytes
 }
 
+func (e Element) String() string {
+	if e == Float32 {
+		return "float32"
+	}
+	return "float64"
+}
+
 // Panel is an m×n matrix in a back end's memory, column-major: element (i,j), 0-based, lies at
 // Data + Type.Bytes()·(i + j·Ld), Ld ≥ M. The elements are float64 unless a primitive says that it takes
 // others.
@@ -87,15 +94,31 @@ func (t *Tally) Settled() bool { return t.Proper == 0 && (t.Idle == 0 || t.Open 
 // Batch is a set of pivot problems that share no block-column and are solved together.
 // All slices that are not nil have the same length, one entry a problem, k its pivot's order.
 type Batch struct {
-	G []Pivot // block-columns to orthogonalize
-	V []Pivot // the same block-columns of the accumulated V; nil if V is not carried
-	R []Panel // k×k, the triangular factor: [P Q]ᵀ[P Q] = RᵀR, overwritten by R·T
-	T []Panel // k×k, the transformation V' of [Nov15, (2.9)]
+	Type Element // of G, V, R and T
+	G    []Pivot // block-columns to orthogonalize
+	V    []Pivot // the same block-columns of the accumulated V; nil if V is not carried
+	R    []Panel // k×k, the triangular factor: [P Q]ᵀ[P Q] = RᵀR, overwritten by R·T
+	T    []Panel // k×k, the transformation V' of [Nov15, (2.9)]
+	// Single has what comes to it if the type is float32; nil if it is float64.
+	Single *Single
 	// Positive is the number of ones in each problem's J = diag(I, −I), the signs of its columns in the
 	// hyperbolic SVD: the leading Positive[i] of them have +1. nil: all, the SVD.
 	Positive []int
 	// Tally is written by the primitives that say so. It is valid after Sync.
 	Tally []Tally
+}
+
+// Single is what a batch of float32 has besides. A column of the matrix is a column of G times a number of
+// its own, its norm, of float64. So neither the range of float32 nor its precision minds how the columns are
+// graded. The column of G has about the length 1, or it is zero, and so is its norm. See Pivots.
+type Single struct {
+	Norms   []Pivot // of the columns of G, float64: P is np×1 and Q is nq×1 where P and Q of G have np and nq
+	Factors []Panel // of the columns of R, float64, k×1
+	// Cosine is the largest cosine of an angle between two columns that pass for orthogonal, for example 3e-6. A
+	// pivot without larger ones is left alone, and no rotation of such columns is proper.
+	Cosine float64
+	// Scaled says that V is the T of an outer level: it is to be multiplied by T, as G is.
+	Scaled bool
 }
 
 // Ones returns how many leading columns of problem i, of order k, have sign +1.
@@ -140,9 +163,10 @@ type Description struct {
 type Limits struct {
 	PointwiseOrder int  // largest order of a factor that Jacobi takes
 	Width          int  // preferred width of the narrow block-columns
-	Align          int  // preferred alignment of Ld, in elements
-	FullBlock      bool // many inner sweeps (full block) are faster in all than one (block-oriented)
+	Align          int  // preferred alignment of Ld, in elements of float64; twice as many of float32
+	FullBlock      bool // more than one inner sweep is faster in all than one (block-oriented)
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
+	Single         bool // the primitives of Pivots take batches of float32; without it they fail with ErrType
 	Slabs          int  // into how many slabs of rows a tall matrix is cut at most; 0: into short ones
 	// bytes that the primitives allocate for themselves: whatever the matrix, and how much more at most
 	Workspace, Scratch int64
@@ -178,8 +202,9 @@ type Memory interface {
 	// Both return when the host memory may be reused.
 	Write(dst Panel, src []float64, ld int) error
 	Read(dst []float64, ld int, src Panel) error
-	// Copy copies src, on this device or on another of the same kind in this process, to dst on this device. The
-	// shapes are the same. It returns when the copy is done.
+	// Copy copies src, on this device or on another of the same kind in this process, to dst on this device.
+	// The shapes are the same. It returns when the copy is done. Any element type that Pivots take, the same
+	// for both.
 	Copy(dst, src Panel) error
 
 	// AllocHost returns bytes of host memory that this device copies to and from at full speed (pinned, for a
@@ -195,8 +220,23 @@ type Memory interface {
 }
 
 // Pivots are the batched primitives of the Jacobi method, on pivot problems and on panels.
+//
+// A batch of float32 (Batch.Single) is of the SVD, Batch.Positive is nil, and differs from one of float64 in
+// this. Norms apart, R is a factor of [P Q] in float32, and Jacobi works on R·D, D the diagonal matrix of
+// Factors. T is D·T'·D'⁻¹, T' being the product of the rotations and D' the Factors afterwards. So R·T has
+// columns of length 1. A column of R·T that is shorter than 2⁻²² before it is divided by D' is rounding
+// errors: 2⁻²² then counts as its length. G·T may have any length there. Bounds have the unit roundoff 2⁻²⁴
+// in place of u.
+//
+//	Gram      sets Factors to Norms
+//	Cholesky  Broken is 1 if a diagonal element is not finite, or above 0 and below 2⁻⁶⁰, or if a pivot
+//	          r_jj² is at most k·2⁻²⁴·h_jj. A column of zeros has a column of zeros in R. In place of
+//	          ScreenTolerance it takes Cosine
+//	Jacobi    Open and Proper are the rotations of columns with a cosine above Cosine; none is idle. T' is as
+//	          orthogonal as the rotations leave it. No column becomes zero before its norm is below 2⁻¹⁰²²
+//	Multiply  sets Norms to Factors where it multiplies G. V is multiplied by T' = D⁻¹·T·D', or by T (Scaled)
 type Pivots interface {
-	// Identity sets dst to zero, except ones where row = column + row0.
+	// Identity sets dst to zero, except ones where row = column + row0. Any element type that Pivots take.
 	Identity(dst Panel, row0 int) error
 
 	// Gram, Cholesky, QR and Multiply take pivots of any order; Jacobi those up to Limits.PointwiseOrder.
@@ -229,7 +269,7 @@ type Pivots interface {
 	Multiply(b *Batch) error
 
 	// ColumnNorms returns the 2-norms of p's columns, free of overflow and underflow where the
-	// norm itself is representable ([Nov15, App. A]).
+	// norm itself is representable ([Nov15, App. A]). Any element type that Pivots take.
 	ColumnNorms(p Panel) ([]float64, error)
 	// Product returns p·x, or pᵀ·x if transposed, for a few vectors: x holds `count` of them one after the
 	// other, in host memory, and so does the result. The bits of pᵀ·x in one column do not depend on the other

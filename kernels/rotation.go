@@ -8,6 +8,9 @@ const Epsilon = 0x1p-52
 // UnitRoundoff is u = ε/2, the largest relative error of one rounding to nearest. [Nov15] calls it ε.
 const UnitRoundoff = Epsilon / 2
 
+// UnitRoundoff32 is the unit roundoff of float32.
+const UnitRoundoff32 = 0x1p-24
+
 // bigCot bounds from above those |cot 2φ| for which √(cot²2φ + 1) must be computed: beyond √(2/u) = 2²⁷
 // it rounds to |cot 2φ| itself, and cot²2φ cannot overflow where it is not used ([Nov15, §4.3.1]).
 const bigCot = 0x1p27
@@ -27,6 +30,9 @@ const roundingCosine = 0x1p-48
 // of two columns is good to about that for all orders that occur, since it is summed in parts. Against u·√k
 // no matrix tried needs another sweep, and U is two to three times as orthogonal.
 func Tolerance(k int) float64 { return UnitRoundoff * math.Sqrt(float64(min(k, 16))) }
+
+// Tolerance32 is Tolerance for float32, 2⁻²² from order 16 on.
+func Tolerance32(k int) float64 { return UnitRoundoff32 * math.Sqrt(float64(min(k, 16))) }
 
 // ScreenTolerance returns the bound on the cosine of the angle between any two columns of a pivot of order k
 // that is left alone, of which so many columns have the sign +1: 2·c(u). Where the others have −1 it is c(u),

@@ -22,7 +22,7 @@ type Config struct {
 	Independent bool
 	Strategy    string // of the inner orderings
 	Widths      []int  // preferred widths of the block-columns of the inner levels, outermost first
-	Sweeps      int    // inner sweeps: 1 (block-oriented), FullSweeps or HyperbolicSweeps (full block)
+	Sweeps      int    // inner sweeps: 1 (block-oriented), FewSweeps or FullSweeps (full block)
 	Exchanges   bool   // more than one device: a landing slot is needed
 	Profile     bool   // the phases are timed one by one, with a Sync after each
 	// Trace, if not nil, is called with every pivot pair that is executed: level 0 and indices of

@@ -10,17 +10,18 @@ import (
 // FullSweeps is the limit of inner sweeps in the full block variant ([Nov15, §4.3]).
 const FullSweeps = 30
 
-// HyperbolicSweeps takes its place where columns have both signs and the matrix has more than one factor. A T
-// that is the product of many hyperbolic rotations is large itself. Others undo it later, which cancels, and
-// leaves V less J-orthogonal. More sweeps of the topmost level are needed only where rows are graded.
-const HyperbolicSweeps = 2
+// FewSweeps takes its place where the matrix has more than one factor. Two sweeps leave little to do: what
+// more would do, the next ones of the topmost level do as well. Where columns have both signs, a T that is
+// the product of many hyperbolic rotations is large itself. Others undo it later, which cancels, and leaves V
+// less J-orthogonal. More sweeps of the topmost level are needed there only where rows are graded.
+const FewSweeps = 2
 
 // recursion orthogonalizes batches of pivot problems on one device.
 type recursion struct {
 	be          kernels.Backend
 	levels      []level
 	widths      []int // widths[l]: preferred width of the block-columns of level l, l ≥ 1
-	sweeps      int   // inner sweeps: 1, FullSweeps or HyperbolicSweeps
+	sweeps      int   // inner sweeps: 1, FullSweeps or FewSweeps
 	independent bool  // columns are linearly independent
 	schedules   *schedules
 	profile     bool

@@ -91,10 +91,11 @@ type Variant int
 const (
 	AutoVariant Variant = iota // the faster one on the devices, see Resolve
 	Block                      // one
+	Twice                      // at most two; with a single pivot problem as many as it needs
 	Full                       // as many as it needs
 )
 
-var variants = enum.Names{AutoVariant: "auto", Block: "block", Full: "full"}
+var variants = enum.Names{AutoVariant: "auto", Block: "block", Twice: "twice", Full: "full"}
 
 func (v Variant) String() string { return variants.Of(int(v)) }
 
@@ -113,8 +114,10 @@ func (v Variant) Resolve(limits kernels.Limits, hyperbolic bool) Variant {
 	switch {
 	case v != AutoVariant:
 		return v
-	case limits.FullBlock || hyperbolic:
+	case hyperbolic:
 		return Full
+	case limits.FullBlock:
+		return Twice
 	}
 	return Block
 }

@@ -10,8 +10,8 @@
 // strategy has p-steps. V moves with G.
 //
 // With Scheme Nested a device runs a Jacobi method of its own on its two macro block-columns instead, as in
-// [Nov15]. A Variant says how many sweeps the factors get inside: one (block-oriented) or as many as they
-// need (full block, [Nov15, §4]).
+// [Nov15]. A Variant says how many sweeps the factors get inside: one (block-oriented), two, or as many as
+// they need (full block, [Nov15, §4]).
 //
 //  1. Start: exchange.Census tells every rank of all devices, exchange.ChooseTransport how messages travel.
 //     The program of the levels (node.NewProgram) and the first exchange plan (planner) follow.

@@ -20,31 +20,31 @@ func TestSweeps(t *testing.T) {
 	const n = 512
 	for _, kind := range []string{"gauss", "spectrum2", "spectrum4"} {
 		a := disttest.Generate(t, kind, gen.Options{Rows: n, Cols: n, Seed: 1})
-		best := map[bool]int{}
+		best := map[Variant]int{}
 		for _, run := range []struct {
 			devices int
 			nested  bool
 		}{{1, false}, {4, false}, {4, true}} {
-			for full, limit := range map[bool]int{true: 8, false: 10} {
+			for variant, limit := range map[Variant]int{Full: 8, Twice: 8, Block: 10} {
 				o := decompose(t, a, run.devices, 1, Config{Problem: Problem{M: n, N: n},
-					Settings: Settings{Scheme: schemeOf(run.nested), Variant: variantOf(full), Block: 16}})
-				t.Logf("%s, %d devices, nested %t, full %t: %d sweeps", kind, run.devices, run.nested, full,
+					Settings: Settings{Scheme: schemeOf(run.nested), Variant: variant, Block: 16}})
+				t.Logf("%s, %d devices, nested %t, %s: %d sweeps", kind, run.devices, run.nested, variant,
 					len(o.sweeps))
 				if !o.done || len(o.sweeps) > limit {
-					t.Errorf("%s, %d devices, nested %t, full %t: %d sweeps, want at most %d", kind, run.devices, run.nested,
-						full, len(o.sweeps), limit)
+					t.Errorf("%s, %d devices, nested %t, %s: %d sweeps, want at most %d", kind, run.devices, run.nested,
+						variant, len(o.sweeps), limit)
 				}
 				if run.devices == 1 {
-					best[full] = len(o.sweeps)
+					best[variant] = len(o.sweeps)
 				}
 			}
 		}
-		for full, ours := range best {
+		for variant, ours := range best {
 			o := decompose(t, a, 1, 1, Config{Problem: Problem{M: n, N: n},
-				Settings: Settings{Variant: variantOf(full), Block: 16, Strategy: "brentluk"}})
-			t.Logf("%s, Brent–Luk, full %t: %d sweeps", kind, full, len(o.sweeps))
+				Settings: Settings{Variant: variant, Block: 16, Strategy: "brentluk"}})
+			t.Logf("%s, Brent–Luk, %s: %d sweeps", kind, variant, len(o.sweeps))
 			if len(o.sweeps) <= ours {
-				t.Errorf("%s, full %t: Brent–Luk takes %d sweeps, reverse R %d", kind, full, len(o.sweeps), ours)
+				t.Errorf("%s, %s: Brent–Luk takes %d sweeps, reverse R %d", kind, variant, len(o.sweeps), ours)
 			}
 		}
 	}

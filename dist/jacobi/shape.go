@@ -25,8 +25,8 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 		Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
 		Exchanges: devices > 1,
 	}
-	full := c.Variant.Resolve(limits, c.positive() < c.N) == Full
-	if full {
+	variant := c.Variant.Resolve(limits, c.positive() < c.N)
+	if variant != Block {
 		nc.Sweeps = node.FullSweeps
 	}
 	if c.Scheme == Nested {
@@ -42,8 +42,9 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	if inner > 0 && inner < width {
 		nc.Widths = append(nc.Widths, inner)
 	}
-	if full && nc.Positive < c.N && (nc.Layout.Columns > 2 || len(nc.Widths) > 0) {
-		nc.Sweeps = node.HyperbolicSweeps
+	few := variant == Twice || variant == Full && nc.Positive < c.N
+	if few && (nc.Layout.Columns > 2 || len(nc.Widths) > 0) {
+		nc.Sweeps = node.FewSweeps
 	}
 	return nc
 }

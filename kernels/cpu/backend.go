@@ -31,7 +31,7 @@ const preferredWidth = 32
 // device implements kernels.Backend. All methods are synchronous.
 type device struct {
 	threads int
-	kernels *C.struct_jmpi_kernels
+	kernels [2]*C.struct_jmpi_kernels // by element type
 	memory  memory
 	work    []workspace // one a thread
 }
@@ -48,7 +48,11 @@ func open(threads int, instructions string) (kernels.Backend, error) {
 	C.openblas_set_num_threads(1)
 	name := C.CString(instructions)
 	defer C.free(unsafe.Pointer(name))
-	return &device{threads: threads, kernels: C.jmpi_select(name), work: make([]workspace, threads)}, nil
+	d := &device{threads: threads, work: make([]workspace, threads)}
+	for e := range d.kernels {
+		d.kernels[e] = C.jmpi_select(name, C.int(8*kernels.Element(e).Bytes()))
+	}
+	return d, nil
 }
 
 func (d *device) Describe() kernels.Description {
@@ -63,13 +67,14 @@ func (d *device) Describe() kernels.Description {
 		Threads: d.threads,
 		Memory:  bytes,
 		Free:    limits.Memory(),
-		Library: C.GoString(C.openblas_get_config()) + ", own kernels: " + C.GoString(d.kernels.name),
+		Library: C.GoString(C.openblas_get_config()) + ", own kernels: " +
+			C.GoString(d.kernels[kernels.Float64].name),
 	}
 }
 
 func (d *device) Limits() kernels.Limits {
 	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true,
-		Tile: 64, HostMemory: true}
+		Tile: 64, HostMemory: true, Single: true}
 }
 
 // Sync returns at once: no method leaves work behind.

@@ -76,7 +76,7 @@ func BenchmarkMultiplyOpenBLAS(b *testing.B) {
 			}
 			for row := 0; row < benchRows; row += largeRows {
 				piece := kernels.Pivot{P: g.P.Rows(row, row+largeRows), Q: g.Q.Rows(row, row+largeRows)}
-				if err := largeMultiply(&p.d.work[0], piece, p.batch.T[i]); err != nil {
+				if err := largeMultiply(&p.d.work[0], piece, product{t: p.batch.T[i]}); err != nil {
 					return err
 				}
 			}

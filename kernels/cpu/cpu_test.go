@@ -44,6 +44,8 @@ func TestSameBits(t *testing.T) {
 		for _, threads := range []int{1, 2, 3} {
 			d := mustOpen(t, threads, set)
 			same(t, "large", step(t, d, large, false), step(t, mustOpen(t, 1, "avx512"), large, false))
+			same(t, "large, float32", singleStep(t, d, large), singleStep(t, mustOpen(t, 1, "avx512"), large))
+			same(t, "float32", singleStep(t, d, small), singleStep(t, mustOpen(t, 1, "avx512"), small))
 			for _, mixed := range []bool{false, true} {
 				want := step(t, mustOpen(t, 1, "avx512"), small, mixed)
 				same(t, fmt.Sprint(set, threads, mixed), step(t, d, small, mixed), want)
@@ -123,7 +125,13 @@ func newProblem(t testing.TB, d *device, order int, shapes []shape) *problem {
 // panel allocates a panel of columns aligned to vectors.
 func (p *problem) panel(t testing.TB, m, n int) kernels.Panel {
 	t.Helper()
-	a := kernels.Panel{M: m, N: n, Ld: (m + lanes - 1) / lanes * lanes}
+	return p.panelOf(t, m, n, kernels.Float64)
+}
+
+func (p *problem) panelOf(t testing.TB, m, n int, e kernels.Element) kernels.Panel {
+	t.Helper()
+	width := lanes * kernels.WordBytes / e.Bytes()
+	a := kernels.Panel{M: m, N: n, Ld: (m + width - 1) / width * width, Type: e}
 	data, err := p.d.Alloc(a.Bytes())
 	must(t, err)
 	a.Data = data

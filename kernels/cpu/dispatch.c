@@ -3,29 +3,33 @@
 
 #include <string.h>
 
-extern const struct jmpi_kernels jmpi_kernels_generic;
+#define DECLARE(set) extern const struct jmpi_kernels jmpi_kernels_##set##_64, jmpi_kernels_##set##_32
+#define CHOOSE(set) (bits == 64 ? &jmpi_kernels_##set##_64 : &jmpi_kernels_##set##_32)
+
+DECLARE(generic);
 
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__)
 
-extern const struct jmpi_kernels jmpi_kernels_avx2, jmpi_kernels_avx512;
+DECLARE(avx2);
+DECLARE(avx512);
 
-const struct jmpi_kernels *jmpi_select(const char *best)
+const struct jmpi_kernels *jmpi_select(const char *best, int bits)
 {
 	__builtin_cpu_init();
 	int avx512 = !strcmp(best, "avx512"), avx2 = avx512 || !strcmp(best, "avx2");
 	if (avx512 && __builtin_cpu_supports("x86-64-v4"))
-		return &jmpi_kernels_avx512;
+		return CHOOSE(avx512);
 	if (avx2 && __builtin_cpu_supports("x86-64-v3"))
-		return &jmpi_kernels_avx2;
-	return &jmpi_kernels_generic;
+		return CHOOSE(avx2);
+	return CHOOSE(generic);
 }
 
 #else
 
-const struct jmpi_kernels *jmpi_select(const char *best)
+const struct jmpi_kernels *jmpi_select(const char *best, int bits)
 {
 	(void)best;
-	return &jmpi_kernels_generic;
+	return CHOOSE(generic);
 }
 
 #endif

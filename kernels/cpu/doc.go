@@ -4,16 +4,23 @@
 // # Where the work is done
 //
 //	primitive    [Nov15]    factors of order ≤ 256                 larger factors (nested scheme)
-//	Gram         Alg. 4.1   gram_simd.h                            dgemm, in blocks of 256 columns
-//	Cholesky     §4.1       dpotrf                                 dpotrf
-//	QR           §4.2       dgeqrf, 2048 rows at a time (TSQR)     the same
-//	Jacobi       §4.3       jacobi_simd.h                          – (the recursion of node goes below 256)
-//	Multiply     Alg. 4.2   multiply_simd.h                        dgemm, 256 rows at a time
+//	Gram         Alg. 4.1   gram_simd.h                            gemm, in blocks of 256 columns
+//	Cholesky     §4.1       potrf                                  potrf
+//	QR           §4.2       geqrf, 2048 rows at a time (TSQR)      the same
+//	Jacobi       §4.3       jacobi_simd.h, rotation_simd.h         – (the recursion of node goes below 256)
+//	Multiply     Alg. 4.2   multiply_simd.h                        gemm, 256 rows at a time
 //
-// dgemm is reached through gonum's BLAS interface, the two LAPACK routines directly; both are OpenBLAS, set
-// to one thread. Our own kernels exist because at these shapes they are faster than OpenBLAS (BenchmarkGram,
-// BenchmarkMultiply), and pointwise Jacobi is in no library. They are C with vectors of eight doubles
-// (simd.h), compiled for AVX-512, for AVX2 and for any processor, and chosen at run time.
+// gemm is reached through gonum's BLAS interface, the two LAPACK routines directly, all for float64 and
+// float32; they are OpenBLAS, set to one thread. Our own kernels exist because at these shapes they are
+// faster than OpenBLAS (BenchmarkGram, BenchmarkMultiply), and pointwise Jacobi is in no library. They are C
+// with vectors of 64 bytes (simd.h), compiled for AVX-512, for AVX2 and for any processor, and for both
+// types, and chosen at run time: one source, six files that include it.
+//
+// # Float32
+//
+// Batches of float32 take half the time (BenchmarkSingle). What differs is how a rotation is formed, since
+// the norms of the columns are apart (rotation_simd.h), and what is done after the rotations: columns of
+// length 1 instead of zero columns and a step of Newton–Schulz.
 //
 // # Dense
 //

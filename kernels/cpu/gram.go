@@ -2,7 +2,7 @@ package cpu
 
 // #include "kernels.h"
 //
-// static void gram(const struct jmpi_kernels *s, struct jmpi_pivot g, double *h, int64_t ldh,
+// static void gram(const struct jmpi_kernels *s, struct jmpi_pivot g, void *h, int64_t ldh,
 //		int64_t j0, int64_t j1)
 // {
 //	s->gram(g, h, ldh, j0, j1);
@@ -11,8 +11,6 @@ import "C"
 
 import (
 	"fmt"
-
-	"gonum.org/v1/gonum/blas"
 
 	"jmpi/kernels"
 )
@@ -26,6 +24,12 @@ func (d *device) Gram(b *kernels.Batch) error {
 	if err == nil {
 		tasks := d.gramTasks(b)
 		err = d.each(len(tasks), func(_ *workspace, i int) error { tasks[i](); return nil })
+		if b.Single != nil {
+			for i, x := range b.Single.Norms {
+				f := column(b.Single.Factors[i], 0)
+				copy(f[copy(f, column(x.P, 0)):], column(x.Q, 0))
+			}
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("cpu: Gram: %w", err)
@@ -48,7 +52,8 @@ func (d *device) gramTasks(b *kernels.Batch) []func() {
 		}
 		for j := 0; j < k; j += columns {
 			tasks = append(tasks, func() {
-				C.gram(d.kernels, cPivot(g), doubles(h.Data), C.int64_t(h.Ld), C.int64_t(j), C.int64_t(min(j+columns, k)))
+				C.gram(d.kernels[b.Type], cPivot(g), pointer(h.Data), C.int64_t(h.Ld), C.int64_t(j),
+					C.int64_t(min(j+columns, k)))
 			})
 		}
 	}
@@ -74,8 +79,8 @@ func largeGram(g kernels.Pivot, h kernels.Panel) []func() {
 			upper := h.Columns(column, column+right.N).Rows(row, row+left.N)
 			lower := h.Columns(row, row+left.N).Rows(column, column+right.N)
 			tasks = append(tasks, func() {
-				product(upper, left, right)
-				transpose[float64](lower, upper)
+				gemm(kernels.Gemm{TransA: true, Alpha: 1, A: left, B: right, C: upper})
+				turn(lower, upper)
 			})
 			row += left.N
 		}
@@ -84,16 +89,13 @@ func largeGram(g kernels.Pivot, h kernels.Panel) []func() {
 	return tasks
 }
 
-// product forms h ← aᵀ·b; row-major, hᵀ = bᵀ·a.
-func product(h, a, b kernels.Panel) {
-	if a.M == 0 {
-		for j := range h.N {
-			clear(column(h, j))
-		}
-		return
+// turn is transpose for elements of any type.
+func turn(dst, src kernels.Panel) {
+	if dst.Type == kernels.Float32 {
+		transpose[float32](dst, src)
+	} else {
+		transpose[float64](dst, src)
 	}
-	openblas.Dgemm(blas.NoTrans, blas.Trans, b.N, a.N, a.M, 1, elements(b), b.Ld, elements(a), a.Ld, 0,
-		elements(h), h.Ld)
 }
 
 // transpose sets dst ← srcᵀ. If they are the same block, its upper triangle counts.

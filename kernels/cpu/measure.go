@@ -71,7 +71,23 @@ func (d *device) Leads(p kernels.Panel) ([]float64, error) {
 }
 
 func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
-	return d.columnNumbers("ColumnNorms", p, kernels.Norm2)
+	if p.Type != kernels.Float32 {
+		return d.columnNumbers("ColumnNorms", p, kernels.Norm2)
+	}
+	y := make([]float64, p.N)
+	err := p.CheckAny("panel")
+	if err == nil {
+		err = d.eachColumns(p, func(j0, j1 int) {
+			x := make([]float64, p.M)
+			for j := j0; j < j1; j++ {
+				for i, e := range columnOf[float32](p, j) {
+					x[i] = float64(e)
+				}
+				y[j] = kernels.Norm2(x)
+			}
+		})
+	}
+	return y, named("ColumnNorms", err)
 }
 
 // columnNumbers returns f of each column.

@@ -90,9 +90,13 @@ func (d *device) Free(a kernels.Address) error {
 // workspace is scratch memory of one thread, which grows as needed.
 type workspace struct{ block []byte }
 
-// floats returns n elements of scratch memory, aligned to a page, contents undefined.
-func (w *workspace) floats(n int) ([]float64, error) {
-	bytes := int64(n) * kernels.WordBytes
+// floats returns n float64 of scratch memory, aligned to a page, contents undefined.
+func (w *workspace) floats(n int) ([]float64, error) { return scratchOf[float64](w, n) }
+
+// scratchOf is floats for elements of any type.
+func scratchOf[T any](w *workspace, n int) ([]T, error) {
+	var x T
+	bytes := int64(n) * int64(unsafe.Sizeof(x))
 	if int64(len(w.block)) < bytes {
 		if err := w.release(); err != nil {
 			return nil, err
@@ -103,7 +107,7 @@ func (w *workspace) floats(n int) ([]float64, error) {
 		}
 		w.block = b
 	}
-	return unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(w.block))), n), nil
+	return unsafe.Slice((*T)(unsafe.Pointer(unsafe.SliceData(w.block))), n), nil
 }
 
 func (w *workspace) release() error {

@@ -53,38 +53,40 @@ func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
 }
 
 func (d *device) Copy(dst, src kernels.Panel) error {
-	err := dst.Check("dst")
-	if err == nil {
-		err = src.Check("src")
-	}
-	if err == nil && (dst.M != src.M || dst.N != src.N) {
-		err = fmt.Errorf("%w: dst is %d×%d, src %d×%d", kernels.ErrShape, dst.M, dst.N, src.M, src.N)
+	err := kernels.CheckConvert(dst, src)
+	if err == nil && dst.Type != src.Type {
+		err = fmt.Errorf("%w: dst is of %s, src of %s", kernels.ErrShape, dst.Type, src.Type)
 	}
 	if err == nil {
-		err = d.eachColumn(dst, func(j int, c []float64) {
-			copy(c, column(src, j))
+		err = d.eachColumns(dst, func(j0, j1 int) {
+			convertTo(dst.Type, src.Type)(dst.Columns(j0, j1), src.Columns(j0, j1))
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("cpu: Copy: %w", err)
-	}
-	return nil
+	return named("Copy", err)
 }
 
 func (d *device) Identity(dst kernels.Panel, row0 int) error {
-	err := dst.Check("dst")
+	err := dst.CheckAny("dst")
 	if err == nil {
-		err = d.eachColumn(dst, func(j int, c []float64) {
-			clear(c)
-			if i := j + row0; i >= 0 && i < dst.M {
-				c[i] = 1
+		err = d.eachColumns(dst, func(j0, j1 int) {
+			if part := dst.Columns(j0, j1); dst.Type == kernels.Float32 {
+				identity[float32](part, row0+j0)
+			} else {
+				identity[float64](part, row0+j0)
 			}
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("cpu: Identity: %w", err)
+	return named("Identity", err)
+}
+
+func identity[T real](dst kernels.Panel, row0 int) {
+	for j := range dst.N {
+		c := columnOf[T](dst, j)
+		clear(c)
+		if i := j + row0; i >= 0 && i < dst.M {
+			c[i] = 1
+		}
 	}
-	return nil
 }
 
 // checkHost tells whether a host matrix with leading dimension ld has room for the panel p.

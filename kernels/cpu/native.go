@@ -12,7 +12,8 @@ import (
 )
 
 const (
-	lanes    = C.JMPI_LANES     // width of the vectors of our kernels; columns are best aligned to it
+	// float64 in a vector of our kernels; columns are best aligned to it
+	lanes    = C.JMPI_VECTOR_BYTES / kernels.WordBytes
 	maxOrder = C.JMPI_MAX_ORDER // largest order of a factor for our kernels; larger ones go to OpenBLAS
 )
 
@@ -20,17 +21,20 @@ const (
 // dimension ld is a row-major n×m matrix with stride ld, so all products appear transposed.
 var openblas netlib.Implementation
 
-// doubles returns the C pointer to address a.
-func doubles(a kernels.Address) *C.double { return *(**C.double)(unsafe.Pointer(&a)) }
+// pointer returns the C pointer to address a.
+func pointer(a kernels.Address) unsafe.Pointer { return *(*unsafe.Pointer)(unsafe.Pointer(&a)) }
+
+// address is the reverse, for a slice outside the Go heap.
+func address[T any](x []T) kernels.Address { return kernels.Address(uintptr(scratch(x))) }
 
 // scratch returns the C pointer to a slice outside the Go heap.
-func scratch(x []float64) *C.double { return (*C.double)(unsafe.SliceData(x)) }
+func scratch[T any](x []T) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(x)) }
 
 // cPivot returns the pivot as our kernels take it.
 func cPivot(g kernels.Pivot) C.struct_jmpi_pivot {
 	return C.struct_jmpi_pivot{
 		m: C.int64_t(g.P.M),
-		p: doubles(g.P.Data), np: C.int64_t(g.P.N), ldp: C.int64_t(g.P.Ld),
-		q: doubles(g.Q.Data), nq: C.int64_t(g.Q.N), ldq: C.int64_t(g.Q.Ld),
+		p: pointer(g.P.Data), np: C.int64_t(g.P.N), ldp: C.int64_t(g.P.Ld),
+		q: pointer(g.Q.Data), nq: C.int64_t(g.Q.N), ldq: C.int64_t(g.Q.Ld),
 	}
 }

@@ -1,4 +1,4 @@
-// One Newton–Schulz step towards an orthogonal or J-orthogonal matrix, included once for every
+// One Newton–Schulz step towards an orthogonal or J-orthogonal matrix, of float64, included once for every
 // instruction set.
 
 // departure puts (J − tᵀJt)/2 into the upper triangle of e, for J = diag(I, −I) with `positive` ones, and
@@ -48,7 +48,7 @@ static void newton_schulz(int64_t k, int64_t positive, double *t, int64_t ldt, d
 		}
 	for (int64_t j = 0; j < k; j++)
 		d[j + j * ld] += close;
-	multiply((struct jmpi_pivot){k, d, k, ld, d, 0, ld}, e, ld, e + k * ld);
+	multiply((struct jmpi_pivot){k, d, k, ld, d, 0, ld}, e, ld, NULL, NULL, e + k * ld);
 	for (int64_t j = 0; j < k; j++)
 		for (int64_t i = 0; i < k; i++)
 			t[i + j * ldt] += d[i + j * ld];

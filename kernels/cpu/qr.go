@@ -2,6 +2,8 @@ package cpu
 
 // void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work,
 //		const int *lwork, int *info);
+// void sgeqrf_(const int *m, const int *n, float *a, const int *lda, float *tau, float *work,
+//		const int *lwork, int *info);
 import "C"
 
 import (
@@ -20,28 +22,29 @@ const (
 func (d *device) QR(b *kernels.Batch) error {
 	err := b.Check(kernels.Needs{G: true, R: true, Tally: true})
 	if err == nil {
+		factor := qr[float64]
+		if b.Single != nil {
+			factor = qr[float32]
+		}
 		err = d.each(len(b.G), func(w *workspace, i int) error {
 			if b.Tally[i].Broken == 0 {
 				return nil
 			}
-			return qr(w, b.G[i], b.R[i])
+			return factor(w, b.G[i], b.R[i])
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("cpu: QR: %w", err)
-	}
-	return nil
+	return named("QR", err)
 }
 
 // qr puts the triangular factor of g into r: the factor of the first rows is
 // stacked on the next rows and factored again, so that the work stays in the cache (a flat-tree TSQR).
-func qr(w *workspace, g kernels.Pivot, r kernels.Panel) error {
+func qr[T real](w *workspace, g kernels.Pivot, r kernels.Panel) error {
 	k := r.N
 	if k == 0 {
 		return nil
 	}
 	ld := qrRows + k
-	work, err := w.floats((ld + 1 + qrWork) * k)
+	work, err := scratchOf[T](w, (ld+1+qrWork)*k)
 	if err != nil {
 		return err
 	}
@@ -50,7 +53,7 @@ func qr(w *workspace, g kernels.Pivot, r kernels.Panel) error {
 	for row := 0; row < g.P.M; {
 		take := min(ld-have, g.P.M-row)
 		for j := range k {
-			copy(a[j*ld+have:j*ld+have+take], pivotColumn(g, j)[row:row+take])
+			copy(a[j*ld+have:j*ld+have+take], pivotColumn[T](g, j)[row:row+take])
 		}
 		if err := geqrf(have+take, k, a, ld, tau, work); err != nil {
 			return err
@@ -62,7 +65,7 @@ func qr(w *workspace, g kernels.Pivot, r kernels.Panel) error {
 		row += take
 	}
 	for j := range k {
-		c := column(r, j)
+		c := columnOf[T](r, j)
 		copy(c, a[j*ld:j*ld+have])
 		clear(c[have:])
 	}
@@ -70,19 +73,25 @@ func qr(w *workspace, g kernels.Pivot, r kernels.Panel) error {
 }
 
 // pivotColumn returns column j of [P Q].
-func pivotColumn(g kernels.Pivot, j int) []float64 {
+func pivotColumn[T real](g kernels.Pivot, j int) []T {
 	if j < g.P.N {
-		return column(g.P, j)
+		return columnOf[T](g.P, j)
 	}
-	return column(g.Q, j-g.P.N)
+	return columnOf[T](g.Q, j-g.P.N)
 }
 
 // geqrf factors the m×n matrix a (column-major) by Householder reflectors.
-func geqrf(m, n int, a []float64, lda int, tau, work []float64) error {
+func geqrf[T real](m, n int, a []T, lda int, tau, work []T) error {
 	rows, columns, ld, lwork, info := C.int(m), C.int(n), C.int(lda), C.int(len(work)), C.int(0)
-	C.dgeqrf_(&rows, &columns, scratch(a), &ld, scratch(tau), scratch(work), &lwork, &info)
+	if _, single := any(a).([]float32); single {
+		C.sgeqrf_(&rows, &columns, (*C.float)(scratch(a)), &ld, (*C.float)(scratch(tau)), (*C.float)(scratch(work)),
+			&lwork, &info)
+	} else {
+		C.dgeqrf_(&rows, &columns, (*C.double)(scratch(a)), &ld, (*C.double)(scratch(tau)),
+			(*C.double)(scratch(work)), &lwork, &info)
+	}
 	if info != 0 {
-		return fmt.Errorf("dgeqrf of a %d×%d matrix: info = %d", m, n, int(info))
+		return fmt.Errorf("geqrf of a %d×%d matrix: info = %d", m, n, int(info))
 	}
 	return nil
 }

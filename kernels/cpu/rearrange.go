@@ -5,21 +5,29 @@ import "jmpi/kernels"
 func (d *device) Convert(dst, src kernels.Panel) error {
 	err := kernels.CheckConvert(dst, src)
 	if err == nil {
-		convert := convertTo[float64](src.Type)
-		if dst.Type == kernels.Float32 {
-			convert = convertTo[float32](src.Type)
-		}
+		convert := convertTo(dst.Type, src.Type)
 		err = d.eachColumns(dst, func(j0, j1 int) { convert(dst.Columns(j0, j1), src.Columns(j0, j1)) })
 	}
 	return named("Convert", err)
 }
 
-// convertTo returns the conversion of panels from a type of elements to D.
-func convertTo[D real](from kernels.Element) func(dst, src kernels.Panel) {
-	if from == kernels.Float32 {
-		return convert[D, float32]
+// convertTo returns the conversion of panels from a type of elements to another.
+func convertTo(to, from kernels.Element) func(dst, src kernels.Panel) {
+	switch {
+	case to == from && to == kernels.Float64:
+		return copied[float64]
+	case to == from:
+		return copied[float32]
+	case to == kernels.Float32:
+		return convert[float32, float64]
 	}
-	return convert[D, float64]
+	return convert[float64, float32]
+}
+
+func copied[T real](dst, src kernels.Panel) {
+	for j := range dst.N {
+		copy(columnOf[T](dst, j), columnOf[T](src, j))
+	}
 }
 
 func convert[D, S real](dst, src kernels.Panel) {

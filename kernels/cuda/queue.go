@@ -289,11 +289,19 @@ func (d *device) sync() error {
 // Sync waits for everything that is queued, and fails if any of it has failed.
 func (d *device) Sync() error { return d.entered("Sync", d.sync) }
 
+// checkBatch refuses batches that do not fit, and those of float32.
+func checkBatch(b *kernels.Batch, n kernels.Needs) error {
+	if b.Type == kernels.Float32 {
+		return fmt.Errorf("%w: GPUs take batches of float64 only", kernels.ErrType)
+	}
+	return b.Check(n)
+}
+
 // primitive checks a batch, sends it to the device and runs a primitive on its parts, each on its lane.
 // fresh: the primitive sets the tally.
 func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh bool,
 	run func(*batch) error) error {
-	if err := b.Check(n); err != nil {
+	if err := checkBatch(b, n); err != nil {
 		return fmt.Errorf("cuda: %s: %w", name, err)
 	}
 	if len(b.R) == 0 {

@@ -8,7 +8,7 @@ const (
 	tallHalf  = 32  // HALF
 	tallRows  = 128 // SOLVERS
 
-	squareRows  = 1024      // of a piece, which are summed by themselves, at least
+	squareRows  = 1024     // of a piece, which are summed by themselves, at least
 	squareBytes = 32 << 20 // of the sums over pieces that are kept at a time
 )
 

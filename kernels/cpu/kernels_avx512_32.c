@@ -2,10 +2,11 @@
 #pragma GCC target("arch=x86-64-v4")
 
 #define INSTRUCTIONS avx512
-#define MULTIPLY_VECTORS 3 // a tile of the product: rows in vectors of 8, columns
+#define BITS 32
+#define MULTIPLY_VECTORS 3 // a tile of the product: rows in vectors of 64 bytes, columns
 #define MULTIPLY_COLUMNS 8
 #define GRAM_I 4 // a tile of the Gram matrix
-#define GRAM_J 6
+#define GRAM_J 4
 #include "all_simd.h"
 
 #endif
