@@ -115,7 +115,8 @@ func (n *noise) samplesOf(columns []int) ([]float64, error) {
 // measure returns the lengths of what is left of the columns, and of the noise in it where noise is followed;
 // 0 for columns that are done. It is collective.
 func (n *noise) measure() (lengths, noise []float64, err error) {
-	lists := []func(i int) []kernels.Panel{func(i int) []kernels.Panel { return n.of.live(i, n.of.done, n.of.M) }}
+	columns := func(i int) []kernels.Panel { return n.of.live(i, n.of.done, n.of.M) }
+	lists := []func(i int) []kernels.Panel{columns}
 	if n.following() {
 		for b := range len(n.rows) + 1 { // the samples for each bound, and those by the norm
 			lists = append(lists, func(i int) []kernels.Panel {
