@@ -24,9 +24,9 @@ const steepRatio = 1 << 14
 // near the space of the others.
 const evenRatio = 16
 
-// decayingParallelism is the parallelism of the columns from which the singular values of a matrix
-// count as decaying, or the rank as low: it is n/r for a random matrix of rank r, and 1.8 where the singular
-// values fall from 1 to 0 in equal steps. From about 1.3 on a preconditioner costs no more than it saves.
+// decayingParallelism is the parallelism of the columns from which the singular values of a matrix count as
+// decaying, or the rank as low. It is 1.3 for geometric ones with κ = 10, and 3 for products of random
+// matrices of rank n/2. From there on a preconditioner costs no more than it saves.
 const decayingParallelism = 1.3
 
 // prepared is X, what the Jacobi method works on, and how it came from the matrix that was read.
@@ -237,6 +237,9 @@ func choose(t Task, in input, g matrix.Grading, parallelism float64) method {
 	}
 	both := in.hyperbolic()
 	switch {
+	case t.Precondition == QRLQ && m.graded:
+		because(QRCPLQ, "the matrix is graded: qr-lq, which was asked for, would lose digits of small singular "+
+			"values")
 	case t.Precondition != AutoPreconditioner:
 		because(t.Precondition, "as asked for")
 	case both && rows >= steepRatio:
