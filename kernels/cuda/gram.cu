@@ -6,8 +6,7 @@
 
 // What is formed, and from what.
 enum Purpose {
-	PIVOT,    // R ← [P Q]ᵀ[P Q]
-	DEPARTURE, // E ← (I − TᵀT)/2 for the problems with Changed ≠ 0
+	PIVOT, // R ← [P Q]ᵀ[P Q]
 	// the rest of R ← the rest of R − XᵀX with X the rows j0 ≤ j < j1 of R right of column j1 (Cholesky)
 	UPDATE,
 };
@@ -16,31 +15,26 @@ enum Purpose {
 struct Factor {
 	Pivot x;
 	i64 k, chunk;
-	bool close; // D = X − I is taken instead of X, which has k ≤ 128 columns and one chunk
 	bool skip;
 };
 
-__device__ inline Factor factor(const Problem &b, int purpose, i64 j0, i64 j1, const i64 *close)
+__device__ inline Factor factor(const Problem &b, int purpose, i64 j0, i64 j1)
 {
-	switch (purpose) {
-	case PIVOT:
-		return {b.g, b.k, b.chunk, false, false};
-	case DEPARTURE:
-		return {{b.t, b.t, b.k, b.k, b.ldt, b.ldt}, b.k, b.k, *close != 0, b.tally->changed == 0};
-	}
+	if (purpose == PIVOT)
+		return {b.g, b.k, b.chunk, false};
 	const i64 rest = b.k > j1 ? b.k - j1 : 0;
 	double *x = b.r + j0 + j1 * b.ldr;
-	return {{x, x, j1 - j0, rest, b.ldr, b.ldr}, rest, j1 - j0, false, !factored(b) || rest == 0};
+	return {{x, x, j1 - j0, rest, b.ldr, b.ldr}, rest, j1 - j0, !factored(b) || rest == 0};
 }
 
 // gram_tile forms one tile of a problem, summed over one chunk of its rows.
 template <int TILE, bool DIAGONAL>
 __device__ inline void gram_tile(const Problem *problems, double *partial, i64 tiles, i64 chunks, int purpose,
-				 i64 j0, i64 j1, const i64 *close)
+				 i64 j0, i64 j1)
 {
 	const int J = DIAGONAL ? blockIdx.x : triangle(blockIdx.x) + 1;
 	const int I = DIAGONAL ? J : blockIdx.x - J * (J - 1) / 2;
-	const Factor f = factor(problems[blockIdx.z], purpose, j0, j1, close + blockIdx.z);
+	const Factor f = factor(problems[blockIdx.z], purpose, j0, j1);
 	const i64 first = blockIdx.y * f.chunk;
 	const int rows = (int)(f.x.m < first + f.chunk ? f.x.m - first : f.chunk);
 	if (f.skip || rows <= 0 || J * TILE >= f.k)
@@ -53,7 +47,7 @@ __device__ inline void gram_tile(const Problem *problems, double *partial, i64 t
 	__syncthreads();
 	double *out = partial + ((blockIdx.z * tiles + J * (J + 1) / 2 + I) * chunks + blockIdx.y) * (TILE * TILE);
 	const int left = (int)f.k - I * TILE, right = (int)f.k - J * TILE;
-	const Sums s = {address, f.x.p, min(left, TILE), min(right, TILE), rows, f.close, J * TILE};
+	const Sums s = {address, f.x.p, min(left, TILE), min(right, TILE), rows};
 	sum_tile<TILE, DIAGONAL, false>(s, even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq), out);
 }
 
@@ -61,11 +55,11 @@ __device__ inline void gram_tile(const Problem *problems, double *partial, i64 t
 // triangles. A block does the 32×32 elements at block-row I ≤ J, block-column J, and their mirror image.
 template <int TILE>
 __device__ inline void gram_add(const Problem *problems, const double *partial, i64 tiles, i64 chunks,
-				int purpose, i64 j0, i64 j1, const i64 *close, double *departures, i64 lde)
+				int purpose, i64 j0, i64 j1)
 {
 	__shared__ double mirror[32][33];
 	const Problem &b = problems[blockIdx.y];
-	const Factor f = factor(b, purpose, j0, j1, close + blockIdx.y);
+	const Factor f = factor(b, purpose, j0, j1);
 	const int J = triangle(blockIdx.x), I = blockIdx.x - J * (J + 1) / 2;
 	if (f.skip || J * 32 >= f.k)
 		return;
@@ -74,22 +68,12 @@ __device__ inline void gram_add(const Problem *problems, const double *partial, 
 			     I * 32 % TILE + J * 32 % TILE * TILE;
 	const i64 n = (f.x.m + f.chunk - 1) / f.chunk;
 
-	double *out = b.r;
-	i64 ld = b.ldr;
-	if (purpose == DEPARTURE)
-		out = departures + blockIdx.y * lde * lde, ld = lde;
-	if (purpose == UPDATE)
-		out = b.r + j1 * (b.ldr + 1);
+	double *out = purpose == UPDATE ? b.r + j1 * (b.ldr + 1) : b.r;
+	const i64 ld = b.ldr;
 	const int x = threadIdx.x % 32;
 	auto put = [&](i64 i, i64 j, double h) {
 		if (i >= f.k || j >= f.k)
 			return;
-		if (purpose == DEPARTURE) {
-			double own = -(double)(i == j);
-			if (f.close)
-				own = i == j ? 2 * (b.t[i + i * b.ldt] - 1) : b.t[i + j * b.ldt] + b.t[j + i * b.ldt];
-			h = -0.5 * (h + own);
-		}
 		out[i + j * ld] = purpose == UPDATE ? out[i + j * ld] - h : h;
 	};
 	double h[4] = {}; // elements (x,y), (x,y+8), …: many are read at a time
@@ -115,47 +99,43 @@ __device__ inline void gram_add(const Problem *problems, const double *partial, 
 // block forms the upper triangle of one tile of the diagonal. Shared bytes: 8·STAGES·TILE·LD_CHUNK.
 // gram_other_64, gram_other_128: grid (pairs of different block-columns, chunks, problems), block 128 or 512
 // threads: one tile beside the diagonal. Shared bytes: 16·STAGES·TILE·LD_CHUNK. partial has
-// tiles·chunks·TILE² elements for each problem; close and j0, j1 are used as the purpose wants them.
+// tiles·chunks·TILE² elements for each problem; j0 and j1 are for UPDATE.
 extern "C" __global__ void __launch_bounds__(96)
-gram_diagonal_64(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1,
-		 const i64 *close)
+gram_diagonal_64(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1)
 {
-	gram_tile<64, true>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
+	gram_tile<64, true>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
 extern "C" __global__ void __launch_bounds__(320, 2)
 gram_diagonal_128(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0,
-		  i64 j1, const i64 *close)
+		  i64 j1)
 {
-	gram_tile<128, true>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
+	gram_tile<128, true>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
-gram_other_64(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1,
-	      const i64 *close)
+gram_other_64(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1)
 {
-	gram_tile<64, false>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
+	gram_tile<64, false>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 1)
-gram_other_128(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1,
-	       const i64 *close)
+gram_other_128(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1)
 {
-	gram_tile<128, false>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close);
+	gram_tile<128, false>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
 // gram_add_64, gram_add_128: grid (32×32 blocks of the upper triangle, problems), block 256 threads.
-// departures has lde² elements for each problem.
 extern "C" __global__ void __launch_bounds__(256)
 gram_add_64(const Problem *problems, const double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0,
-	    i64 j1, const i64 *close, double *departures, i64 lde)
+	    i64 j1)
 {
-	gram_add<64>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close, departures, lde);
+	gram_add<64>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
 gram_add_128(const Problem *problems, const double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0,
-	     i64 j1, const i64 *close, double *departures, i64 lde)
+	     i64 j1)
 {
-	gram_add<128>(problems, partial, tiles, chunks, (int)purpose, j0, j1, close, departures, lde);
+	gram_add<128>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }

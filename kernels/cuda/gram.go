@@ -15,7 +15,6 @@ const (
 // Purpose of gram.cu.
 const (
 	purposePivot = iota
-	purposeDeparture
 	purposeUpdate
 )
 
@@ -41,12 +40,10 @@ func (d *device) Gram(b *kernels.Batch) error {
 
 // gramCall says what the Gram kernels form.
 type gramCall struct {
-	purpose    int
-	order      int             // most columns
-	chunks     int             // of rows, the most
-	j0, j1     int             // purposeUpdate
-	close      kernels.Address // purposeDeparture: flags of the problems,
-	departures kernels.Address // and order² elements for each
+	purpose int
+	order   int // most columns
+	chunks  int // of rows, the most
+	j0, j1  int // purposeUpdate
 }
 
 // gram forms Gram matrices by tiles of 64 or 128 columns, the larger where there are so many and
@@ -66,7 +63,7 @@ func (d *device) gram(s *batch, c gramCall) error {
 		return err
 	}
 	words := []uint64{s.at, word(partial), uint64(tiles), uint64(c.chunks), uint64(c.purpose), uint64(c.j0),
-		uint64(c.j1), word(c.close)}
+		uint64(c.j1)}
 	if err := d.launch("gram_diagonal_"+suffix, side, c.chunks, s.n(), diagonal, shared(tile, 1),
 		words...); err != nil {
 		return err
@@ -76,6 +73,5 @@ func (d *device) gram(s *batch, c gramCall) error {
 		return err
 	}
 	blocks := ceil(c.order, 32)
-	return d.launch("gram_add_"+suffix, blocks*(blocks+1)/2, s.n(), 1, 256, 0,
-		append(words, word(c.departures), uint64(c.order))...)
+	return d.launch("gram_add_"+suffix, blocks*(blocks+1)/2, s.n(), 1, 256, 0, words...)
 }

@@ -76,19 +76,6 @@ copy_rows(const Problem *problems, i64 order, i64 v, i64 first, i64 count, doubl
 		to[i] = from[i];
 }
 
-// newton_schulz does T ← T + T·E for the problems with Changed ≠ 0, E of order² elements for each problem.
-// Grid (row tiles, problems), block 256 threads, k ≤ 128. Shared bytes as multiply_128.
-extern "C" __global__ void __launch_bounds__(256, 2)
-newton_schulz(const Problem *problems, const double *departures, i64 order)
-{
-	const Problem &b = problems[blockIdx.y];
-	const i64 row = blockIdx.x * ROWS;
-	if (b.tally->changed == 0 || row >= b.k)
-		return;
-	const Pivot t = {b.t, b.t, b.k, b.k, b.ldt, b.ldt};
-	product_tile<4>({t, t, departures + blockIdx.y * order * order, order, b.k, b.k, 0}, row, 0);
-}
-
 // mark_columns sets the flags of the columns of T: NEAR if its diagonal element is at least 1/2, ZERO for G
 // if the column of R is zero. Grid (problems), block 1024 threads: a warp takes every 32nd column.
 extern "C" __global__ void __launch_bounds__(1024)

@@ -41,7 +41,7 @@ extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
 		address[SIDE + i] = i < right ? c.p + first + (J * SIDE + i) * c.ld : 0;
 	}
 	__syncthreads();
-	const Sums s = {address, r.y, left, right, (int)min(r.m - first, (i64)PIECE), false, 0};
+	const Sums s = {address, r.y, left, right, (int)min(r.m - first, (i64)PIECE)};
 	double *out = r.tile(blockIdx.z, I, J) + piece * (SIDE * SIDE);
 	sum_tile<SIDE, false, true>(s, even(r.y, r.ldy) && even(c.p, c.ld), out);
 }

@@ -16,13 +16,10 @@ __device__ inline int triangle(int i)
 
 // What a tile of products is summed from. address tells where its columns begin, TILE on the left and then
 // TILE on the right, 0 beyond the last; of those, `left` and `right` are there. A tile of the diagonal has
-// the same columns on both sides, and close says that 1 is taken from its elements on that diagonal first,
-// of which the first is in row `one`. What lies `anywhere` may be read.
+// the same columns on both sides. What lies `anywhere` may be read.
 struct Sums {
 	const double **address, *anywhere;
 	int left, right, rows;
-	bool close;
-	int one;
 };
 
 // sum_rows forms a tile of products of columns, summed over some rows, and puts it in out. Tiles of the
@@ -39,8 +36,6 @@ __device__ inline void sum_rows(const Sums &s, double *out)
 	const int wj = DIAGONAL ? triangle(warp) : warp / SIDE;
 	const int wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % SIDE;
 	const double **const address = s.address;
-	const int one = s.one, right = s.right;
-	const bool close = s.close;
 	const double *const anywhere = s.anywhere;
 	// This thread copies two rows r of columns c, c + STEP, …
 	constexpr int STEP = THREADS / PER_COLUMN;
@@ -60,15 +55,7 @@ __device__ inline void sum_rows(const Sums &s, double *out)
 				       valid);
 		}
 	};
-	auto arrived = [&](int chunk, int stage) {
-		if (!DIAGONAL || !close)
-			return;
-		for (int n = c; n < COLUMNS; n += STEP) {
-			const int above = one + n - chunk * GRAM_CHUNK - r;
-			if ((above == 0 || above == 1) && n < right)
-				shared[(stage * COLUMNS + n) * LD_CHUNK + r + above] -= 1;
-		}
-	};
+	auto arrived = [](int, int) {};
 	const bool idle = wi * 32 >= s.left || wj * 32 >= s.right;
 	Tile tile = {};
 	pipeline((rows + GRAM_CHUNK - 1) / GRAM_CHUNK, load, arrived, [&](int, int stage) {

@@ -40,7 +40,7 @@ template <bool DIAGONAL> __device__ inline void square(const Tall *list)
 		address[i] = j < s.n ? s.a + first + j * s.lda : 0;
 	}
 	__syncthreads();
-	const Sums sums = {address, s.a, left, right, (int)min(s.m - first, s.piece), false, 0};
+	const Sums sums = {address, s.a, left, right, (int)min(s.m - first, s.piece)};
 	sum_tile<SIDE, DIAGONAL, true>(sums, even(s.a, s.lda), s.tile(I, J) + blockIdx.y * (SIDE * SIDE));
 }
 
