@@ -182,22 +182,31 @@ func (s *Matrix) diagonalBlock(b int) kernels.Panel {
 // Diagonal returns the elements on the diagonal of a matrix with M ≥ N. It is collective.
 func (s *Matrix) Diagonal() ([]float64, error) {
 	x := make([]float64, s.N)
-	err := s.eachBlock(func(dev *device, b int, _ kernels.Panel) error {
-		j0, j1 := s.span(b)
-		p := s.diagonalBlock(b)
-		host := make([]float64, p.M*p.N)
-		if err := dev.Read(host, p.M, p); err != nil {
-			return err
-		}
-		for j := j0; j < j1; j++ {
-			x[j] = host[(j-j0)*(p.M+1)]
-		}
-		return nil
-	})
-	if err != nil {
+	if err := s.eachDiagonal(0, s.N, func(j int, e float64) { x[j] = e }); err != nil {
 		return nil, err
 	}
 	return s.gatherEach(x)
+}
+
+// eachDiagonal calls f for the elements on the diagonal that this rank has, in the columns j0 ≤ j < j1.
+func (s *Matrix) eachDiagonal(j0, j1 int, f func(j int, x float64)) error {
+	for b := j0 / s.tile; b*s.tile < j1; b++ {
+		dev := s.here(s.owner(b))
+		if dev == nil {
+			continue
+		}
+		b0, b1 := s.span(b)
+		from, to := max(b0, j0), min(b1, j1)
+		host := make([]float64, (to-from)*(to-from))
+		p := s.block(b).Columns(from-b0, to-b0).Rows(from, to)
+		if err := dev.Read(host, to-from, p); err != nil {
+			return err
+		}
+		for j := from; j < to; j++ {
+			f(j, host[(j-from)*(to-from+1)])
+		}
+	}
+	return nil
 }
 
 // SetDiagonal writes the elements on the diagonal of a matrix with M ≥ N.

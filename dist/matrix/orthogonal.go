@@ -140,16 +140,7 @@ func (q *Orthogonal) applyFrom(c *Matrix, first func(row int) int) error {
 			return err
 		}
 		from := first(p.row)
-		err = c.each(func(i int, dev *device) error {
-			var some []kernels.Panel
-			for b := c.first + i; b < c.blocks(); b += len(c.ranks) {
-				j0, j1 := c.span(b)
-				if skip := max(0, from-j0); skip < j1-j0 {
-					some = append(some, c.block(b).Columns(skip, j1-j0).Rows(p.row, c.M))
-				}
-			}
-			return dev.Reflect(r[i], false, some)
-		})
+		err = c.each(func(i int, dev *device) error { return dev.Reflect(r[i], false, c.behind(i, from, p.row)) })
 		if err != nil {
 			return err
 		}

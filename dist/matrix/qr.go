@@ -100,24 +100,13 @@ func (s *Matrix) behind(i, j, row int) (all []kernels.Panel) {
 // collective.
 func (s *Matrix) exceed(j0, j1 int, tol []float64) (bool, error) {
 	small := []int64{0}
-	for j := j0; j < j1; {
-		_, end := s.span(j / s.tile)
-		count := min(end, j1) - j
-		id, at := s.home(j)
-		if dev := s.here(id); dev != nil {
-			x := make([]float64, count*count)
-			p := s.shares[id-s.first].Columns(at, at+count).Rows(j, j+count)
-			if err := dev.Read(x, count, p); err != nil {
-				return false, err
-			}
-			for k := range count {
-				if !(math.Abs(x[k*(count+1)]) > tol[j+k]) {
-					small[0] = 1
-				}
-			}
+	err := s.eachDiagonal(j0, j1, func(j int, x float64) {
+		if !(math.Abs(x) > tol[j]) {
+			small[0] = 1
 		}
-		j += count
+	})
+	if err == nil {
+		err = s.Comm.AllreduceMax(small)
 	}
-	err := s.Comm.AllreduceMax(small)
 	return small[0] == 0, err
 }
