@@ -138,9 +138,23 @@ func (p *problem) panelOf(t testing.TB, m, n int, e kernels.Element) kernels.Pan
 	return a
 }
 
-// step does one step of the method and returns all that it has computed, one slice a problem. Factors too
-// large for pointwise Jacobi get another transformation, the factor itself. mixed: a third of the columns of
-// those of odd order have sign −1.
+// transform does what follows Cholesky in a step. Factors too large for pointwise Jacobi get another
+// transformation, the factor itself.
+func (p *problem) transform(t testing.TB) {
+	t.Helper()
+	b := &p.batch
+	must(t, p.d.QR(b))
+	if b.R[0].N <= maxOrder {
+		must(t, p.d.Jacobi(b, p.option))
+	} else {
+		must(t, p.d.Copy(b.T[0], b.R[0]))
+		b.Tally[0].Changed = 1
+	}
+	must(t, p.d.Multiply(b))
+}
+
+// step does one step of the method and returns all that it has computed, one slice a problem. mixed: a third
+// of the columns of factors of odd order have sign −1.
 func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 	t.Helper()
 	p := newProblem(t, d, maxOrder, shapes)
@@ -154,14 +168,7 @@ func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 			b.Positive = append(b.Positive, k-k%2*(k/3))
 		}
 	}
-	must(t, d.QR(b))
-	if b.R[0].N <= maxOrder {
-		must(t, d.Jacobi(b, p.option))
-	} else {
-		must(t, d.Copy(b.T[0], b.R[0]))
-		b.Tally[0].Changed = 1
-	}
-	must(t, d.Multiply(b))
+	p.transform(t)
 	var out [][]float64
 	for i := range b.G {
 		tally := b.Tally[i]

@@ -56,14 +56,7 @@ func singleStep(t testing.TB, d *device, shapes []shape) (out [][]float64) {
 	for i := range b.Tally {
 		b.Tally[i].Broken = int64(b.R[i].N % 2)
 	}
-	must(t, d.QR(b))
-	if b.R[0].N <= maxOrder {
-		must(t, d.Jacobi(b, s.option))
-	} else {
-		must(t, d.Copy(b.T[0], b.R[0]))
-		b.Tally[0].Changed = 1
-	}
-	must(t, d.Multiply(b))
+	s.transform(t)
 	for i := range b.G {
 		x := []float64{float64(b.Tally[i].Rotations), float64(b.Tally[i].Proper)}
 		for _, a := range []kernels.Panel{b.G[i].P, b.G[i].Q, b.V[i].P, b.V[i].Q, b.R[i], b.T[i]} {
