@@ -89,8 +89,9 @@ type methodFlags struct {
 }
 
 func (f *methodFlags) register(flags *pflag.FlagSet) {
-	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc",
-		"pivot strategy of all levels: "+strings.Join(strategy.Names(), " "))
+	flags.StringVar(&f.strategy, "strategy", jacobi.AutoStrategy,
+		"pivot strategy of all levels: auto (rowcyc for a triangular factor, otherwise rev-rowcyc) "+
+			strings.Join(strategy.Names(), " "))
 	flags.Var(&f.scheme, "scheme", "what a device does in a macro step: flat or nested")
 	flags.Var(&f.variant, "variant",
 		"inner sweeps: block (one), full (to convergence), or auto: the faster one on these devices")
@@ -106,7 +107,7 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *methodFlags) check() error {
-	if err := oneOf("strategy", f.strategy, strategy.Names()...); err != nil {
+	if err := oneOf("strategy", f.strategy, append([]string{jacobi.AutoStrategy}, strategy.Names()...)...); err != nil {
 		return err
 	}
 	switch {

@@ -220,7 +220,7 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i.Converged = solution.Converged
 	i.Sweeps = len(solution.Sweeps)
 	i.Sweep = solution.Sweeps
-	i.Block = solution.Layout.Width()
+	i.Strategy, i.Block = solution.Strategy, solution.Layout.Width()
 	i.FineBlockColumns = solution.Layout.Columns
 	i.Devices = solution.Devices
 	i.Transport = solution.Transport

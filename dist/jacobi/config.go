@@ -26,7 +26,9 @@ type Problem struct {
 	// Independent says that the columns are, so that none becomes zero but for rounding errors:
 	// however small, each counts.
 	Independent bool
-	Vectors     bool // accumulate V
+	// Sorted says that the columns are those of a triangular factor, by about decreasing norms.
+	Sorted  bool
+	Vectors bool // accumulate V
 	// StopBroken ends the method after the first sweep if pivots broke down in it: columns depend on each other.
 	StopBroken bool
 
@@ -42,7 +44,7 @@ type Problem struct {
 // Settings choose the variant of the method. The zero value leaves all to the defaults, but
 // Strategy and MaxSweeps.
 type Settings struct {
-	Strategy    string // pivot strategy of all levels
+	Strategy    string // pivot strategy of all levels, or AutoStrategy
 	Scheme      Scheme
 	Variant     Variant
 	Block       int // preferred width of the narrow block-columns, 0: the back end's

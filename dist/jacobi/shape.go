@@ -13,6 +13,22 @@ func (p Problem) positive() int {
 	return p.Positive
 }
 
+// AutoStrategy stands for the pivot strategy that takes the least work.
+const AutoStrategy = "auto"
+
+// PivotStrategy returns the pivot strategy of all levels. Where the columns are sorted, those of about the
+// same norm are neighbours and need the largest rotations: rowcyc meets them first. Elsewhere far pairs come
+// first.
+func (c Config) PivotStrategy() string {
+	switch {
+	case c.Strategy != AutoStrategy:
+		return c.Strategy
+	case c.Sorted:
+		return "rowcyc"
+	}
+	return "rev-rowcyc"
+}
+
 // Node returns the configuration of each of so many devices: the partition into block-columns, and
 // the inner levels.
 func (c Config) Node(devices int, limits kernels.Limits) node.Config {
@@ -22,7 +38,7 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	}
 	nc := node.Config{
 		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Independent: c.Independent,
-		Vectors: c.Vectors, Strategy: c.Strategy, Sweeps: 1,
+		Vectors: c.Vectors, Strategy: c.PivotStrategy(), Sweeps: 1,
 		Exchanges: devices > 1,
 	}
 	variant := c.Variant.Resolve(limits, c.positive() < c.N)

@@ -17,6 +17,7 @@ type Solution struct {
 	Sweeps    []SweepInfo
 	Devices   []exchange.DeviceInfo
 	Layout    node.Layout
+	Strategy  string // pivot strategy of all levels
 	Transport exchange.Transport
 	Phases    node.Phases // summed over this rank's devices
 	Seconds   float64     // from the distributed matrix to Sigma

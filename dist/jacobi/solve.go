@@ -20,7 +20,7 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 	if err != nil {
 		return nil, err
 	}
-	s := &Solution{Devices: r.devices, Layout: r.layout, Transport: r.transport, run: r}
+	s := &Solution{Devices: r.devices, Layout: r.layout, Strategy: c.PivotStrategy(), Transport: r.transport, run: r}
 	l := distributor{r.spread, c.Problem}
 	scale, floor, loading, err := l.distribute(p.start())
 	if s.LoadSeconds = loading; err != nil {
@@ -73,7 +73,7 @@ func prepare(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	build := func() (comm.Kind, error) {
 		nc := c.Node(len(r.devices), devices[0].Limits())
 		r.layout = nc.Layout
-		program, err := node.NewProgram(c.Strategy, r.layout)
+		program, err := node.NewProgram(nc.Strategy, r.layout)
 		if err != nil {
 			return comm.BadUse, err
 		}
