@@ -50,7 +50,7 @@ func tryOn(t testing.TB, a []float64, ranks int, task Task,
 	if task.MaxSweeps == 0 {
 		task.MaxSweeps = 30
 	}
-	task.Strategy, task.Threads = "rev-rowcyc", 2
+	task.Strategy, task.Threads = jacobi.AutoStrategy, 2
 	task.Load = func(p Part) error {
 		for j := range p.N {
 			copy(p.Data[j*p.Ld:][:p.M], a[(p.Column+j)*m+p.Row:])

@@ -107,7 +107,8 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *methodFlags) check() error {
-	if err := oneOf("strategy", f.strategy, append([]string{jacobi.AutoStrategy}, strategy.Names()...)...); err != nil {
+	choices := append([]string{jacobi.AutoStrategy}, strategy.Names()...)
+	if err := oneOf("strategy", f.strategy, choices...); err != nil {
 		return err
 	}
 	switch {

@@ -20,7 +20,8 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 	if err != nil {
 		return nil, err
 	}
-	s := &Solution{Devices: r.devices, Layout: r.layout, Strategy: c.PivotStrategy(), Transport: r.transport, run: r}
+	s := &Solution{Devices: r.devices, Layout: r.layout, Strategy: c.PivotStrategy(),
+		Transport: r.transport, run: r}
 	l := distributor{r.spread, c.Problem}
 	scale, floor, loading, err := l.distribute(p.start())
 	if s.LoadSeconds = loading; err != nil {
