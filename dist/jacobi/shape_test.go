@@ -13,7 +13,8 @@ func TestPivotStrategy(t *testing.T) {
 		sorted bool
 		want   string
 	}{
-		{AutoStrategy, true, "rowcyc"}, {AutoStrategy, false, "rev-rowcyc"}, {"br", true, "br"}, {"br", false, "br"},
+		{AutoStrategy, true, "rowcyc"}, {AutoStrategy, false, "rev-rowcyc"},
+		{"br", true, "br"}, {"br", false, "br"},
 	} {
 		config := Config{Problem: Problem{M: 64, N: 64, Sorted: c.sorted}, Settings: Settings{Strategy: c.name}}
 		if got := config.PivotStrategy(); got != c.want {
