@@ -13,7 +13,7 @@ struct Product {
 	Pivot x, out; // the same memory, or not overlapping
 	const double *t;
 	i64 ldt, k, n; // of T, k×n
-	const unsigned char *columns; // flags of the columns
+	const unsigned char *columns; // flags of the columns, 0: all are NEAR, and the identity is not in T
 };
 
 // product_rows multiplies rows row … row+ROWS−1 of x by columns j0 … j0+32·COLUMN_WARPS−1 of t. If x and out
@@ -61,7 +61,7 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 	};
 	auto arrived = [&](int chunk, int stage) { // takes the identity out of t
 		const int l = chunk * CHUNK - j0; // the column of the tile that the chunk's first diagonal element is in
-		if (l < 0 || l >= COLUMNS)
+		if (!columns || l < 0 || l >= COLUMNS)
 			return;
 		const int c = l / T_COLUMNS * T_COLUMNS + tc, above = c - l - tr; // T_COLUMNS is a multiple of CHUNK
 		if (above == 0 || above == 1) {
@@ -77,7 +77,7 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 #pragma unroll
 	for (int i = 0; i < 8; i++) {
 		const int c = j0 + wj + 8 * (i / 2) + 2 * t4 + i % 2;
-		const unsigned flags = c >= count ? 0 : columns[c];
+		const unsigned flags = c >= count ? 0 : columns ? columns[c] : NEAR;
 		near |= (flags & NEAR ? 1u : 0u) << i;
 		zero |= (flags & ZERO ? 1u : 0u) << i;
 	}
