@@ -162,7 +162,8 @@ template <int S, int R, bool FAR> struct Block {
 				h.beta *= power(s.exponent[j - 1]);
 			}
 			if (j < n) {
-				t = h.tau * product(h, s.sums[last][j], s.top[last][j]);
+				if (!none) // otherwise there may be no products yet, but what other kernels have left there
+					t = h.tau * product(h, s.sums[last][j], s.top[last][j]);
 				scale = power(-s.exponent[j]);
 			}
 			if (thread == 0)
