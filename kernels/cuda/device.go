@@ -33,7 +33,8 @@ type device struct {
 	kernels map[string]*kernel
 	modules []uintptr
 	call    launchCall
-	highest int32 // the highest priority of a launch
+	highest int32        // the highest priority of a launch
+	before  func() error // each launch; nil but in tests
 
 	name, uuid, architecture, compiler string
 

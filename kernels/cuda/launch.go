@@ -153,8 +153,13 @@ func (d *device) launchTogether(name string, blocks, threads, shared int, words 
 	return nil
 }
 
-// kernel returns a kernel that may have so much shared memory.
+// kernel returns a kernel that may have so much shared memory, to be launched next.
 func (d *device) kernel(name string, shared int) (*kernel, error) {
+	if d.before != nil {
+		if err := d.before(); err != nil {
+			return nil, err
+		}
+	}
 	k := d.kernels[name]
 	if shared > k.shared {
 		if err := d.allowShared(name, k, shared); err != nil {
