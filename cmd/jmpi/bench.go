@@ -33,6 +33,8 @@ type benchFlags struct {
 	vs     []string
 	repeat int
 	folder string
+	// positive is how many leading columns have the sign +1 in a hyperbolic SVD; −1: the SVD
+	positive int64
 	paperFlags
 }
 
@@ -54,7 +56,8 @@ and from the GPUs, - where there are none; of jmpi they overlap, and add up to w
 --vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest,
 --vs scalapack pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's tolerance
 and with 1e-14) and gesvdp on rank 0's first GPU, timed by events on it. A library that is not there
-gives a row that says so.
+gives a row that says so. With --signature P jmpi computes the hyperbolic SVD, which no other library
+has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 
 ` + paperHelp,
 		Args: takes(),
@@ -92,6 +95,8 @@ gives a row that says so.
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
 	flags.StringVar(&f.folder, "folder", ".",
 		"where the files of the run are made and deleted; the same on all nodes")
+	flags.Int64Var(&f.positive, "signature", -1,
+		"hyperbolic SVD: the number of leading columns with sign +1, the others having -1; -1: the SVD")
 	f.paperFlags.register(flags)
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
@@ -108,6 +113,10 @@ func (f *benchFlags) validate() error {
 	switch {
 	case f.repeat < 1:
 		return usagef("--repeat %d: must be at least 1", f.repeat)
+	case f.positive < -1:
+		return usagef("--signature %d: must be at least -1, which stands for the SVD", f.positive)
+	case f.positive >= 0 && !f.paper && len(f.vs) > 0:
+		return usagef("--signature: leave out --vs, no other library has the hyperbolic SVD")
 	}
 	if err := oneOf("kind", f.kind, gen.Kinds()...); err != nil {
 		return err
@@ -135,6 +144,7 @@ type bench struct {
 	f      benchFlags
 	folder string // holds a.npy and the results
 	file   *matio.File
+	signs  []float64 // of the columns, for the hyperbolic SVD; nil: the SVD
 	m, n   int
 	ours   float64 // seconds of jmpi
 	out    *printer
@@ -156,13 +166,19 @@ func runBench(f benchFlags) error {
 	if err != nil {
 		return err
 	}
-	f.resolve(s.devices[0].Limits(), false)
 	s.quiet()
 	b := &bench{session: s, f: f, m: int(m), n: int(n), out: s.printer()}
 	return s.end(b.run())
 }
 
 func (b *bench) run() (err error) {
+	if b.f.positive >= 0 {
+		b.signs, err = b.readSignature(int64(b.m), int64(b.n), fmt.Sprint(b.f.positive), b.f.methodFlags)
+		if err != nil {
+			return err
+		}
+	}
+	b.f.resolve(b.devices[0].Limits(), mixed(b.signs))
 	if err := b.prepare(); err != nil {
 		return err
 	}
@@ -257,7 +273,7 @@ func (b *bench) input() string { return filepath.Join(b.folder, "a.npy") }
 // jmpi times our own solver, checks its last result, and prints the row, by the name what, and the phases.
 // The first call sets the time that all rows are compared with.
 func (b *bench) jmpi(what string, f methodFlags) error {
-	p := problem{file: b.file, vectors: "both"}
+	p := problem{file: b.file, vectors: "both", signs: b.signs}
 	task := b.task(p, f)
 	var seconds []float64
 	solve := func(use func(*dist.Decomposition) error) error {

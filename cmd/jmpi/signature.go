@@ -12,13 +12,12 @@ import (
 	"jmpi/internal/report"
 )
 
-// readSignature returns the signs of the columns that --signature asks for, nil for the SVD. It is
-// collective.
-func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error) {
-	if f.signature == "" {
+// readSignature returns the signs of the columns of an m×n matrix that --signature asks for, nil for the SVD.
+// It is collective.
+func (s *session) readSignature(m, n int64, signature string, f methodFlags) ([]float64, error) {
+	if signature == "" {
 		return nil, nil
 	}
-	m, n := file.Rows, file.Cols
 	if m < n {
 		err := fmt.Errorf("the hyperbolic SVD needs at least as many rows as columns, and the matrix is %d×%d; "+
 			"leave --signature out for the SVD", m, n)
@@ -26,10 +25,10 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 	}
 	var signs []float64
 	kind := comm.Fine
-	positive, err := strconv.ParseInt(f.signature, 10, 64)
+	positive, err := strconv.ParseInt(signature, 10, 64)
 	if err == nil {
 		signs, kind, err = leadingSigns(positive, n)
-	} else if signs, err = s.signsFrom(f.signature, n); err != nil {
+	} else if signs, err = s.signsFrom(signature, n); err != nil {
 		return nil, err
 	}
 	not := []dist.Preconditioner{dist.QRCP, dist.QRCPLQ, dist.QRLQ}

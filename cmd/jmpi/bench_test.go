@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// With a signature bench times a hyperbolic SVD, and its row has the errors of one.
+func TestBenchSignature(t *testing.T) {
+	command := exec.CommandContext(t.Context(), os.Args[0], "bench", "--shape", "120x48", "--kind", "lowrank",
+		"--signature", "30", "--repeat", "1", "--quiet", "--backend", "cpu", "--folder", t.TempDir())
+	command.Env = append(os.Environ(), programVariable+"=1")
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		if fields[0] != "jmpi" {
+			continue
+		}
+		for i, name := range []string{"residual", "orthU", "orthV"} {
+			x, err := strconv.ParseFloat(fields[8+i], 64)
+			if err != nil || !(x > 0 && x < 2) {
+				t.Errorf("%s is %s", name, fields[8+i])
+			}
+		}
+		return
+	}
+	t.Errorf("no row: %s", out)
+}
