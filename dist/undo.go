@@ -3,11 +3,9 @@ package dist
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
-	"jmpi/kernels"
 )
 
 // undone is the decomposition of A.
@@ -139,66 +137,4 @@ func collect(ctx context.Context, s site, t Task, o outcome) (c collected, err e
 	}
 	c.u, c.v, err = c.Collect(s.where)
 	return c, err
-}
-
-// fromLeft forms V of X from U, or V of R where that spares a product. It is collective.
-func fromLeft(o outcome, u *matrix.Matrix) (*matrix.Matrix, float64, error) {
-	var w *matrix.Matrix
-	var err error
-	if o.kept != nil {
-		w, err = matrix.Product(o.kept, u, true)
-	} else {
-		w, err = matrix.TransposedProduct(o.x, u)
-	}
-	if err != nil {
-		return nil, 0, err
-	}
-	return orthonormalRight(w, o.Sigma)
-}
-
-// orthonormalRight returns the right singular vectors of a matrix x, in the order of its singular values,
-// from the left ones u, without what the Jacobi method would have had to carry: w = xᵀ·u = V·diag(σ) + E with
-// ‖E‖ of the order of ε·‖x‖. The columns of large σ are as good as those of V; the others become orthonormal
-// in a QR factorization from the largest σ to the smallest, V·R, which x − u·Rᵀ·Vᵀ = 0 makes exact for any E.
-// So ‖R − diag(σ)‖_F is the residual, and it is returned relative to ‖x‖_F·n·ε. See docs/numerics.md §4. w is
-// overwritten. It is collective.
-func orthonormalRight(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual float64, err error) {
-	q, err := matrix.Factor(w)
-	if err != nil {
-		return nil, 0, err
-	}
-	// How far R is from ±diag(σ), column by column.
-	diagonal, err := w.Diagonal()
-	if err != nil {
-		return nil, 0, err
-	}
-	signs := make([]float64, w.N)
-	difference := make([]float64, w.N)
-	for j, e := range diagonal {
-		if signs[j] = 1; e < 0 {
-			signs[j] = -1
-		}
-		difference[j] = math.Abs(e) - sigma[j]
-	}
-	if err := w.SetDiagonal(difference); err != nil {
-		return nil, 0, err
-	}
-	off, err := w.Norms()
-	if err != nil {
-		return nil, 0, err
-	}
-	sum, all := 0.0, 0.0
-	for j, e := range off {
-		sum += e / sigma[0] * (e / sigma[0])
-		all += sigma[j] / sigma[0] * (sigma[j] / sigma[0])
-	}
-	w.Free()
-	defer q.Free()
-	if v, err = q.Form(0, w.M); err != nil { // with those of the null space
-		return nil, 0, err
-	}
-	for len(signs) < w.M {
-		signs = append(signs, 1)
-	}
-	return v, math.Sqrt(sum/all) / (float64(w.N) * kernels.Epsilon), v.Scale(nil, signs)
 }

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"errors"
 	"fmt"
 
 	"jmpi/kernels"
@@ -59,16 +60,34 @@ func SubtractProduct(w, x, u *Matrix, alpha float64) error {
 	})
 }
 
-// pass shows every block, its columns i0 ≤ i < i1, to all devices, one block after the other, and does the
-// products that device i of this rank has for it.
+// passColumns is how many columns pass by at a time where blocks are narrower: products with few columns are
+// slow.
+const passColumns = 256
+
+// pass shows some blocks at a time, the columns i0 ≤ i < i1, to all devices, and does the products that
+// device i of this rank has for them.
 func pass(s *Matrix, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gemm) error {
-	for b := range s.blocks() {
-		i0, i1 := s.span(b)
-		a := kernels.Panel{M: s.M, N: i1 - i0}
-		if s.here(s.owner(b)) != nil {
-			a = s.block(b)
+	return s.pass(false, products)
+}
+
+// passBack is pass from the last blocks to the first. What is shown is a copy. So the products may change
+// columns from i0 on.
+func passBack(s *Matrix, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gemm) error {
+	return s.pass(true, products)
+}
+
+func (s *Matrix) pass(back bool, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gemm) (err error) {
+	copies := make([]buffer, len(s.own))
+	defer func() { err = errors.Join(err, s.drop(copies)) }()
+	count := max(1, passColumns/s.tile) // of blocks
+	groups := (s.blocks() + count - 1) / count
+	for k := range groups {
+		if back {
+			k = groups - 1 - k
 		}
-		all, err := s.toAll(s.owner(b), a)
+		i0, _ := s.span(k * count)
+		i1 := min(s.N, i0+count*s.tile)
+		all, err := s.shown(i0, i1, back || count > 1, copies)
 		if err == nil {
 			err = s.each(func(i int, dev *device) error { return dev.Gemm(products(i, i0, i1, all[i])) })
 		}
@@ -77,4 +96,40 @@ func pass(s *Matrix, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gem
 		}
 	}
 	return nil
+}
+
+// shown gives every device of this rank the columns i0 ≤ i < i1, whole blocks, valid until something else is
+// shown. If copied they are in its copies.
+func (s *Matrix) shown(i0, i1 int, copied bool, copies []buffer) ([]kernels.Panel, error) {
+	all := make([]kernels.Panel, len(s.own))
+	if copied {
+		err := s.each(func(i int, dev *device) (err error) {
+			all[i], err = copies[i].need(dev, s.M, i1-i0)
+			return err
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	for b := i0 / s.tile; b*s.tile < i1; b++ {
+		j0, j1 := s.span(b)
+		a := kernels.Panel{M: s.M, N: j1 - j0}
+		if s.here(s.owner(b)) != nil {
+			a = s.block(b)
+		}
+		one, err := s.toAll(s.owner(b), a)
+		if err != nil || !copied {
+			return one, err
+		}
+		err = s.each(func(i int, dev *device) error {
+			if err := dev.Copy(all[i].Columns(j0-i0, j1-i0), one[i]); err != nil || len(s.own) == 1 {
+				return err
+			}
+			return dev.Sync() // others must not change what is copied
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	return all, nil
 }
