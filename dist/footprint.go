@@ -228,6 +228,9 @@ func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during
 	m, n := aligned(c.M, limits), int64(c.N)
 	during, outside = w.matrices(m, n)
 	if limits.HostMemory {
+		if w.v == FromLeft { // V is corrected by a square matrix, which takes the place of reflectors
+			outside += max(0, n*n-reflectors(n, n, kernels.PanelWidth))
+		}
 		return kernels.WordBytes * during, kernels.WordBytes * outside
 	}
 	panel, block := kernels.WordBytes*(m+kernels.PanelWidth)*kernels.PanelWidth,

@@ -37,9 +37,10 @@ const (
 // corrected is orthonormalRight by products alone, where the columns of w, divided by the singular values,
 // are nearly orthonormal: vᵀ·v = I + S + Sᵀ with a small upper triangular S. Then R of a QR factorization is
 // (I + S)·diag(σ) but for the square of S, v·(I − S) is V, and S·diag(σ) is the residual. A second correction
-// takes the square away. If it is not done w is as it was, but for rounding. It is collective.
+// takes the square away. If it is not done w is as it was, but for rounding. On GPUs it is not: it takes more
+// memory than a QR factorization does. It is collective.
 func corrected(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual float64, done bool, err error) {
-	if w.M != w.N || !(sigma[w.N-1] >= leastSigma*sigma[0]) {
+	if !w.HostMemory() || w.M != w.N || !(sigma[w.N-1] >= leastSigma*sigma[0]) {
 		return nil, 0, false, nil
 	}
 	if err := w.Divide(nil, sigma); err != nil {

@@ -82,6 +82,9 @@ func (d *Devices) each(f func(i int, dev *device) error) error {
 	return parallel.Each(len(d.own), len(d.own), func(i int) error { return f(i, d.own[i]) })
 }
 
+// HostMemory tells whether the devices have the memory of the hosts.
+func (d *Devices) HostMemory() bool { return len(d.own) > 0 && d.own[0].Limits().HostMemory }
+
 // here returns the device of this number if it is this rank's, nil otherwise.
 func (d *Devices) here(id int) *device {
 	if i := id - d.first; i >= 0 && i < len(d.own) {

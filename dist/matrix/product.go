@@ -60,8 +60,8 @@ func SubtractProduct(w, x, u *Matrix, alpha float64) error {
 	})
 }
 
-// passColumns is how many columns pass by at a time where blocks are narrower: products with few columns are
-// slow.
+// passColumns is how many columns pass by at a time on CPUs, where blocks are narrower, and products with few
+// columns slow. They are copied, for which there is room in the memory of a host.
 const passColumns = 256
 
 // pass shows some blocks at a time, the columns i0 ≤ i < i1, to all devices, and does the products that
@@ -79,7 +79,10 @@ func passBack(s *Matrix, products func(i, i0, i1 int, a kernels.Panel) []kernels
 func (s *Matrix) pass(back bool, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gemm) (err error) {
 	copies := make([]buffer, len(s.own))
 	defer func() { err = errors.Join(err, s.drop(copies)) }()
-	count := max(1, passColumns/s.tile) // of blocks
+	count := 1 // of blocks
+	if s.HostMemory() {
+		count = max(1, passColumns/s.tile)
+	}
 	groups := (s.blocks() + count - 1) / count
 	for k := range groups {
 		if back {
