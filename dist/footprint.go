@@ -79,10 +79,7 @@ func (w ways) matrices(m, n int64) (during, outside int64) {
 // preconditioned is matrices where there are triangular factors.
 func (w ways) preconditioned(m, n int64) (during, outside int64) {
 	x, square := m*n, n*n
-	left, right := reflectors(m, n, kernels.PivotedWidth), reflectors(n, n, kernels.PanelWidth)
-	if w.precondition != QR { // the columns are graded: many panels end early
-		left = left * 8 / 5
-	}
+	left, right := w.left(m, n), reflectors(n, n, kernels.PanelWidth)
 	outside = x + square + left // R is transposed
 	if w.precondition != QR {
 		outside = max(outside, 2*x) // rows are sorted
@@ -106,6 +103,23 @@ func (w ways) preconditioned(m, n int64) (during, outside int64) {
 		during += square
 	}
 	return during, outside
+}
+
+// left returns how many numbers the reflectors of the pivoted factorization have.
+func (w ways) left(m, n int64) int64 {
+	left := reflectors(m, n, kernels.PivotedWidth)
+	if w.precondition != QR { // the columns are graded: many panels end early
+		left = left * 8 / 5
+	}
+	return left
+}
+
+// corrected is what there is, on hosts, while V from U is corrected: X or R, U, V and a square matrix.
+func (w ways) corrected(m, n int64) int64 {
+	if w.precondition == NoPreconditioner {
+		return 2*m*n + 2*n*n
+	}
+	return 4*n*n + w.left(m, n)
 }
 
 // reflectors returns how many numbers the reflectors of an m×n matrix have, with their triangles, if so many
@@ -228,8 +242,8 @@ func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during
 	m, n := aligned(c.M, limits), int64(c.N)
 	during, outside = w.matrices(m, n)
 	if limits.HostMemory {
-		if w.v == FromLeft { // V is corrected by a square matrix, which takes the place of reflectors
-			outside += max(0, n*n-reflectors(n, n, kernels.PanelWidth))
+		if w.v == FromLeft {
+			outside = max(outside, w.corrected(m, n))
 		}
 		return kernels.WordBytes * during, kernels.WordBytes * outside
 	}

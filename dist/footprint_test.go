@@ -35,7 +35,7 @@ func TestFootprint(t *testing.T) {
 		{"values alone", n, ways{precondition: NoPreconditioner, v: noRight}, square, 0, 0, false},
 		{"read again", n, ways{precondition: NoPreconditioner, v: noRight, reread: true}, square, 0, 0, false},
 		{"solve", n, ways{precondition: NoPreconditioner, v: FromLeft, vectors: true}, square, square,
-			2*square + wide, false},
+			3 * square, false},
 		{"accumulate", n, ways{precondition: NoPreconditioner, v: Accumulate, vectors: true}, square, 0, 0, true},
 		{"preconditioned", n, ways{precondition: QRCPLQ, v: noRight}, square, 0, square + narrow*8/5 + wide, false},
 		{"hyperbolic", n, ways{precondition: NoPreconditioner, v: Accumulate, hyperbolic: true}, square, 2 * square,
