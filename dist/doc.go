@@ -74,13 +74,13 @@
 //
 //	X = U·Rᵀ·Vᵀ, so ‖X − U·Σ·Vᵀ‖_F = ‖R − Σ‖_F
 //
-// V is orthonormal whatever E is, and the residual can be read off R (orthonormalRight). On CPUs, where the columns of
-// Xᵀ·U·Σ⁻¹ are nearly orthonormal, R follows from their Gram matrix, and V is a correction of them by products
-// alone (corrected). All of this is done on the devices, so it is the default on GPUs too. After an LQ the
-// matrix from which V is formed is the R of A·P = Q·R, not X. So Q₂ need not be applied (prepared.kept). Were
-// the residual above 1 (residualLimit) in units of ε·n·‖X‖_F, V would be accumulated in a second run. Every
-// such V is as good as X determines it in norm. For small σ of a graded X an accumulated V is better, column
-// by column.
+// V is orthonormal whatever E is, and the residual can be read off R (orthonormalRight). On CPUs, where
+// the columns of Xᵀ·U·Σ⁻¹ are nearly orthonormal, R follows from their Gram matrix, and V is a
+// correction of them by products alone (corrected). All of this is done on the devices, so it is the
+// default on GPUs too. After an LQ the matrix from which V is formed is the R of A·P = Q·R, not X. So Q₂
+// need not be applied (prepared.kept). Were the residual above 1 (residualLimit) in units of ε·n·‖X‖_F,
+// V would be accumulated in a second run. Every such V is as good as X determines it in norm. For small
+// σ of a graded X an accumulated V is better, column by column.
 //
 // # Numerical rank
 //
