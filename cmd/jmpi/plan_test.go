@@ -118,12 +118,12 @@ func TestPlanFigures(t *testing.T) {
 	}
 	c := int64(node.NewLayout(4096, 4, 32).PerMacro)
 	checkPart(t, "memory of a device", *p.MemoryPerDevice, 3*(4096+4096)*512*word+2*c*64*64*word)
-	// The matrix, U, V and its reflectors (--v solve) when the block-columns, which have no V, are gone; four
-	// ranks; and the devices, with V.
+	// The matrix, U, V and how far V is from orthonormal (--v solve) when the block-columns, which have no V,
+	// are gone; four ranks; and the devices, with V.
 	matrix, columns := int64(4096*4096*word), int64(3*4096*512*word+2*c*64*64*word)
 	narrow, wider := int64(4096*(2048+32+8*32)*word), int64(4096*(2048+64+8*64)*word)
 	checkPart(t, "memory of a host", *p.MemoryPerHost,
-		3*matrix+wider-4*columns+4*(64<<20)+4**p.MemoryPerDevice)
+		4*matrix-4*columns+4*(64<<20)+4**p.MemoryPerDevice)
 	// Two sets of reflectors, U and V, and the block-columns with V.
 	checkPart(t, "graded, of a host", *p.GradedPerHost,
 		2*matrix+narrow*8/5+wider+4*(64<<20)+4**p.MemoryPerDevice)
@@ -132,7 +132,7 @@ func TestPlanFigures(t *testing.T) {
 	checkPart(t, "nested: memory of a host", *p.MemoryPerHost, matrix+4*(64<<20)+4**p.MemoryPerDevice)
 	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--group", "2", "--backend", "cuda")...)
 	checkPart(t, "GPUs: memory of a host of two", *p.MemoryPerHost, 2*(64<<20))
-	// What is on its way, and the workspace of the primitives.
+	// V and its reflectors there; what is on its way, and the workspace of the primitives.
 	work := int64(2*64+256)*4096*word + 4096*6<<10 + 3*4096*4096/2/4 + cuda.Limits().Workspace
 	checkPart(t, "GPUs: memory of a device", *p.MemoryPerDevice, (3*matrix+wider)/4+work)
 	// V carried, the matrix read again.
