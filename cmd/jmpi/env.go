@@ -59,7 +59,7 @@ func environment(launcher cores.Launcher) (string, error) {
 	library := mpiLibrary()
 	row("mpi", library+"\n"+cudaAwareness())
 	row("launcher", launcherText(launcher, library))
-	row("blas", blas)
+	row("blas", blasText(blas))
 	row("host", host())
 	row("cores", coresText(available))
 	row("threads", threadsText(available))
@@ -90,6 +90,20 @@ func launcherText(l cores.Launcher, library string) string {
 		text += "\nWARNING: jmpi is linked with another MPI library; start it by that library's mpirun"
 	}
 	return text
+}
+
+// blasText warns where OpenBLAS is older than the processor and takes kernels without AVX, as it does for
+// every one that it does not know. It can be told better.
+func blasText(library string) string {
+	for _, known := range [][2]string{{"avx512", "SkylakeX"}, {"avx2", "Haswell"}} {
+		for _, old := range []string{"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Generic"} {
+			if strings.Contains(library, " "+old+" ") && strings.HasSuffix(library, " "+known[0]) {
+				return library + "\nWARNING: OpenBLAS does not know this processor, and is slow on it; set " +
+					"OPENBLAS_CORETYPE=" + known[1] + ",\nand give it to all ranks (mpirun -x OPENBLAS_CORETYPE)"
+			}
+		}
+	}
+	return library
 }
 
 // coresText says how many cores there are and which limits hold.

@@ -70,6 +70,23 @@ func TestEnvCommandOfAnotherRank(t *testing.T) {
 	}
 }
 
+func TestBLASTextWarnsOfSlowKernels(t *testing.T) {
+	const start = "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY "
+	for core, want := range map[string]string{
+		"Prescott MAX_THREADS=64, own kernels: avx512": "OPENBLAS_CORETYPE=SkylakeX,",
+		"Nehalem MAX_THREADS=64, own kernels: avx2":    "OPENBLAS_CORETYPE=Haswell,",
+		"Nehalem MAX_THREADS=64, own kernels: generic": "", // it has nothing better
+		"SkylakeX MAX_THREADS=64, own kernels: avx512": "",
+		"Zen MAX_THREADS=64, own kernels: avx2":        "",
+	} {
+		text := blasText(start + core)
+		if !strings.HasPrefix(text, start+core) || strings.Contains(text, "WARNING") != (want != "") ||
+			!strings.Contains(text, want) {
+			t.Errorf("%s: %q", core, text)
+		}
+	}
+}
+
 func TestLauncherTextWarnsOfAnotherLibrary(t *testing.T) {
 	for _, test := range []struct {
 		launcher, library string
