@@ -83,7 +83,7 @@ func (d *Devices) each(f func(i int, dev *device) error) error {
 }
 
 // HostMemory tells whether the devices have the memory of the hosts.
-func (d *Devices) HostMemory() bool { return len(d.own) > 0 && d.own[0].Limits().HostMemory }
+func (d *Devices) HostMemory() bool { return d.own[0].Limits().HostMemory }
 
 // here returns the device of this number if it is this rank's, nil otherwise.
 func (d *Devices) here(id int) *device {

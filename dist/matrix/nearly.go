@@ -14,17 +14,11 @@ func Departure(v *Matrix) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.each(func(i int, dev *device) error { return dev.Zero(s.shares[i]) }); err != nil {
-		return nil, err
-	}
 	err = pass(v, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
-			if _, j1 := s.span(b); j1 > i0 {
-				end := min(i1, j1)
-				products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, end-i0),
-					B: v.block(b), C: s.block(b).Rows(i0, end)})
-			}
-		}
+		s.eachUpper(i, i0, i1, func(b int, upper kernels.Panel) {
+			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, upper.M), B: v.block(b),
+				C: upper})
+		})
 		return products
 	})
 	if err != nil {
@@ -44,16 +38,23 @@ func Departure(v *Matrix) (*Matrix, error) {
 	})
 }
 
+// eachUpper calls f for the blocks of this rank's device i that have elements on or above the diagonal in the
+// rows i0 ≤ i < i1, with these rows of the block, as far as its diagonal goes.
+func (s *Matrix) eachUpper(i, i0, i1 int, f func(b int, upper kernels.Panel)) {
+	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		if _, j1 := s.span(b); j1 > i0 {
+			f(b, s.block(b).Rows(i0, min(i1, j1)))
+		}
+	}
+}
+
 // SubtractTriangular does v ← v − v·s, with an upper triangular s. It is collective.
 func SubtractTriangular(v, s *Matrix) error {
 	err := passBack(v, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		for b := v.first + i; b < v.blocks(); b += len(v.ranks) {
-			if _, j1 := v.span(b); j1 > i0 {
-				end := min(i1, j1)
-				products = append(products, kernels.Gemm{Alpha: -1, A: a.Columns(0, end-i0),
-					B: s.block(b).Rows(i0, end), Beta: 1, C: v.block(b)})
-			}
-		}
+		s.eachUpper(i, i0, i1, func(b int, upper kernels.Panel) {
+			products = append(products, kernels.Gemm{Alpha: -1, A: a.Columns(0, upper.M), B: upper, Beta: 1,
+				C: v.block(b)})
+		})
 		return products
 	})
 	if err != nil {

@@ -59,8 +59,8 @@ func nearer(t *testing.T, n int, start []float64, ranks, devices int) []float64 
 					return
 				}
 				size := 2 * kernels.Norm2(norms)
-				limit := []float64{1, 3 * before * before, 8 * kernels.Epsilon * math.Sqrt(float64(n))}[step]
-				if size > max(limit, 8*kernels.Epsilon*math.Sqrt(float64(n))) {
+				limit := max([]float64{1, 3 * before * before, 0}[step], 8*kernels.Epsilon*math.Sqrt(float64(n)))
+				if size > limit {
 					t.Errorf("%d ranks, after %d corrections %.3g, want %.3g", ranks, step, size, limit)
 				}
 				if before = size; step < 2 {

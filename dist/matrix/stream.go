@@ -257,7 +257,7 @@ func (d *Devices) stream(all []piece, threads int, move func(piece, Part) error,
 // buffers returns memory of the host for one piece of each lane, none where the devices have no memory of
 // their own.
 func (d *Devices) buffers(lanes int, all []piece) ([]kernels.Address, error) {
-	if d.own[0].Limits().HostMemory {
+	if d.HostMemory() {
 		return nil, nil
 	}
 	bytes := int64(0)
