@@ -47,11 +47,11 @@ func corrected(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual fl
 		return nil, 0, false, err
 	}
 	for size := 1.0; size > correctedOnce; {
-		off, err := correct(w)
-		if err != nil {
+		var off []float64
+		if off, size, err = correct(w); err != nil {
 			return nil, 0, false, err
 		}
-		if size = 2 * kernels.Norm2(off); !(size <= nearOrthonormal) {
+		if off == nil {
 			return nil, 0, false, w.Scale(nil, sigma)
 		}
 		for j := range off {
@@ -62,18 +62,21 @@ func corrected(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual fl
 	return w, relative(residual, sigma), true, nil
 }
 
-// correct does v ← v·(I − S) if S is small enough, and returns the norms of the columns of S.
-func correct(v *matrix.Matrix) ([]float64, error) {
+// correct does v ← v·(I − S), and returns the norms of the columns of S, and a bound of ‖S + Sᵀ‖_F. Where S
+// is not small enough it returns nil, and v is as it was.
+func correct(v *matrix.Matrix) (off []float64, size float64, err error) {
 	s, err := matrix.Departure(v)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	defer s.Free()
-	off, err := s.Norms()
-	if err != nil || !(2*kernels.Norm2(off) <= nearOrthonormal) {
-		return off, err
+	if off, err = s.Norms(); err != nil {
+		return nil, 0, err
 	}
-	return off, matrix.SubtractTriangular(v, s)
+	if size = 2 * kernels.Norm2(off); !(size <= nearOrthonormal) {
+		return nil, size, nil
+	}
+	return off, size, matrix.SubtractTriangular(v, s)
 }
 
 // relative returns a residual of V, in units of σ₁, relative to ‖X‖_F·n·ε.
