@@ -173,10 +173,11 @@ func runBench(f benchFlags) error {
 
 func (b *bench) run() (err error) {
 	if b.f.positive >= 0 {
-		b.signs, err = b.readSignature(int64(b.m), int64(b.n), fmt.Sprint(b.f.positive), b.f.methodFlags)
-		if err != nil {
+		signs, kind, err := leadingSigns(b.f.positive, int64(b.n))
+		if err := b.suited(signs, kind, err, b.f.methodFlags); err != nil {
 			return err
 		}
+		b.signs = signs
 	}
 	b.f.resolve(b.devices[0].Limits(), mixed(b.signs))
 	if err := b.prepare(); err != nil {

@@ -12,12 +12,13 @@ import (
 	"jmpi/internal/report"
 )
 
-// readSignature returns the signs of the columns of an m×n matrix that --signature asks for, nil for the SVD.
-// It is collective.
-func (s *session) readSignature(m, n int64, signature string, f methodFlags) ([]float64, error) {
-	if signature == "" {
+// readSignature returns the signs of the columns that --signature asks for, nil for the SVD. It is
+// collective.
+func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error) {
+	if f.signature == "" {
 		return nil, nil
 	}
+	m, n := file.Rows, file.Cols
 	if m < n {
 		err := fmt.Errorf("the hyperbolic SVD needs at least as many rows as columns, and the matrix is %d×%d; "+
 			"leave --signature out for the SVD", m, n)
@@ -25,18 +26,24 @@ func (s *session) readSignature(m, n int64, signature string, f methodFlags) ([]
 	}
 	var signs []float64
 	kind := comm.Fine
-	positive, err := strconv.ParseInt(signature, 10, 64)
+	positive, err := strconv.ParseInt(f.signature, 10, 64)
 	if err == nil {
 		signs, kind, err = leadingSigns(positive, n)
-	} else if signs, err = s.signsFrom(signature, n); err != nil {
+	} else if signs, err = s.signsFrom(f.signature, n); err != nil {
 		return nil, err
 	}
+	return signs, s.suited(signs, kind, err, f.methodFlags)
+}
+
+// suited ends the choice of signs, which may have failed: the ranks agree on it, and that the method has what
+// the flags ask for. It is collective.
+func (s *session) suited(signs []float64, kind comm.Kind, err error, f methodFlags) error {
 	not := []dist.Preconditioner{dist.QRCP, dist.QRCPLQ, dist.QRLQ}
 	if err == nil && mixed(signs) && (slices.Contains(not, f.precondition) || f.v == dist.FromLeft) {
 		kind, err = comm.BadUse, errors.New("--signature: leave out --precondition qrcp, qrcp-lq and qr-lq, "+
 			"and --v solve, which the hyperbolic SVD has not")
 	}
-	return signs, s.agree(kind, err)
+	return s.agree(kind, err)
 }
 
 // leadingSigns returns n signs, the first of them +1 and the others −1.

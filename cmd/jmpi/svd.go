@@ -118,7 +118,7 @@ func (s *session) svd(input string, f svdFlags) error {
 	if err := s.sameFile(file, input, f.verify); err != nil {
 		return err
 	}
-	if f.signs, err = s.readSignature(file.Rows, file.Cols, f.signature, f.methodFlags); err != nil {
+	if f.signs, err = s.readSignature(file, f); err != nil {
 		return err
 	}
 	f.resolve(s.devices[0].Limits(), mixed(f.signs))
