@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -92,18 +93,20 @@ func launcherText(l cores.Launcher, library string) string {
 	return text
 }
 
-// blasText warns where OpenBLAS is older than the processor and takes kernels without AVX, as it does for
-// every one that it does not know. It can be told better.
+// slowCores are the processors for which OpenBLAS takes kernels without AVX.
+var slowCores = []string{"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Generic"}
+
+// blasText warns where OpenBLAS is older than the processor and takes such kernels, as it does for every one
+// that it does not know. It can be told better.
 func blasText(library string) string {
-	for _, known := range [][2]string{{"avx512", "SkylakeX"}, {"avx2", "Haswell"}} {
-		for _, old := range []string{"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Generic"} {
-			if strings.Contains(library, " "+old+" ") && strings.HasSuffix(library, " "+known[0]) {
-				return library + "\nWARNING: OpenBLAS does not know this processor, and is slow on it; set " +
-					"OPENBLAS_CORETYPE=" + known[1] + ",\nand give it to all ranks (mpirun -x OPENBLAS_CORETYPE)"
-			}
-		}
+	_, own, _ := strings.Cut(library, "own kernels: ")
+	core := map[string]string{"avx512": "SkylakeX", "avx2": "Haswell"}[own]
+	slow := func(word string) bool { return slices.Contains(slowCores, word) }
+	if core == "" || !slices.ContainsFunc(strings.Fields(library), slow) {
+		return library
 	}
-	return library
+	return library + "\nWARNING: OpenBLAS does not know this processor, and is slow on it; set " +
+		"OPENBLAS_CORETYPE=" + core + ",\nand give it to all ranks (mpirun -x OPENBLAS_CORETYPE)"
 }
 
 // coresText says how many cores there are and which limits hold.
