@@ -90,7 +90,7 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 					}
 				}()
 			}
-			s, err := Solve(context.Background(), comm, backends, c)
+			s, err := solve(comm, backends, a, c)
 			if err != nil {
 				t.Error(err)
 				comm.Abort(1)
@@ -114,6 +114,32 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 	return o
 }
 
+// solve runs Solve, with a matrix on the devices where it must be there.
+func solve(world comm.Comm, backends []kernels.Backend, a []float64, c Config) (s *Solution, err error) {
+	if c.Precision == kernels.Float32 {
+		d, err := matrix.NewDevices(world, backends, true)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, d.Free()) }()
+		if c.Source, err = scatter(d, a, c.M, c.N); err != nil {
+			return nil, err
+		}
+	}
+	return Solve(context.Background(), world, backends, c)
+}
+
+// scatter makes a matrix on the devices of one that every rank has.
+func scatter(d *matrix.Devices, a []float64, m, n int) (*matrix.Matrix, error) {
+	columns := map[int][]float64{}
+	if d.Comm.Rank() == 0 {
+		for j := range n {
+			columns[j] = a[j*m : (j+1)*m]
+		}
+	}
+	return d.Scatter(m, n, columns)
+}
+
 // read copies the vectors that this rank has; ranks write disjoint parts. U is completed if it must be.
 func (o outcome) read(s *Solution, world comm.Comm, backends []kernels.Backend) (err error) {
 	d, err := matrix.NewDevices(world, backends, true)
@@ -121,7 +147,7 @@ func (o outcome) read(s *Solution, world comm.Comm, backends []kernels.Backend) 
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Free()) }()
-	if !s.Deficient() {
+	if !s.Deficient() && s.run.precision == kernels.Float64 {
 		if err := s.Finish(false); err != nil {
 			return err
 		}

@@ -271,12 +271,12 @@ func TestLoadFailureIsAgreed(t *testing.T) {
 				}
 			}()
 			_, errs[i] = Solve(context.Background(), comm, []kernels.Backend{be},
-				Config{Problem: Problem{M: 12, N: 12, Load: func(j0, j1 int, dst []float64) error {
+				Config{Problem: Problem{M: 12, N: 12, Start: Start{Load: func(j0, j1 int, dst []float64) error {
 					if comm.Rank() == 1 {
 						return fmt.Errorf("NaN at row 3, column 17")
 					}
 					return nil
-				}}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 5, Block: 2, Variant: Block}})
+				}}}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 5, Block: 2, Variant: Block}})
 		})
 	}
 	wg.Wait()
