@@ -127,28 +127,30 @@ func (s *spread) takeColumns(x *matrix.Matrix, from []matrix.Columns) error {
 	})
 }
 
-// normalizeSingle is normalize for what comes from float32, columns of about length 1, and makes the columns
-// of V, nil for none, as long. It is collective.
+// normalizeSingle is normalize for what comes from float32, columns of about length 1 however small their
+// norms are, and does the same to V, nil for none: where a norm has become zero, that of V is lost. It is
+// collective.
 func (s *Solution) normalizeSingle(u, v *matrix.Matrix) error {
-	length, err := unit(u)
-	if err != nil {
-		return err
-	}
-	for j, k := range s.at.position { // columns of float32 are rotated however small their norm is
-		if s.at.norm[j] == 0 {
-			length[k] = 0
-		} else if length[k] > 0 {
-			length[k] = 1
+	for _, x := range []*matrix.Matrix{u, v} {
+		if x == nil {
+			continue
+		}
+		length, err := unit(x)
+		if err != nil {
+			return err
+		}
+		for j, k := range s.at.position {
+			if length[k] > 0 && s.at.norm[j] > 0 {
+				length[k] = 1
+			} else {
+				length[k] = 0
+			}
+		}
+		if err := complete(x, length); err != nil {
+			return fmt.Errorf("jacobi: completing U and V: %w", err)
 		}
 	}
-	if err := complete(u, length); err != nil {
-		return fmt.Errorf("jacobi: completing U: %w", err)
-	}
-	if v == nil {
-		return nil
-	}
-	_, err = unit(v)
-	return err
+	return nil
 }
 
 // unit divides the columns of x by their lengths, but for those of zeros, and returns the lengths. It is

@@ -3,9 +3,13 @@ package jacobi
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"testing"
 
+	"jmpi/dist/comm"
+	"jmpi/dist/comm/commtest"
 	"jmpi/dist/disttest"
+	"jmpi/dist/exchange"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
 )
@@ -87,6 +91,94 @@ func TestSingle(t *testing.T) {
 			t.Run(fmt.Sprintf("%s on %d×%d", c.name, grid[0], grid[1]), func(t *testing.T) {
 				decompose(t, a, grid[0], grid[1], single(c.m, c.n, false, c.settings)).near(t, exact, c.relative)
 			})
+		}
+	}
+}
+
+// V accumulated in float32, and U and V whole, whatever the matrix: columns of zeros and of rounding errors
+// are completed.
+func TestSingleDegenerate(t *testing.T) {
+	const n = 24
+	for name, a := range degenerate(n) {
+		for _, grid := range [][2]int{{1, 1}, {2, 1}, {3, 1}} {
+			for _, full := range []bool{false, true} {
+				t.Run(fmt.Sprintf("%s on %d×%d full=%v", name, grid[0], grid[1], full), func(t *testing.T) {
+					o := decompose(t, a, grid[0], grid[1], single(n, n, true, Settings{Variant: variantOf(full), Block: 3}))
+					if !o.done {
+						t.Errorf("not converged in %d sweeps", len(o.sweeps))
+					}
+					residual := o.residual(rescaled(a, o.s))
+					u, v := n*kernels.Epsilon*disttest.Orthogonality(o.u, n, n),
+						n*kernels.Epsilon*disttest.Orthogonality(o.v, n, n)
+					if !(residual < 1e-5 && u < n*cosine && v < n*cosine) {
+						t.Errorf("residual %.2g, ‖UᵀU − I‖ %.2g, ‖VᵀV − I‖ %.2g", residual, u, v)
+					}
+					t.Logf("%d sweeps: residual %.2g, ‖UᵀU − I‖ %.2g, ‖VᵀV − I‖ %.2g", len(o.sweeps), residual, u, v)
+				})
+			}
+		}
+	}
+}
+
+// One fine ordering gives the same bits however the devices are split into ranks, messages are staged or not,
+// and S and U have the same bits with V and without.
+func TestSingleIsBitIdentical(t *testing.T) {
+	const m, n = 120, 96
+	a := graded(t, m, n, 12)
+	for _, s := range []Settings{{Variant: Full, Block: 6}, {Variant: Block, Block: 12, InnerBlock: 3},
+		{Variant: Block, Block: 6, StageBytes: 1000}} {
+		want := decompose(t, a, 1, 1, single(m, n, true, s))
+		for _, vectors := range []bool{true, false} {
+			for _, grid := range [][2]int{{1, 1}, {1, 2}, {2, 1}, {1, 4}, {2, 2}, {4, 1}} {
+				got := decomposeOn(t, a, comm.NewLocal(grid[0]), single(m, n, vectors, s),
+					func(c comm.Comm) ([]kernels.Backend, comm.Comm) {
+						if s.StageBytes > 0 {
+							_, backends, watched := disttest.OpenRank(t, c, grid[1], exchange.StageBytes)
+							return backends, watched
+						}
+						return openHosts(t, grid[1]), c
+					})
+				if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) ||
+					vectors && !reflect.DeepEqual(got.v, want.v) {
+					t.Errorf("%+v, vectors %t, %d ranks × %d devices: other bits than one device", s, vectors, grid[0],
+						grid[1])
+				}
+			}
+		}
+	}
+}
+
+func TestMPISingle(t *testing.T) { commtest.Passes(t, 2, "TestMPIRankSingle") }
+
+// TestMPIRankSingle solves in float32 between processes, with messages in host memory and staged ones.
+func TestMPIRankSingle(t *testing.T) {
+	world := commtest.World()
+	if world == nil {
+		t.Skip("what a rank does; TestMPI… starts it under mpirun")
+	}
+	const m, n = 70, 64
+	a := graded(t, m, n, 12)
+	c := single(m, n, true, Settings{Block: 4, StageBytes: 256, Variant: Block})
+	want := decompose(t, a, 1, 2*world.Size(), c)
+	for _, staged := range []bool{false, true} {
+		got := decomposeOn(t, a, []comm.Comm{world}, c, func(comm comm.Comm) ([]kernels.Backend, comm.Comm) {
+			if staged {
+				_, backends, watched := disttest.OpenRank(t, comm, 2, exchange.StageBytes)
+				return backends, watched
+			}
+			return openHosts(t, 2), comm
+		})
+		if !reflect.DeepEqual(got.s, want.s) {
+			t.Errorf("staged %t: other bits of S than on one rank", staged)
+		}
+		for k := range n {
+			u, v := got.u[k*m:(k+1)*m], got.v[k*n:(k+1)*n]
+			if reflect.DeepEqual(u, make([]float64, m)) && reflect.DeepEqual(v, make([]float64, n)) {
+				continue // on another rank
+			}
+			if !reflect.DeepEqual(u, want.u[k*m:(k+1)*m]) || !reflect.DeepEqual(v, want.v[k*n:(k+1)*n]) {
+				t.Errorf("staged %t: other bits of columns %d of U and V than on one rank", staged, k)
+			}
 		}
 	}
 }

@@ -57,7 +57,12 @@ func singleJacobi(t *testing.T, b kernels.Backend) {
 	norms[4] = 0
 	double, alike := unitUpper(rnd, 9, 0)
 	copy(double.column(8), double.column(0))
-	s := newSingleFactors(t, b, []matrix{zero, double, identity(9)}, [][]float64{norms, alike, alike})
+	parallel := newMatrix(9, 9) // all columns are: what is left of them are the errors of errors of errors
+	for j := range 9 {
+		parallel.set(0, j, 1)
+	}
+	s := newSingleFactors(t, b, []matrix{zero, double, identity(9), parallel}, [][]float64{norms, alike, alike,
+		slices.Repeat([]float64{1}, 9)})
 	must(t, b.Jacobi(&s.Batch, kernels.JacobiOptions{Schedule: RoundRobin(10), MaxSweeps: 30}))
 	if r, f := s.r[0].read(), s.f[0].read().a; f[4] != 0 || !slices.Equal(r.column(4), make([]float64, 9)) {
 		t.Errorf("a zero column becomes %v times %g", r.column(4), f[4])
@@ -66,10 +71,19 @@ func singleJacobi(t *testing.T, b kernels.Backend) {
 	if f := s.f[1].read().a; !(slices.Min(f) < 1e-6 && slices.Min(f) > 0) {
 		t.Errorf("of two equal columns none is nearly zero: norms %v", f)
 	}
+	if r, tr, f := s.r[3].read(), s.tr[3].read(), s.f[3].read().a; !r.finite() || !tr.finite() ||
+		!(math.Abs(slices.Max(f)-3) < 1e-5) {
+		t.Errorf("parallel columns: R·T %v, T %v, norms %v", r, tr, f)
+	}
 	equal(t, s.tr[2].read(), identity(9))
 	if s.Tally[2] != (kernels.Tally{}) {
 		t.Errorf("nothing to rotate: tally %+v", s.Tally[2])
 	}
+}
+
+// finite tells whether all elements are.
+func (x matrix) finite() bool {
+	return !slices.ContainsFunc(x.a, func(e float64) bool { return math.IsNaN(e) || math.IsInf(e, 0) })
 }
 
 // singularNorms tests that the norms are the singular values of x·diag(before) to so many u of float32.
