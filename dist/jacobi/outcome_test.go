@@ -65,6 +65,13 @@ func openHosts(t *testing.T, count int) (backends []kernels.Backend) {
 func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 	open func(comm.Comm) ([]kernels.Backend, comm.Comm)) outcome {
 	t.Helper()
+	return decomposeFrom(t, a, nil, comms, c, open)
+}
+
+// decomposeFrom is decomposeOn with a V to begin with, nil for none.
+func decomposeFrom(t *testing.T, a, right []float64, comms []comm.Comm, c Config,
+	open func(comm.Comm) ([]kernels.Backend, comm.Comm)) outcome {
+	t.Helper()
 	o := outcome{m: c.M, n: c.N, u: make([]float64, c.M*c.N), v: make([]float64, c.N*c.N),
 		trace: map[int][][4]int{}}
 	if c.MaxSweeps == 0 {
@@ -94,7 +101,7 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 					}
 				}()
 			}
-			s, err := solve(comm, backends, a, c)
+			s, err := solve(comm, backends, a, right, c)
 			if err != nil {
 				t.Error(err)
 				comm.Abort(1)
@@ -119,14 +126,19 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 }
 
 // solve runs Solve, with a matrix on the devices where it must be there.
-func solve(world comm.Comm, backends []kernels.Backend, a []float64, c Config) (s *Solution, err error) {
+func solve(world comm.Comm, backends []kernels.Backend, a, right []float64, c Config) (s *Solution, err error) {
+	d, err := matrix.NewDevices(world, backends, backends[0].Limits().HostMemory)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Free()) }()
 	if c.Precision == kernels.Float32 {
-		d, err := matrix.NewDevices(world, backends, backends[0].Limits().HostMemory)
-		if err != nil {
+		if c.Source, err = scatter(d, a, c.M, c.N); err != nil {
 			return nil, err
 		}
-		defer func() { err = errors.Join(err, d.Free()) }()
-		if c.Source, err = scatter(d, a, c.M, c.N); err != nil {
+	}
+	if right != nil {
+		if c.Right, err = scatter(d, right, c.N, c.N); err != nil {
 			return nil, err
 		}
 	}
