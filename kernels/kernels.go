@@ -233,8 +233,8 @@ type Memory interface {
 //	          r_jj² is at most k·2⁻²⁴·h_jj. A column of zeros has a column of zeros in R. In place of
 //	          ScreenTolerance it takes Cosine
 //	Jacobi    Open and Proper are the rotations of columns with a cosine above Cosine; none is idle. Columns
-//	          that have become shorter than 2⁻²² need not be rotated. T' is as orthogonal as the rotations leave
-//	          it. No column becomes zero before its norm is below 2⁻¹⁰²²
+//	          that have become shorter than 2⁻²² need not be rotated. T' is as orthogonal as the rotations
+//	          leave it. No column becomes zero before its norm is below 2⁻¹⁰²²
 //	Multiply  sets Norms to Factors where it multiplies G. V is multiplied by T' = D⁻¹·T·D', or by T (Scaled)
 type Pivots interface {
 	// Identity sets dst to zero, except ones where row = column + row0. Any element type that Pivots take.

@@ -126,7 +126,8 @@ func decomposeFrom(t *testing.T, a, right []float64, comms []comm.Comm, c Config
 }
 
 // solve runs Solve, with a matrix on the devices where it must be there.
-func solve(world comm.Comm, backends []kernels.Backend, a, right []float64, c Config) (s *Solution, err error) {
+func solve(world comm.Comm, backends []kernels.Backend, a, right []float64,
+	c Config) (s *Solution, err error) {
 	d, err := matrix.NewDevices(world, backends, backends[0].Limits().HostMemory)
 	if err != nil {
 		return nil, err

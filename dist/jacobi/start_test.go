@@ -107,7 +107,8 @@ func TestRefusals(t *testing.T) {
 			"is for the SVD with V, in float64"},
 		{func(c *Config) { c.Right, c.Precision = wide, kernels.Float64 }, be, comm.BadUse,
 			"is 12×13, must be 12×12"},
-		{func(c *Config) {}, noSingle{be}, comm.BadResource, "does not run the Jacobi method in float32, take float64"},
+		{func(c *Config) {}, noSingle{be}, comm.BadResource,
+			"does not run the Jacobi method in float32, take float64"},
 	} {
 		s, err := Solve(t.Context(), comm.NewLocal(1)[0], []kernels.Backend{c.be}, good(c.change))
 		var f *comm.Failure

@@ -82,8 +82,8 @@ INLINE void rotations_of(struct pivots h, vec tol, const int mixed, const struct
 #else
 
 // LEAST bounds from below what the length of a column is taken for in one call: one that rotations leave
-// shorter is nothing but rounding errors, of columns of length 1. Such columns are not rotated any more: their
-// squares would leave the range.
+// shorter is nothing but rounding errors, of columns of length 1. Such columns are not rotated any more: what
+// is squared in a rotation would leave the range.
 #define LEAST 0x1p-22f
 
 // rotations_of forms the rotations of columns dp·x, dq·y of which h has the products of x and y. These are

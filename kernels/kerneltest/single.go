@@ -21,6 +21,7 @@ func Single(t *testing.T, b kernels.Backend) {
 	}{
 		{"Panels", singlePanels}, {"Gram", singleGram}, {"Cholesky", singleCholesky}, {"QR", singleQR},
 		{"Jacobi", singleJacobi}, {"Sweep", singleSweep}, {"Multiply", singleMultiply}, {"Nested", singleNested},
+		{"Parallel", singleParallel},
 		{"Sweeps", singleSweeps}, {"Refusals", singleRefusals},
 	} {
 		t.Run(body.name, func(t *testing.T) { body.run(t, b) })
