@@ -62,3 +62,20 @@ func SubtractTriangular(v, s *Matrix) error {
 	}
 	return nil
 }
+
+// Correct does v ← v·(I − S) with S of Departure, and returns the norms of the columns of S, and a bound of
+// ‖S + Sᵀ‖_F. Where that is over the limit it returns nil, and v is as it was. It is collective.
+func Correct(v *Matrix, limit float64) (off []float64, size float64, err error) {
+	s, err := Departure(v)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.Free()
+	if off, err = s.Norms(); err != nil {
+		return nil, 0, err
+	}
+	if size = 2 * kernels.Norm2(off); !(size <= limit) {
+		return nil, size, nil
+	}
+	return off, size, SubtractTriangular(v, s)
+}

@@ -60,6 +60,70 @@ func SubtractProduct(w, x, u *Matrix, alpha float64) error {
 	})
 }
 
+// Gram returns xᵀ·x, both triangles, with the same bits in elements i,j and j,i. It is collective.
+func Gram(x *Matrix) (*Matrix, error) {
+	h, err := x.New(x.N, x.N)
+	if err != nil {
+		return nil, err
+	}
+	err = pass(x, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
+		for _, c := range h.above(i, i0, i1) {
+			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: x.same(i, c),
+				C: c.Panel})
+		}
+		return products
+	})
+	if err == nil {
+		err = h.each(func(i int, dev *device) error {
+			var from, to []kernels.Panel
+			for b := h.first + i; b < h.blocks(); b += len(h.ranks) {
+				from, to = append(from, x.block(b)), append(to, h.diagonalBlock(b))
+			}
+			return dev.Syrk(from, to)
+		})
+	}
+	if err == nil {
+		err = h.mirror()
+	}
+	if err != nil {
+		h.Free()
+		return nil, fmt.Errorf("matrix: Gram matrix: %w", err)
+	}
+	return h, nil
+}
+
+// columnsAt is a panel of some rows of a share, from a column of it on.
+type columnsAt struct {
+	kernels.Panel
+	at int
+}
+
+// same returns the columns of s, on this rank's device i, that are those of a panel of another matrix.
+func (s *Matrix) same(i int, c columnsAt) kernels.Panel { return s.shares[i].Columns(c.at, c.at+c.N) }
+
+// above returns rows i0 ≤ i < i1, as far as they are above its diagonal block, of the blocks of this rank's
+// device i: on hosts block by block, on GPUs as many as possible in one, since a product of a single block is
+// too small for them.
+func (s *Matrix) above(i, i0, i1 int) (all []columnsAt) {
+	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		j0, j1 := s.span(b)
+		if j0 <= i0 {
+			continue
+		}
+		_, at := s.home(j0)
+		if j0 >= i1 && !s.HostMemory() {
+			return append(all, columnsAt{s.shares[i].Columns(at, s.shares[i].N).Rows(i0, i1), at})
+		}
+		all = append(all, columnsAt{s.shares[i].Columns(at, at+j1-j0).Rows(i0, min(i1, j0)), at})
+	}
+	return all
+}
+
+// Add does s ← s + t.
+func (s *Matrix) Add(t *Matrix) error {
+	return s.each(func(i int, dev *device) error { return dev.Add(s.shares[i], t.shares[i]) })
+}
+
 // passColumns is how many columns pass by at a time on CPUs, where blocks are narrower, and products with few
 // columns slow. They are copied, for which there is room in the memory of a host.
 const passColumns = 256

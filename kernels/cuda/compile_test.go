@@ -55,6 +55,7 @@ func TestEntries(t *testing.T) {
 			fmt.Sprintf("SAMPLES = %d;", kernels.Samples)},
 		"pivot.cuh": {fmt.Sprintf("THRESHOLD = %g;", kernels.PanelThreshold),
 			fmt.Sprintf("NEGLIGIBLE = %x", kernels.NegligibleLength)},
+		"angles.cu":  {fmt.Sprintf("SIDE = %d;", kernels.PivotSide)},
 		"natural.cu": {fmt.Sprintf("NATURAL_THREADS = %d", naturalThreads)},
 		"reflect.cu": {fmt.Sprintf("SIDE = %d;", reflectSide), fmt.Sprintf("PIECE = %d;", reflectPiece),
 			fmt.Sprintf("TURNED = %d;", reflectTurned)},
