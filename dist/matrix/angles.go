@@ -8,9 +8,9 @@ import (
 )
 
 // Angles measures a square matrix of cosines between columns of these norms, and may put angles in their
-// place (kernels.Dense). The share of its pieces that are active comes instead of their number. It is
-// collective.
-func (s *Matrix) Angles(norms []float64, o kernels.AngleOptions) (a kernels.Angles, active float64, err error) {
+// place (kernels.Dense). It also tells the share of its pieces that are active. It is collective.
+func (s *Matrix) Angles(norms []float64,
+	o kernels.AngleOptions) (a kernels.Angles, active float64, err error) {
 	own := make([]kernels.Angles, len(s.own))
 	err = s.each(func(i int, dev *device) (err error) {
 		var panels []kernels.Panel

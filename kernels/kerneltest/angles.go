@@ -50,7 +50,8 @@ func Angles(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// manyCosines returns a matrix whose elements have many sizes, and norms, some of which are equal, and some nearly.
+// manyCosines returns a matrix whose elements have many sizes, and norms, of which some are equal, and some
+// nearly.
 func manyCosines(rnd *rand.Rand, n int) (c matrix, norms []float64) {
 	c, norms = random(rnd, n, n), make([]float64, n)
 	for j := range n {

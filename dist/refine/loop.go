@@ -1,0 +1,236 @@
+package refine
+
+import (
+	"math"
+	"slices"
+
+	"jmpi/dist/matrix"
+	"jmpi/kernels"
+)
+
+// Bounds of a pass.
+const (
+	largeAngle  = 2e-3  // larger angles are left out
+	largeCosine = 0.1   // the largest one that a pass may see
+	largestNorm = 0.012 // the 2-norm of the angles, up to which the terms to the sixth order are enough
+	fourthOrder = 3e-3  // those to the fourth order,
+	secondOrder = 3e-4  // to the second,
+	firstOrder  = 1e-8  // and the first one
+
+	// The columns of U pass for orthogonal too if no cosine exceeds smallCosine, and the square root of the
+	// share of active pivots times the largest one is smallDeparture at most, in units of ε: that bounds what
+	// they add to ‖UᵀU − I‖_F, in units of n·ε.
+	smallCosine, smallDeparture = 16, 0.5
+)
+
+// loop makes passes until all cosines are below the tolerance.
+func (s *state) loop() (outcome Outcome, err error) {
+	limit := s.MaxPasses
+	if limit == 0 {
+		limit = maxPasses
+	}
+	before := math.Inf(1) // the largest cosine before the last pass
+	for pass := 0; ; pass++ {
+		if err = s.sort(); err != nil {
+			return NoProgress, err
+		}
+		done := false
+		err = s.timed(Step{What: "look"}, func(step *Step) error {
+			var l look
+			if l, err = s.look(); err != nil {
+				return err
+			}
+			defer func() { l.h.Free() }()
+			l.tell(step)
+			if outcome, done = l.decide(s.Config, before); done {
+				return nil
+			}
+			if outcome, done = NoProgress, pass == limit; done {
+				return nil
+			}
+			before = step.Cosine
+			if outcome, done, err = s.passBy(&l, step); err == nil && !done {
+				step.What = "pass"
+			}
+			return err
+		})
+		if err != nil || done {
+			return outcome, err
+		}
+	}
+}
+
+// look is what is seen of the cosines.
+type look struct {
+	h        *matrix.Matrix // of cosines, then of angles, then of powers of them
+	angles   kernels.Angles
+	active   float64
+	clusters []cluster
+}
+
+func (s *state) options(write bool) kernels.AngleOptions {
+	return kernels.AngleOptions{Tolerance: s.tolerance(), Limit: largeAngle, Write: write}
+}
+
+// look forms the cosines and measures them.
+func (s *state) look() (l look, err error) {
+	if l.h, err = matrix.Gram(s.u); err != nil {
+		return l, err
+	}
+	if l.angles, l.active, err = l.h.Angles(s.norms, s.options(false)); err != nil {
+		l.h.Free()
+		return l, err
+	}
+	l.clusters = clustersOf(l.angles)
+	return l, nil
+}
+
+// bound returns a bound of the 2-norm of all angles that are not left out.
+func (l look) bound() float64 {
+	largest := 0.0
+	for _, x := range l.angles.Sum {
+		if largest = max(largest, x); x != x {
+			return x
+		}
+	}
+	return largest
+}
+
+func (l look) tell(step *Step) {
+	step.Active, step.Cosine = l.active, slices.Max(l.angles.Cosine)
+	step.Angle, step.Norm = slices.Max(l.angles.Largest), l.bound()
+	step.Clusters = len(l.clusters)
+	for _, c := range l.clusters {
+		step.Width = max(step.Width, c.end-c.start)
+	}
+}
+
+// decide tells whether the loop ends, and why.
+func (l look) decide(c Config, before float64) (Outcome, bool) {
+	cosine := slices.Max(l.angles.Cosine)
+	switch {
+	case l.bound() != l.bound():
+		return TooLarge, true
+	case l.angles.Active == 0, cosine <= smallCosine*kernels.Epsilon &&
+		math.Sqrt(l.active)*cosine <= smallDeparture*kernels.Epsilon:
+		return Converged, true
+	case !(cosine <= largeCosine):
+		return TooLarge, true
+	case cosine > before/2:
+		return NoProgress, true
+	case l.active < c.FewActive:
+		return FewActive, true
+	}
+	return Converged, false
+}
+
+// passBy makes a pass: angles in place of cosines, their powers, the products.
+func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err error) {
+	if outcome, done = usable(l.clusters, s.norms); done {
+		return outcome, done, nil
+	}
+	turns, err := s.turnsOf(l)
+	if err != nil {
+		return outcome, false, err
+	}
+	if _, _, err = l.h.Angles(s.norms, s.options(true)); err != nil {
+		return outcome, false, err
+	}
+	for _, c := range l.clusters {
+		if err := l.h.ZeroSquare(c.start, c.end); err != nil {
+			return outcome, false, err
+		}
+	}
+	if step.Norm > secondOrder {
+		estimate, err := s.estimate(l.h)
+		if err != nil {
+			return outcome, false, err
+		}
+		step.Norm = min(step.Norm, max(step.Angle, estimate))
+	}
+	switch {
+	case step.Norm > largestNorm:
+		return TooLarge, true, nil
+	case step.Norm > fourthOrder:
+		step.Order = 6
+	case step.Norm > secondOrder:
+		step.Order = 4
+	case step.Norm > firstOrder:
+		step.Order = 2
+	default:
+		step.Order = 1
+	}
+	if err := s.powers(l.h, step.Order); err != nil {
+		return outcome, false, err
+	}
+	if err := s.apply(l.h); err != nil {
+		return outcome, false, err
+	}
+	return outcome, false, s.turn(turns)
+}
+
+// powers does E ← E + E²/2 − E⁴/8 + E⁶/16, as far as the order goes. E is antisymmetric, so that E² = −EᵀE,
+// and E⁴ = (E²)ᵀE².
+func (s *state) powers(e *matrix.Matrix, order int) error {
+	if order < 2 {
+		return nil
+	}
+	half := slices.Repeat([]float64{-0.5}, e.N)
+	var all []*matrix.Matrix
+	defer func() {
+		for _, x := range all {
+			x.Free()
+		}
+	}()
+	for x, o := e, 2; o <= min(order, 4); o += 2 {
+		square, err := matrix.Gram(x)
+		if err != nil {
+			return err
+		}
+		all = append(all, square) // E²/2, then −E⁴/8
+		if err := square.Scale(nil, half); err != nil {
+			return err
+		}
+		x = square
+	}
+	if order > 4 {
+		if err := matrix.SubtractProduct(e, all[0], all[1], 1); err != nil {
+			return err
+		}
+	}
+	for _, x := range all {
+		if err := e.Add(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// apply does V ← V + V·F and G ← G + G·F. F becomes D·F·D⁻¹.
+func (s *state) apply(f *matrix.Matrix) error {
+	if err := addProduct(s.v, f); err != nil {
+		return err
+	}
+	rows, columns := make([]float64, len(s.norms)), make([]float64, len(s.norms))
+	largest := slices.Max(s.norms)
+	for j, x := range s.norms {
+		rows[j], columns[j] = x/largest, largest/x
+	}
+	if err := f.Scale(rows, columns); err != nil {
+		return err
+	}
+	if err := addProduct(s.u, f); err != nil {
+		return err
+	}
+	return s.normalize()
+}
+
+// addProduct does x ← x + x·f.
+func addProduct(x, f *matrix.Matrix) error {
+	w, err := matrix.Product(x, f, false)
+	if err != nil {
+		return err
+	}
+	defer w.Free()
+	return x.Add(w)
+}

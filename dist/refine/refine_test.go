@@ -1,0 +1,159 @@
+package refine
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+	"testing"
+
+	"jmpi/dist/comm"
+	"jmpi/dist/disttest"
+	"jmpi/internal/gen"
+	"jmpi/internal/reference"
+)
+
+// sample is a kind of matrix.
+type sample struct {
+	name string
+	kind string
+	cond float64
+	// the lower triangular factor takes its place
+	triangular bool
+}
+
+func (s sample) make(t testing.TB, n int) []float64 {
+	a := disttest.Generate(t, s.kind, gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1, Cond: s.cond})
+	if s.triangular {
+		return lower(t, n, a)
+	}
+	return a
+}
+
+var samples = []sample{
+	{"gauss", "gauss", 0, false}, {"gauss, L", "gauss", 0, true},
+	{"geometric 1e8, L", "geometric", 1e8, true}, {"geometric 1e14, L", "geometric", 1e14, true},
+	{"columns 1e12, L", "graded-cols", 1e12, true}, {"columns 1e20, L", "graded-cols", 1e20, true},
+	{"rows 1e12, L", "graded-rows", 1e12, true}, {"rows 1e20, L", "graded-rows", 1e20, true},
+}
+
+// refined is a result on the host.
+type refined struct {
+	Result
+	u, v []float64
+}
+
+// refineOn refines rough vectors of the n×n matrix x on a grid of ranks and devices.
+func refineOn(t testing.TB, ranks, devices, n int, x, v []float64) (r refined) {
+	var mu sync.Mutex
+	var wg sync.WaitGroup
+	r.u, r.v = make([]float64, n*n), make([]float64, n*n)
+	for _, world := range comm.NewLocal(ranks) {
+		wg.Go(func() {
+			d := on(t, world, devices)
+			got, err := Start(load(t, d, n, n, x), load(t, d, n, n, v), Config{})
+			if err != nil {
+				t.Error(err)
+				world.Abort(1)
+				return
+			}
+			u, v := elements(t, got.U), elements(t, got.V)
+			mu.Lock()
+			defer mu.Unlock()
+			r.Result = *got
+			for i := range u {
+				r.u[i] += u[i]
+				r.v[i] += v[i]
+			}
+		})
+	}
+	wg.Wait()
+	return r
+}
+
+// TestStart refines the vectors that sweeps in float32 give. The singular values are right to nearly all
+// digits, the vectors orthonormal, and X·V is U·Σ. The steps are told.
+func TestStart(t *testing.T) {
+	const n = 128
+	for _, s := range samples {
+		t.Run(s.name, func(t *testing.T) {
+			x := s.make(t, n)
+			v, sweeps := rough(n, x)
+			r := refineOn(t, 1, 1, n, x, v)
+			t.Logf("%d sweeps in float32, then\n%s", sweeps, told(r.Steps))
+			r.check(t, n, x)
+		})
+	}
+}
+
+// check tests a result.
+func (r refined) check(t *testing.T, n int, x []float64) {
+	t.Helper()
+	if r.Outcome != Converged {
+		t.Fatalf("outcome: %s", r.Outcome)
+	}
+	want, err := reference.Sigma(x, n, n, n)
+	must(t, err)
+	for i, w := range want {
+		if e := math.Abs(r.Sigma[i]/w - 1); !(e < 1e-13) {
+			t.Fatalf("singular value %d, %g, has the relative error %.2g", i, w, e)
+		}
+	}
+	if !slices.IsSortedFunc(r.Sigma, func(a, b float64) int { return int(math.Copysign(1, b-a)) }) {
+		t.Error("the singular values are not sorted")
+	}
+	orthU, orthV := disttest.Orthogonality(r.u, n, n), disttest.Orthogonality(r.v, n, n)
+	if !(orthU < 2 && orthV < 2) {
+		t.Errorf("orthU = %.2f, orthV = %.2f", orthU, orthV)
+	}
+	if !(r.OrthV < 2*orthV+0.1 && r.OrthV > orthV/2) {
+		t.Errorf("orthV = %.2f is estimated as %.2f", orthV, r.OrthV)
+	}
+	residual, size := 0.0, 0.0
+	for j := range n {
+		g := make([]float64, n)
+		for k := range n {
+			for i := range n {
+				g[i] += x[i+k*n] * r.v[k+j*n]
+			}
+		}
+		for i := range n {
+			size += g[i] * g[i]
+			residual += math.Pow(g[i]-r.u[i+j*n]*r.Sigma[j], 2)
+		}
+	}
+	residual = math.Sqrt(residual/size) / (float64(n) * 0x1p-52)
+	if !(residual < 1) {
+		t.Errorf("‖X·V − U·Σ‖ = %.2g", residual)
+	}
+	t.Logf("orthU %.2f, orthV %.2f, residual %.3f", orthU, orthV, residual)
+}
+
+func told(steps []Step) (text string) {
+	for _, s := range steps {
+		text += fmt.Sprintf("%-14s order %d, active %.3f, cosine %.1e, angle %.1e, norm %.1e, %d clusters to %d, "+
+			"departure %.1e, %.3f s\n", s.What, s.Order, s.Active, s.Cosine, s.Angle, s.Norm, s.Clusters, s.Width,
+			s.Departure, s.Seconds)
+	}
+	return text
+}
+
+// TestSplit compares the bits on several numbers of ranks and devices.
+func TestSplit(t *testing.T) {
+	const n = 200
+	for _, s := range samples[:3] {
+		x := s.make(t, n)
+		v, _ := rough(n, x)
+		first := refineOn(t, 1, 1, n, x, v)
+		if first.Outcome != Converged {
+			t.Fatalf("%s: outcome: %s", s.name, first.Outcome)
+		}
+		for _, grid := range [][2]int{{1, 2}, {1, 3}, {2, 1}, {2, 2}} {
+			r := refineOn(t, grid[0], grid[1], n, x, v)
+			if !slices.Equal(r.Sigma, first.Sigma) || !slices.Equal(r.u, first.u) || !slices.Equal(r.v, first.v) ||
+				r.OrthV != first.OrthV || r.Residual != first.Residual {
+				t.Errorf("%s: other bits on %d ranks with %d devices", s.name, grid[0], grid[1])
+			}
+		}
+	}
+}
