@@ -9,6 +9,7 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
+	"jmpi/dist/matrix"
 	"jmpi/internal/gen"
 	"jmpi/internal/reference"
 )
@@ -43,14 +44,17 @@ type refined struct {
 	u, v []float64
 }
 
+// opener returns so many devices of a rank.
+type opener func(t testing.TB, world comm.Comm, count int) *matrix.Devices
+
 // refineOn refines rough vectors of the n×n matrix x on a grid of ranks and devices.
-func refineOn(t testing.TB, ranks, devices, n int, x, v []float64) (r refined) {
+func refineOn(t testing.TB, open opener, grid [2]int, n int, x, v []float64) (r refined) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	r.u, r.v = make([]float64, n*n), make([]float64, n*n)
-	for _, world := range comm.NewLocal(ranks) {
+	for _, world := range comm.NewLocal(grid[0]) {
 		wg.Go(func() {
-			d := on(t, world, devices)
+			d := open(t, world, grid[1])
 			got, err := Start(load(t, d, n, n, x), load(t, d, n, n, v), Config{})
 			if err != nil {
 				t.Error(err)
@@ -79,7 +83,7 @@ func TestStart(t *testing.T) {
 		t.Run(s.name, func(t *testing.T) {
 			x := s.make(t, n)
 			v, sweeps := rough(n, x)
-			r := refineOn(t, 1, 1, n, x, v)
+			r := refineOn(t, on, [2]int{1, 1}, n, x, v)
 			t.Logf("%d sweeps in float32, then\n%s", sweeps, told(r.Steps))
 			r.check(t, n, x)
 		})
@@ -144,12 +148,12 @@ func TestSplit(t *testing.T) {
 	for _, s := range samples[:3] {
 		x := s.make(t, n)
 		v, _ := rough(n, x)
-		first := refineOn(t, 1, 1, n, x, v)
+		first := refineOn(t, on, [2]int{1, 1}, n, x, v)
 		if first.Outcome != Converged {
 			t.Fatalf("%s: outcome: %s", s.name, first.Outcome)
 		}
 		for _, grid := range [][2]int{{1, 2}, {1, 3}, {2, 1}, {2, 2}} {
-			r := refineOn(t, grid[0], grid[1], n, x, v)
+			r := refineOn(t, on, grid, n, x, v)
 			if !slices.Equal(r.Sigma, first.Sigma) || !slices.Equal(r.u, first.u) || !slices.Equal(r.v, first.v) ||
 				r.OrthV != first.OrthV || r.Residual != first.Residual {
 				t.Errorf("%s: other bits on %d ranks with %d devices", s.name, grid[0], grid[1])
