@@ -1,14 +1,31 @@
 package refine
 
 import (
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+	lapackgo "gonum.org/v1/gonum/lapack/gonum"
+
+	"jmpi/dist/comm"
+	"jmpi/dist/matrix"
 	"jmpi/kernels"
+)
+
+const (
+	// widest is the largest number of columns of a cluster that a host takes.
+	widest = 128
+	// steepest is the least ratio of two norms in a cluster: its eigenvectors have errors relative to the largest.
+	steepest = 0.1
 )
 
 // cluster are the columns start ≤ j < end, which large angles join.
 type cluster struct{ start, end int }
 
-// clustersOf returns the clusters of columns that are sorted by their norms.
-func clustersOf(a kernels.Angles) (all []cluster) {
+// clustersOf returns the clusters of columns that are sorted by their norms: those that hosts take, and those
+// that are left alone.
+func clustersOf(a kernels.Angles, norms []float64) (taken, left []cluster) {
+	var all []cluster
 	for j := range a.High {
 		if a.High[j] < 0 {
 			continue
@@ -21,16 +38,156 @@ func clustersOf(a kernels.Angles) (all []cluster) {
 		}
 		all = append(all, c)
 	}
-	return all
+	for _, c := range all {
+		if c.width() <= widest && norms[c.end-1] >= steepest*norms[c.start] {
+			taken = append(taken, c)
+		} else {
+			left = append(left, c)
+		}
+	}
+	return taken, left
 }
 
-// usable tells whether the clusters are too large.
-func usable(all []cluster, norms []float64) (Outcome, bool) {
-	return Clusters, len(all) > 0
+func (c cluster) width() int { return c.end - c.start }
+
+// turn is an orthogonal matrix that makes the columns of a cluster orthogonal, column-major.
+type turn struct {
+	cluster
+	q []float64
 }
 
-type turns struct{}
+// turnsOf finds the turns of the clusters from the cosines. It is collective.
+func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (all []turn, err error) {
+	for _, c := range clusters {
+		cosines, err := h.Square(c.start, c.end)
+		if err != nil {
+			return nil, err
+		}
+		var q []float64
+		if s.x.Comm.Rank() == 0 {
+			q = eigenvectors(cosines, s.norms[c.start:c.end])
+		}
+		if q, err = comm.FromRank(s.x.Comm, 0, q); err != nil {
+			return nil, err
+		}
+		all = append(all, turn{c, q})
+	}
+	return all, nil
+}
 
-func (s *state) turnsOf(l *look) (turns, error) { return turns{}, nil }
+// eigenvectors returns those of D·H·D, for the largest eigenvalue first. D·H·D/d₁² − I has the same ones, and
+// small elements, of which the library's errors are small.
+func eigenvectors(h, norms []float64) []float64 {
+	k, a := len(norms), slices.Clone(h)
+	for j, d := range norms {
+		d /= norms[0]
+		for i, e := range norms {
+			a[i+j*k] *= e / norms[0] * d
+		}
+		a[j*(k+1)] = (d-1)*(d+1) + d*d*(h[j*(k+1)]-1)
+	}
+	work := make([]float64, 66*k)
+	lapackgo.Implementation{}.Dsyev(lapack.EVCompute, blas.Upper, k, a, k, make([]float64, k), work, len(work))
+	q := make([]float64, k*k)
+	for j := range k {
+		for i := range k { // a has rows, and the largest eigenvalue last
+			q[i+j*k] = a[i*k+k-1-j]
+		}
+	}
+	return orthonormal(q, k)
+}
 
-func (s *state) turn(turns) error { return nil }
+// orthonormal returns q·(3·I − qᵀ·q)/2, for nearly orthonormal columns.
+func orthonormal(q []float64, k int) []float64 {
+	r := slices.Clone(q)
+	for j := range k {
+		for l := range k {
+			x, y := q[j*k:(j+1)*k], q[l*k:(l+1)*k]
+			product := 0.0
+			if j == l {
+				product = -1
+			}
+			for i := range x {
+				product += x[i] * y[i]
+			}
+			for i, e := range y {
+				r[i+j*k] -= product / 2 * e
+			}
+		}
+	}
+	return r
+}
+
+// turn turns the columns of clusters, of G and of V. It is collective.
+func (s *state) turn(all []turn) error {
+	if len(all) == 0 {
+		return nil
+	}
+	var columns []int
+	var norms []float64
+	for _, t := range all {
+		for j := t.start; j < t.end; j++ {
+			columns, norms = append(columns, j), append(norms, s.norms[j])
+		}
+	}
+	q, err := s.x.Load(len(columns), len(columns), matrix.Source{Read: diagonalOf(all)})
+	if err != nil {
+		return err
+	}
+	defer q.Free()
+	v, err := turned(s.v, columns, nil, q)
+	if err != nil {
+		return err
+	}
+	defer v.Free()
+	if err := matrix.Put(s.v, v, columns); err != nil {
+		return err
+	}
+	u, err := turned(s.u, columns, norms, q)
+	if err != nil {
+		return err
+	}
+	defer u.Free()
+	if norms, err = u.Norms(); err != nil {
+		return err
+	}
+	for k, j := range columns {
+		s.norms[j] = norms[k]
+	}
+	if err := u.Divide(nil, norms); err != nil {
+		return err
+	}
+	return matrix.Put(s.u, u, columns)
+}
+
+// turned returns some columns of x, multiplied by their norms, times q.
+func turned(x *matrix.Matrix, columns []int, norms []float64, q *matrix.Matrix) (*matrix.Matrix, error) {
+	y, err := matrix.Select(x, columns)
+	if err != nil {
+		return nil, err
+	}
+	defer y.Free()
+	if norms != nil {
+		if err := y.Scale(nil, norms); err != nil {
+			return nil, err
+		}
+	}
+	return matrix.Product(y, q, false)
+}
+
+// diagonalOf reads the block-diagonal matrix of all turns.
+func diagonalOf(all []turn) func(p matrix.Part) error {
+	return func(p matrix.Part) error {
+		at := 0 // first column and row of the turn
+		for _, t := range all {
+			k := t.width()
+			for j := max(at, p.Column); j < min(at+k, p.Column+p.N); j++ {
+				for i := max(at, p.Row); i < min(at+k, p.Row+p.M); i++ {
+					p.Data[i-p.Row+(j-p.Column)*p.Ld] = t.q[i-at+(j-at)*k]
+				}
+			}
+			at += k
+		}
+		return nil
+	}
+}

@@ -65,11 +65,8 @@ type look struct {
 	h        *matrix.Matrix // of cosines, then of angles, then of powers of them
 	angles   kernels.Angles
 	active   float64
-	clusters []cluster
-}
-
-func (s *state) options(write bool) kernels.AngleOptions {
-	return kernels.AngleOptions{Tolerance: s.tolerance(), Limit: largeAngle, Write: write}
+	clusters []cluster // large angles join their columns; hosts find what turns them
+	left     []cluster // too large for that
 }
 
 // look forms the cosines and measures them.
@@ -77,18 +74,19 @@ func (s *state) look() (l look, err error) {
 	if l.h, err = matrix.Gram(s.u); err != nil {
 		return l, err
 	}
-	if l.angles, l.active, err = l.h.Angles(s.norms, s.options(false)); err != nil {
+	if l.angles, l.active, err = l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(),
+		Limit: largeAngle}); err != nil {
 		l.h.Free()
 		return l, err
 	}
-	l.clusters = clustersOf(l.angles)
+	l.clusters, l.left = clustersOf(l.angles, s.norms)
 	return l, nil
 }
 
 // bound returns a bound of the 2-norm of all angles that are not left out.
-func (l look) bound() float64 {
+func bound(a kernels.Angles) float64 {
 	largest := 0.0
-	for _, x := range l.angles.Sum {
+	for _, x := range a.Sum {
 		if largest = max(largest, x); x != x {
 			return x
 		}
@@ -98,10 +96,11 @@ func (l look) bound() float64 {
 
 func (l look) tell(step *Step) {
 	step.Active, step.Cosine = l.active, slices.Max(l.angles.Cosine)
-	step.Angle, step.Norm = slices.Max(l.angles.Largest), l.bound()
+	step.Angle, step.Norm = slices.Max(l.angles.Largest), bound(l.angles)
 	step.Clusters = len(l.clusters)
-	for _, c := range l.clusters {
-		step.Width = max(step.Width, c.end-c.start)
+	step.Left = len(l.left)
+	for _, c := range append(l.clusters, l.left...) {
+		step.Width = max(step.Width, c.width())
 	}
 }
 
@@ -109,13 +108,15 @@ func (l look) tell(step *Step) {
 func (l look) decide(c Config, before float64) (Outcome, bool) {
 	cosine := slices.Max(l.angles.Cosine)
 	switch {
-	case l.bound() != l.bound():
+	case bound(l.angles) != bound(l.angles):
 		return TooLarge, true
 	case l.angles.Active == 0, cosine <= smallCosine*kernels.Epsilon &&
 		math.Sqrt(l.active)*cosine <= smallDeparture*kernels.Epsilon:
 		return Converged, true
 	case !(cosine <= largeCosine):
 		return TooLarge, true
+	case len(l.left) > 0 && (cosine > before/2 || bound(l.angles) == 0):
+		return Clusters, true
 	case cosine > before/2:
 		return NoProgress, true
 	case l.active < c.FewActive:
@@ -126,16 +127,18 @@ func (l look) decide(c Config, before float64) (Outcome, bool) {
 
 // passBy makes a pass: angles in place of cosines, their powers, the products.
 func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err error) {
-	if outcome, done = usable(l.clusters, s.norms); done {
-		return outcome, done, nil
-	}
-	turns, err := s.turnsOf(l)
+	turns, err := s.turnsOf(l.h, l.clusters)
 	if err != nil {
 		return outcome, false, err
 	}
-	if _, _, err = l.h.Angles(s.norms, s.options(true)); err != nil {
+	// What is just below the tolerance is rotated too: rounding errors may lift it above. But where norms are
+	// nearly equal the angle would be nothing but such errors.
+	angles, _, err := l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance() / 4,
+		Limit: max(step.Angle, firstOrder), Write: true})
+	if err != nil {
 		return outcome, false, err
 	}
+	step.Norm = bound(angles)
 	for _, c := range l.clusters {
 		if err := l.h.ZeroSquare(c.start, c.end); err != nil {
 			return outcome, false, err

@@ -53,7 +53,8 @@ type Step struct {
 	Angle    float64 `json:"angle,omitempty"`  // the largest that was not left out
 	Norm     float64 `json:"norm,omitempty"`   // a bound, or an estimate, of the 2-norm of all angles
 	Clusters int     `json:"clusters,omitempty"`
-	Width    int     `json:"width,omitempty"` // of the largest cluster
+	Left     int     `json:"left,omitempty"`  // clusters that are left alone
+	Width    int     `json:"width,omitempty"` // of the largest of both
 	// Departure tells how far columns of V were from orthonormal ones, for each correction.
 	Departure []float64 `json:"departure,omitempty"`
 	Seconds   float64   `json:"seconds"`

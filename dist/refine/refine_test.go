@@ -21,9 +21,41 @@ type sample struct {
 	cond float64
 	// the lower triangular factor takes its place
 	triangular bool
+	singular   func(i, n int) float64 // the singular values, where there is no kind
+}
+
+// prescribed returns U·Σ·Vᵀ with random U and V, but for rounding.
+func prescribed(t testing.TB, n int, singular func(i, n int) float64) []float64 {
+	d := on(t, comm.NewLocal(1)[0], 1)
+	orthogonal := func(seed uint64) *matrix.Matrix {
+		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(n), Cols: int64(n), Seed: seed})
+		q, err := matrix.Factor(load(t, d, n, n, a))
+		must(t, err)
+		x, err := q.Form(0, n)
+		must(t, err)
+		return x
+	}
+	u, v := orthogonal(1), orthogonal(2)
+	sigma := make([]float64, n)
+	for i := range sigma {
+		sigma[i] = singular(i, n)
+	}
+	must(t, u.Scale(nil, sigma))
+	vt, err := v.Transpose(nil, n)
+	must(t, err)
+	x, err := matrix.Product(u, vt, false)
+	must(t, err)
+	return elements(t, x)
 }
 
 func (s sample) make(t testing.TB, n int) []float64 {
+	if s.singular != nil {
+		a := prescribed(t, n, s.singular)
+		if s.triangular {
+			return lower(t, n, a)
+		}
+		return a
+	}
 	a := disttest.Generate(t, s.kind, gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1, Cond: s.cond})
 	if s.triangular {
 		return lower(t, n, a)
@@ -32,10 +64,15 @@ func (s sample) make(t testing.TB, n int) []float64 {
 }
 
 var samples = []sample{
-	{"gauss", "gauss", 0, false}, {"gauss, L", "gauss", 0, true},
-	{"geometric 1e8, L", "geometric", 1e8, true}, {"geometric 1e14, L", "geometric", 1e14, true},
-	{"columns 1e12, L", "graded-cols", 1e12, true}, {"columns 1e20, L", "graded-cols", 1e20, true},
-	{"rows 1e12, L", "graded-rows", 1e12, true}, {"rows 1e20, L", "graded-rows", 1e20, true},
+	{"gauss", "gauss", 0, false, nil}, {"gauss, L", "gauss", 0, true, nil},
+	{"geometric 1e8, L", "geometric", 1e8, true, nil}, {"geometric 1e14, L", "geometric", 1e14, true, nil},
+	{"columns 1e12, L", "graded-cols", 1e12, true, nil}, {"columns 1e20, L", "graded-cols", 1e20, true, nil},
+	{"rows 1e12, L", "graded-rows", 1e12, true, nil}, {"rows 1e20, L", "graded-rows", 1e20, true, nil},
+	{"five", "", 0, false, func(i, n int) float64 { return float64(1 + i*5/n) }},
+	{"five, L", "", 0, true, func(i, n int) float64 { return float64(1 + i*5/n) }},
+	{"close pairs", "", 0, false, func(i, n int) float64 { return float64(1+i/2)/float64(n) + 1e-7*float64(i%2) }},
+	{"clusters", "", 0, false, func(i, n int) float64 { return float64(1+i/16)/float64(n) + 1e-7*float64(i*i) }},
+	{"one cluster", "", 0, false, func(i, n int) float64 { return 1 + 1e-4*float64(i)/float64(n) }},
 }
 
 // refined is a result on the host.
@@ -135,8 +172,8 @@ func (r refined) check(t *testing.T, n int, x []float64) {
 
 func told(steps []Step) (text string) {
 	for _, s := range steps {
-		text += fmt.Sprintf("%-14s order %d, active %.3f, cosine %.1e, angle %.1e, norm %.1e, %d clusters to %d, "+
-			"departure %.1e, %.3f s\n", s.What, s.Order, s.Active, s.Cosine, s.Angle, s.Norm, s.Clusters, s.Width,
+		text += fmt.Sprintf("%-14s order %d, active %.3f, cosine %.1e, angle %.1e, norm %.1e, %d+%d clusters to %d, "+
+			"departure %.1e, %.3f s\n", s.What, s.Order, s.Active, s.Cosine, s.Angle, s.Norm, s.Clusters, s.Left, s.Width,
 			s.Departure, s.Seconds)
 	}
 	return text
