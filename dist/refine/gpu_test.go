@@ -36,7 +36,7 @@ func TestGPU(t *testing.T) {
 			for _, grid := range [][2]int{{1, 1}, {1, 2}, {2, 1}} {
 				r := refineOn(t, gpus, grid, n, x, v)
 				t.Logf("\n%s", told(r.Steps))
-				r.check(t, n, x)
+				r.check(t, n, n, x)
 			}
 		})
 	}

@@ -21,9 +21,9 @@ const (
 )
 
 // orthonormalize makes the columns of V orthonormal, each by those before it: by corrections, or by a QR
-// factorization where they do not serve. It tells whether they are.
-func (s *state) orthonormalize() (done bool, err error) {
-	err = s.timed(Step{What: "orthonormalize"}, func(step *Step) error {
+// factorization where they do not serve.
+func (s *state) orthonormalize() error {
+	return s.timed(Step{What: "orthonormalize"}, func(step *Step) error {
 		norms, err := s.x.Norms()
 		if err != nil {
 			return err
@@ -42,7 +42,7 @@ func (s *state) orthonormalize() (done bool, err error) {
 				break
 			}
 			if size*size <= corrected*float64(s.v.N)*kernels.Epsilon {
-				if done = more == 0; done {
+				if more == 0 {
 					return nil
 				}
 				more--
@@ -50,7 +50,6 @@ func (s *state) orthonormalize() (done bool, err error) {
 		}
 		return s.factor()
 	})
-	return done, err
 }
 
 // factor replaces V by Q of its QR factorization, of which R has a positive diagonal.
@@ -78,7 +77,7 @@ func (s *state) factor() error {
 
 // repeat makes V orthonormal once more, and G = X·V.
 func (s *state) repeat() (Outcome, error) {
-	if done, err := s.orthonormalize(); err != nil || !done {
+	if err := s.orthonormalize(); err != nil {
 		return NotServed, err
 	}
 	s.u.Free()

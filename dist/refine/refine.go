@@ -23,12 +23,12 @@ type Config struct {
 const maxPasses = 8
 
 // Outcome says how far the method has come. All but Converged hand back what there is: X·V = U·diag(Sigma) to
-// working precision, with V orthonormal but for NotServed, and the columns of U not yet orthogonal.
+// working precision but for NotServed and Drifted, and the columns of U are not yet orthogonal.
 type Outcome int
 
 const (
 	Converged  Outcome = iota
-	NotServed          // columns of V depend on each other, or norms are zero, not finite, or too far apart
+	NotServed          // norms are zero, not finite, or too far apart; Sigma is nil
 	FewActive          // too few pivots are active for a pass
 	TooLarge           // angles, or cosines, are too large for passes
 	Clusters           // large angles are left in clusters that are too large
@@ -90,7 +90,7 @@ func (r *Result) G() (*matrix.Matrix, error) {
 func Start(x, v *matrix.Matrix, c Config) (*Result, error) {
 	s := &state{x: x, v: v, Config: c}
 	return s.run(func() (Outcome, error) {
-		if done, err := s.orthonormalize(); err != nil || !done {
+		if err := s.orthonormalize(); err != nil {
 			return NotServed, err
 		}
 		return s.multiplied()
