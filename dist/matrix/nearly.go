@@ -15,10 +15,10 @@ func Departure(v *Matrix) (*Matrix, error) {
 		return nil, err
 	}
 	err = pass(v, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		s.eachUpper(i, i0, i1, func(b int, upper kernels.Panel) {
-			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, upper.M), B: v.block(b),
-				C: upper})
-		})
+		for _, c := range s.above(i, i0, i1, true) {
+			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: v.same(i, c),
+				C: c.Panel})
+		}
 		return products
 	})
 	if err != nil {
@@ -38,23 +38,13 @@ func Departure(v *Matrix) (*Matrix, error) {
 	})
 }
 
-// eachUpper calls f for the blocks of this rank's device i that have elements on or above the diagonal in the
-// rows i0 ≤ i < i1, with these rows of the block, as far as its diagonal goes.
-func (s *Matrix) eachUpper(i, i0, i1 int, f func(b int, upper kernels.Panel)) {
-	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
-		if _, j1 := s.span(b); j1 > i0 {
-			f(b, s.block(b).Rows(i0, min(i1, j1)))
-		}
-	}
-}
-
 // SubtractTriangular does v ← v − v·s, with an upper triangular s. It is collective.
 func SubtractTriangular(v, s *Matrix) error {
 	err := passBack(v, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		s.eachUpper(i, i0, i1, func(b int, upper kernels.Panel) {
-			products = append(products, kernels.Gemm{Alpha: -1, A: a.Columns(0, upper.M), B: upper, Beta: 1,
-				C: v.block(b)})
-		})
+		for _, c := range s.above(i, i0, i1, true) {
+			products = append(products, kernels.Gemm{Alpha: -1, A: a.Columns(0, c.M), B: c.Panel, Beta: 1,
+				C: v.same(i, c)})
+		}
 		return products
 	})
 	if err != nil {

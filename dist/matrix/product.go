@@ -67,7 +67,7 @@ func Gram(x *Matrix) (*Matrix, error) {
 		return nil, err
 	}
 	err = pass(x, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		for _, c := range h.above(i, i0, i1) {
+		for _, c := range h.above(i, i0, i1, false) {
 			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: x.same(i, c),
 				C: c.Panel})
 		}
@@ -101,20 +101,23 @@ type columnsAt struct {
 // same returns the columns of s, on this rank's device i, that are those of a panel of another matrix.
 func (s *Matrix) same(i int, c columnsAt) kernels.Panel { return s.shares[i].Columns(c.at, c.at+c.N) }
 
-// above returns rows i0 ≤ i < i1, as far as they are above its diagonal block, of the blocks of this rank's
-// device i: on hosts block by block, on GPUs as many as possible in one, since a product of a single block is
-// too small for them.
-func (s *Matrix) above(i, i0, i1 int) (all []columnsAt) {
+// above returns rows i0 ≤ i < i1, as far as they are on or above its diagonal, or above its diagonal block, of
+// the blocks of this rank's device i: on hosts block by block, on GPUs as many as possible in one, since a
+// product of a single block is too small for them.
+func (s *Matrix) above(i, i0, i1 int, diagonal bool) (all []columnsAt) {
 	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
 		j0, j1 := s.span(b)
-		if j0 <= i0 {
-			continue
-		}
 		_, at := s.home(j0)
 		if j0 >= i1 && !s.HostMemory() {
 			return append(all, columnsAt{s.shares[i].Columns(at, s.shares[i].N).Rows(i0, i1), at})
 		}
-		all = append(all, columnsAt{s.shares[i].Columns(at, at+j1-j0).Rows(i0, min(i1, j0)), at})
+		last := j0
+		if diagonal {
+			last = j1
+		}
+		if last > i0 {
+			all = append(all, columnsAt{s.shares[i].Columns(at, at+j1-j0).Rows(i0, min(i1, last)), at})
+		}
 	}
 	return all
 }

@@ -15,6 +15,8 @@ import (
 const (
 	// widest is the largest number of columns of a cluster that a host takes.
 	widest = 128
+	// together is how many columns are turned at a time.
+	together = 256
 	// steepest is the least ratio of two norms in a cluster: its eigenvectors have errors relative to the largest.
 	steepest = 0.1
 )
@@ -118,19 +120,33 @@ func orthonormal(q []float64, k int) []float64 {
 	return r
 }
 
-// turn turns the columns of clusters, of G and of V. It is collective.
+// turn turns the columns of clusters, of G and of V, some clusters at a time. It is collective.
 func (s *state) turn(all []turn) error {
-	if len(all) == 0 {
-		return nil
-	}
-	var columns []int
-	var norms []float64
-	for _, t := range all {
-		for j := t.start; j < t.end; j++ {
-			columns, norms = append(columns, j), append(norms, s.norms[j])
+	for len(all) > 0 {
+		count, columns := 1, all[0].columns(nil)
+		for count < len(all) && len(columns)+all[count].width() <= together {
+			columns = all[count].columns(columns)
+			count++
 		}
+		if err := s.turnSome(all[:count], columns); err != nil {
+			return err
+		}
+		all = all[count:]
 	}
-	q, err := s.x.Load(len(columns), len(columns), matrix.Source{Read: diagonalOf(all)})
+	return nil
+}
+
+// columns adds those of the cluster.
+func (c cluster) columns(to []int) []int {
+	for j := c.start; j < c.end; j++ {
+		to = append(to, j)
+	}
+	return to
+}
+
+// turnSome turns some clusters, which have these columns.
+func (s *state) turnSome(some []turn, columns []int) error {
+	q, err := s.x.Load(len(columns), len(columns), matrix.Source{Read: diagonalOf(some)})
 	if err != nil {
 		return err
 	}
@@ -142,6 +158,10 @@ func (s *state) turn(all []turn) error {
 	defer v.Free()
 	if err := matrix.Put(s.v, v, columns); err != nil {
 		return err
+	}
+	norms := make([]float64, len(columns))
+	for k, j := range columns {
+		norms[k] = s.norms[j]
 	}
 	u, err := turned(s.u, columns, norms, q)
 	if err != nil {
@@ -178,6 +198,9 @@ func turned(x *matrix.Matrix, columns []int, norms []float64, q *matrix.Matrix) 
 // diagonalOf reads the block-diagonal matrix of all turns.
 func diagonalOf(all []turn) func(p matrix.Part) error {
 	return func(p matrix.Part) error {
+		for j := range p.N {
+			clear(p.Data[j*p.Ld : j*p.Ld+p.M])
+		}
 		at := 0 // first column and row of the turn
 		for _, t := range all {
 			k := t.width()

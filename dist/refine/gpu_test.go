@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"fmt"
 	"math/rand/v2"
 	"sync"
 	"testing"
@@ -70,7 +71,7 @@ func BenchmarkGPU(b *testing.B) {
 		must(b, d.Sync())
 		r, err := Start(x, v, Config{})
 		must(b, err)
-		b.Logf("n = %d: %s, orthV %.2f, residual %.3f\n%s", n, r.Outcome, r.OrthV, r.Residual, told(r.Steps))
+		fmt.Printf("n = %d: %s, orthV %.2f, residual %.3f\n%s", n, r.Outcome, r.OrthV, r.Residual, told(r.Steps))
 		r.Free()
 		free()
 		must(b, d.Free())
