@@ -10,12 +10,12 @@ import (
 
 // Bounds of a pass.
 const (
-	largeAngle  = 2e-3  // larger angles are left out
-	largeCosine = 0.1   // the largest one that a pass may see
-	largestNorm = 0.012 // the 2-norm of the angles, up to which the terms to the sixth order are enough
-	fourthOrder = 3e-3  // those to the fourth order,
-	secondOrder = 3e-4  // to the second,
-	firstOrder  = 1e-8  // and the first one
+	largeAngle  = 2e-3 // larger angles are left out
+	largeCosine = 0.1  // the largest one that a pass may see
+	largestNorm = 0.04 // the 2-norm of the angles, up to which the terms to the eighth order are enough
+	fourthOrder = 3e-3 // those to the fourth order,
+	secondOrder = 2e-4 // to the second,
+	firstOrder  = 1e-8 // and the first one
 
 	// The columns of U pass for orthogonal too if no cosine exceeds smallCosine, and the square root of the
 	// share of active pivots times the largest one is smallDeparture at most, in units of ε: that bounds what
@@ -155,7 +155,7 @@ func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err err
 	case step.Norm > largestNorm:
 		return TooLarge, true, nil
 	case step.Norm > fourthOrder:
-		step.Order = 6
+		step.Order = 8
 	case step.Norm > secondOrder:
 		step.Order = 4
 	case step.Norm > firstOrder:
@@ -172,41 +172,53 @@ func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err err
 	return outcome, false, s.turn(turns)
 }
 
-// powers does E ← E + E²/2 − E⁴/8 + E⁶/16, as far as the order goes. E is antisymmetric, so that E² = −EᵀE,
-// and E⁴ = (E²)ᵀE².
+// powers does E ← E + E²/2 − E⁴/8 + E⁶/16 − 5·E⁸/128, as far as the order goes: 1, 2, 4 or 8. E is
+// antisymmetric, so that E² = −EᵀE, and E⁴ = (E²)ᵀE².
 func (s *state) powers(e *matrix.Matrix, order int) error {
 	if order < 2 {
 		return nil
 	}
-	half := slices.Repeat([]float64{-0.5}, e.N)
-	var all []*matrix.Matrix
-	defer func() {
-		for _, x := range all {
-			x.Free()
-		}
-	}()
-	for x, o := e, 2; o <= min(order, 4); o += 2 {
-		square, err := matrix.Gram(x)
-		if err != nil {
-			return err
-		}
-		all = append(all, square) // E²/2, then −E⁴/8
-		if err := square.Scale(nil, half); err != nil {
-			return err
-		}
-		x = square
+	second, err := power(e, e) // E²/2
+	if err != nil {
+		return err
 	}
-	if order > 4 {
-		if err := matrix.SubtractProduct(e, all[0], all[1], 1); err != nil {
-			return err
-		}
+	defer second.Free()
+	if order < 4 {
+		return nil
 	}
-	for _, x := range all {
-		if err := e.Add(x); err != nil {
-			return err
-		}
+	fourth, err := power(e, second) // −E⁴/8
+	if err != nil {
+		return err
 	}
-	return nil
+	defer fourth.Free()
+	if order < 8 {
+		return nil
+	}
+	// The other terms are E⁴/8·(E²/2 − 5·E⁴/16).
+	const f = 2.5
+	if err := fourth.Scale(nil, slices.Repeat([]float64{f}, e.N)); err != nil {
+		return err
+	}
+	if err := second.Add(fourth); err != nil {
+		return err
+	}
+	return matrix.SubtractProduct(e, fourth, second, 1/f)
+}
+
+// power returns −xᵀ·x/2, and adds it to e.
+func power(e, x *matrix.Matrix) (*matrix.Matrix, error) {
+	square, err := matrix.Gram(x)
+	if err != nil {
+		return nil, err
+	}
+	if err = square.Scale(nil, slices.Repeat([]float64{-0.5}, x.N)); err == nil {
+		err = e.Add(square)
+	}
+	if err != nil {
+		square.Free()
+		return nil, err
+	}
+	return square, nil
 }
 
 // apply does V ← V + V·F and G ← G + G·F. F becomes D·F·D⁻¹.
