@@ -20,7 +20,8 @@ const (
 	// The columns of U pass for orthogonal too if no cosine exceeds smallCosine, and the square root of the
 	// share of active pivots times the largest one is smallDeparture at most, in units of ε: that bounds what
 	// they add to ‖UᵀU − I‖_F, in units of n·ε.
-	smallCosine, smallDeparture = 16, 0.5
+	// Where a pass has not made the cosines smaller, these are rounding errors, and may be restDeparture.
+	smallCosine, smallDeparture, restDeparture = 16, 0.5, 2
 )
 
 // loop makes passes until all cosines are below the tolerance.
@@ -94,11 +95,19 @@ func bound(a kernels.Angles) float64 {
 	return largest
 }
 
+// finite returns a number that JSON has: the largest one for one that is not finite.
+func finite(x float64) float64 {
+	if math.IsNaN(x - x) {
+		return math.MaxFloat64
+	}
+	return x
+}
+
+// tell says in a step what is seen.
 func (l look) tell(step *Step) {
 	step.Active, step.Cosine = l.active, slices.Max(l.angles.Cosine)
-	step.Angle, step.Norm = slices.Max(l.angles.Largest), bound(l.angles)
-	step.Clusters = len(l.clusters)
-	step.Left = len(l.left)
+	step.Angle, step.Norm = slices.Max(l.angles.Largest), finite(bound(l.angles))
+	step.Clusters, step.Left = len(l.clusters), len(l.left)
 	for _, c := range append(l.clusters, l.left...) {
 		step.Width = max(step.Width, c.width())
 	}
@@ -106,12 +115,15 @@ func (l look) tell(step *Step) {
 
 // decide tells whether the loop ends, and why.
 func (l look) decide(c Config, before float64) (Outcome, bool) {
-	cosine := slices.Max(l.angles.Cosine)
+	cosine, departure := slices.Max(l.angles.Cosine), smallDeparture
+	if cosine > before/2 {
+		departure = restDeparture
+	}
 	switch {
-	case bound(l.angles) != bound(l.angles):
+	case math.IsNaN(bound(l.angles)):
 		return TooLarge, true
 	case l.angles.Active == 0, cosine <= smallCosine*kernels.Epsilon &&
-		math.Sqrt(l.active)*cosine <= smallDeparture*kernels.Epsilon:
+		math.Sqrt(l.active)*cosine <= departure*kernels.Epsilon:
 		return Converged, true
 	case !(cosine <= largeCosine):
 		return TooLarge, true
@@ -138,7 +150,7 @@ func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err err
 	if err != nil {
 		return outcome, false, err
 	}
-	step.Norm = bound(angles)
+	step.Norm = finite(bound(angles))
 	for _, c := range l.clusters {
 		if err := l.h.ZeroSquare(c.start, c.end); err != nil {
 			return outcome, false, err

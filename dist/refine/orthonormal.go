@@ -37,7 +37,7 @@ func (s *state) orthonormalize() error {
 			if err != nil {
 				return err
 			}
-			step.Departure = append(step.Departure, size)
+			step.Departure = append(step.Departure, finite(size))
 			if off == nil {
 				break
 			}

@@ -1,6 +1,7 @@
 package refine
 
 import (
+	"encoding/json"
 	"math"
 	"slices"
 	"testing"
@@ -22,6 +23,8 @@ func TestOutcomes(t *testing.T) {
 	for i, x := range gauss {
 		nearly[i] = identity[i] + 1e-10*x
 	}
+	broken := slices.Clone(identity)
+	broken[5*n+7] = math.NaN()
 	singular, huge := slices.Clone(gauss), slices.Clone(gauss)
 	clear(singular[:n])
 	for i := range n {
@@ -41,6 +44,7 @@ func TestOutcomes(t *testing.T) {
 		{"one cluster", nearly, identity, Config{}, Clusters},
 		{"a column of zeros", singular, identity, Config{}, NotServed},
 		{"norms too far apart", huge, identity, Config{}, NotServed},
+		{"not a number", gauss, broken, Config{}, NotServed},
 		{"few active", gauss, v, Config{FewActive: 1.5}, FewActive},
 		{"one pass", gauss, v, Config{MaxPasses: 1}, NoProgress},
 		{"enough passes", gauss, v, Config{MaxPasses: 3}, Converged},
@@ -55,6 +59,9 @@ func TestOutcomes(t *testing.T) {
 			defer r.Free()
 			if r.Outcome != c.want {
 				t.Fatalf("%s, want %s\n%s", r.Outcome, c.want, told(r.Steps))
+			}
+			if _, err := json.Marshal(r.Steps); err != nil {
+				t.Error(err)
 			}
 			if r.Outcome == NotServed {
 				return

@@ -60,8 +60,8 @@
 // opened when they are first needed. For few columns and many rows cuBLAS is slow. Kernels of our own do Syrk
 // of tall panels, all of a list in three launches, and Trsm 64 columns at a time, between products (tall.cu).
 // Where one is missing the primitive fails. A product of a list is one call. cuBLAS has a workspace of its
-// own and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu and
-// measure.cu move and measure.
+// own and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu, measure.cu
+// and angles.cu move and measure.
 //
 // Reflectors go over a list of panels in three launches (reflect.cu). The rows of YᵀC are summed 32 at a time
 // (16 before compute capability 9.0), those sums over pieces of 512 rows, and the pieces in eight parts.
