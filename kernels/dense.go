@@ -61,6 +61,9 @@ type Dense interface {
 	// Syrk does C ← AᵀA for some A and the C of the same number, both triangles, with the same bits in C_ij and
 	// C_ji. Any element type, the same for an A and its C.
 	Syrk(a, c []Panel) error
+	// Departures overwrites each square, symmetric panel P of a list by the upper triangular S with S + Sᵀ =
+	// P − I. It reads the upper triangle.
+	Departures(p []Panel) error
 	// Potrf overwrites the symmetric matrix A by its upper triangular factor, A = RᵀR, zero below the diagonal.
 	// It reads the upper triangle. It returns how many columns were factored: less than A.N where a pivot is not
 	// positive, or NaN. Then the leading part of that order has its factor, and the rest of A is undefined.

@@ -168,6 +168,16 @@ func CheckSyrk(a, c []Panel) error {
 	return nil
 }
 
+// CheckDepartures tells whether all panels are square.
+func CheckDepartures(p []Panel) error {
+	for i, x := range p {
+		if err := checkFactor(fmt.Sprintf("panel %d", i), x, x.N); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // CheckPotrf tells whether a is square.
 func CheckPotrf(a Panel) error { return checkFactor("A", a, a.N) }
 

@@ -24,17 +24,12 @@ func Departure(v *Matrix) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.eachBlock(func(dev *device, b int, _ kernels.Panel) error {
-		p := s.diagonalBlock(b)
-		host := make([]float64, p.M*p.N)
-		if err := dev.Read(host, p.M, p); err != nil {
-			return err
+	return s, s.each(func(i int, dev *device) error {
+		var diagonal []kernels.Panel
+		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+			diagonal = append(diagonal, s.diagonalBlock(b))
 		}
-		for j := range p.N {
-			host[j*(p.M+1)] = (host[j*(p.M+1)] - 1) / 2
-			clear(host[j*(p.M+1)+1 : (j+1)*p.M])
-		}
-		return dev.Write(p, host, p.M)
+		return dev.Departures(diagonal)
 	})
 }
 

@@ -41,8 +41,8 @@ func Product(x, u *Matrix, lower bool) (*Matrix, error) {
 		if lower {
 			first = i0
 		}
-		right := u.tiles(i, i0, i1)
-		for b, c := range w.tiles(i, first, w.M) {
+		right := u.broad(i, i0, i1)
+		for b, c := range w.broad(i, first, w.M) {
 			products = append(products, kernels.Gemm{Alpha: 1, A: a.Rows(first, a.M), B: right[b], Beta: 1, C: c})
 		}
 		return products
@@ -52,8 +52,8 @@ func Product(x, u *Matrix, lower bool) (*Matrix, error) {
 // SubtractProduct does w ← w − α·x·u. It is collective.
 func SubtractProduct(w, x, u *Matrix, alpha float64) error {
 	return pass(x, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		right := u.tiles(i, i0, i1)
-		for b, c := range w.tiles(i, 0, w.M) {
+		right := u.broad(i, i0, i1)
+		for b, c := range w.broad(i, 0, w.M) {
 			products = append(products, kernels.Gemm{Alpha: -alpha, A: a, B: right[b], Beta: 1, C: c})
 		}
 		return products
@@ -101,9 +101,8 @@ type columnsAt struct {
 // same returns the columns of s, on this rank's device i, that are those of a panel of another matrix.
 func (s *Matrix) same(i int, c columnsAt) kernels.Panel { return s.shares[i].Columns(c.at, c.at+c.N) }
 
-// above returns rows i0 ≤ i < i1, as far as they are on or above its diagonal, or above its diagonal block, of
-// the blocks of this rank's device i: on hosts block by block, on GPUs as many as possible in one, since a
-// product of a single block is too small for them.
+// above returns rows i0 ≤ i < i1 of the blocks of this rank's device i, as far as they are above the diagonal
+// block, or with it: on hosts block by block, on GPUs as many as possible in one.
 func (s *Matrix) above(i, i0, i1 int, diagonal bool) (all []columnsAt) {
 	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
 		j0, j1 := s.span(b)
@@ -125,6 +124,15 @@ func (s *Matrix) above(i, i0, i1 int, diagonal bool) (all []columnsAt) {
 // Add does s ← s + t.
 func (s *Matrix) Add(t *Matrix) error {
 	return s.each(func(i int, dev *device) error { return dev.Add(s.shares[i], t.shares[i]) })
+}
+
+// broad returns rows i0 ≤ i < i1 of what this rank's device i has: block by block on hosts, all in one on
+// GPUs, since a product of a single block is too small for them.
+func (s *Matrix) broad(i, i0, i1 int) []kernels.Panel {
+	if s.HostMemory() {
+		return s.tiles(i, i0, i1)
+	}
+	return []kernels.Panel{s.shares[i].Rows(i0, i1)}
 }
 
 // passColumns is how many columns pass by at a time on CPUs, where blocks are narrower, and products with few

@@ -17,7 +17,8 @@ const (
 	widest = 128
 	// together is how many columns are turned at a time.
 	together = 256
-	// steepest is the least ratio of two norms in a cluster: its eigenvectors have errors relative to the largest.
+	// steepest is the least ratio of two norms in a cluster, since its eigenvectors have errors relative to the
+	// largest.
 	steepest = 0.1
 )
 

@@ -39,9 +39,9 @@
 // # Where passes do not serve
 //
 // Angles over largeAngle are left out: those of columns of nearly equal norms, which need large rotations.
-// They join columns, sorted by their norms, to clusters. The eigenvectors of a cluster's part of D·H·D are the
-// rotation that it needs. A host finds it, and the columns are multiplied by it after the pass. Clusters of
-// more than `widest` columns are left alone. That serves equal singular values: the columns of G for these
+// They join columns, sorted by their norms, to clusters. The eigenvectors of a cluster's part of D·H·D are
+// the rotation that it needs. A host finds it, and the columns are multiplied by it after the pass. Clusters
+// of more than `widest` columns are left alone. That serves equal singular values: the columns of G for these
 // become orthogonal when they are so to all others, since V is orthonormal. [OA18] treat clusters too.
 //
 // Rounding errors over nearly equal norms would be large angles. So a cosine below the tolerance makes no
@@ -59,8 +59,8 @@
 //
 // # Memory
 //
-// X, G, V and three more at most: H, which becomes E and F, with E² and E⁴, or with the product that is added to
-// G or V. Corrections of V take one more than X and V. With clusters there are up to 3·256 columns more. What
+// X, G, V and three more at most: H, which becomes E and F, with E² and E⁴, or with the product that is added
+// to G or V. Corrections of V take one more than X and V. With clusters there are up to 3·256 columns more. What
 // is on its way comes to it (package matrix). No matrix comes to a host, but for the parts of clusters.
 //
 // # Symbols

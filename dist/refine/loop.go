@@ -21,7 +21,7 @@ const (
 	// share of active pivots times the largest one is smallDeparture at most, in units of ε: that bounds what
 	// they add to ‖UᵀU − I‖_F, in units of n·ε.
 	// Where a pass has not made the cosines smaller, these are rounding errors, and may be restDeparture.
-	smallCosine, smallDeparture, restDeparture = 16, 0.5, 2
+	smallCosine, smallDeparture, restDeparture = 64, 0.5, 2
 )
 
 // loop makes passes until all cosines are below the tolerance.

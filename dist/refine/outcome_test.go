@@ -79,7 +79,8 @@ func TestVerify(t *testing.T) {
 	const n = 100
 	d := on(t, comm.NewLocal(1)[0], 1)
 	x := load(t, d, n, n, disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1}))
-	q, err := matrix.Factor(load(t, d, n, n, disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 2})))
+	other := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 2})
+	q, err := matrix.Factor(load(t, d, n, n, other))
 	must(t, err)
 	v, err := q.Form(0, n)
 	must(t, err)

@@ -71,8 +71,12 @@ var samples = []sample{
 	{"rows 1e12, L", "graded-rows", 1e12, true, nil}, {"rows 1e20, L", "graded-rows", 1e20, true, nil},
 	{"five", "", 0, false, func(i, n int) float64 { return float64(1 + i*5/n) }},
 	{"five, L", "", 0, true, func(i, n int) float64 { return float64(1 + i*5/n) }},
-	{"close pairs", "", 0, false, func(i, n int) float64 { return float64(1+i/2)/float64(n) + 1e-7*float64(i%2) }},
-	{"clusters", "", 0, false, func(i, n int) float64 { return float64(1+i/16)/float64(n) + 1e-7*float64(i*i) }},
+	{"close pairs", "", 0, false, func(i, n int) float64 {
+		return float64(1+i/2)/float64(n) + 1e-7*float64(i%2)
+	}},
+	{"clusters", "", 0, false, func(i, n int) float64 {
+		return float64(1+i/16)/float64(n) + 1e-7*float64(i*i)
+	}},
 	{"one cluster", "", 0, false, func(i, n int) float64 { return 1 + 1e-4*float64(i)/float64(n) }},
 }
 
@@ -180,9 +184,9 @@ func (r refined) vectors(t *testing.T, m, n int, x []float64) {
 
 func told(steps []Step) (text string) {
 	for _, s := range steps {
-		text += fmt.Sprintf("%-14s order %d, active %.3f, cosine %.1e, angle %.1e, norm %.1e, %d+%d clusters to %d, "+
-			"departure %.1e, %.3f s\n", s.What, s.Order, s.Active, s.Cosine, s.Angle, s.Norm, s.Clusters, s.Left, s.Width,
-			s.Departure, s.Seconds)
+		text += fmt.Sprintf("%-14s order %d, active %.3f, cosine %.1e, angle %.1e, norm %.1e, %d+%d clusters to %d, ",
+			s.What, s.Order, s.Active, s.Cosine, s.Angle, s.Norm, s.Clusters, s.Left, s.Width)
+		text += fmt.Sprintf("departure %.1e, %.3f s\n", s.Departure, s.Seconds)
 	}
 	return text
 }

@@ -87,3 +87,17 @@ func angle(c, di, dj float64) float64 {
 	}
 	return -e
 }
+
+func (d *device) Departures(p []kernels.Panel) error {
+	err := kernels.CheckDepartures(p)
+	if err == nil {
+		err = d.eachPiece(p, moved, func(k, j0, j1 int) {
+			for j := j0; j < j1; j++ {
+				c := column(p[k], j)
+				c[j] = (c[j] - 1) / 2
+				clear(c[j+1:])
+			}
+		})
+	}
+	return named("Departures", err)
+}

@@ -1,4 +1,4 @@
-// Cosines of pairs of columns, and angles in their place.
+// Cosines of pairs of columns, and angles in their place; how far columns are from orthonormal ones.
 
 #include "common.cuh"
 
@@ -94,5 +94,19 @@ angles(const Member *list, i64 count, const i64 *first, const double *norms, dou
 				to[5 * columns] = j == j0 ? (double)active : 0;
 			}
 		}
+	}
+}
+
+// departures makes the upper triangular S with S + Sᵀ = P − I of each square panel P of a list. Grid
+// (columns, panels; at most 65535), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256) departures(const Member *list, i64 count)
+{
+	for (i64 k = blockIdx.y; k < count; k += gridDim.y) {
+		const Member p = list[k];
+		for (i64 j = blockIdx.x; j < p.n; j += gridDim.x)
+			for (i64 i = j + threadIdx.x; i < p.m; i += 256) {
+				double *const at = p.p + i + j * p.ld;
+				*at = i == j ? (*at - 1) / 2 : 0;
+			}
 	}
 }

@@ -49,6 +49,18 @@ func (d *device) Angles(h []kernels.Panel, first []int, norms []float64,
 	return a, nil
 }
 
+// Departures takes all panels in one launch.
+func (d *device) Departures(p []kernels.Panel) error {
+	return d.checked("Departures", kernels.CheckDepartures(p), func() error {
+		list, err := d.members("departures", p)
+		if err != nil {
+			return err
+		}
+		return d.launch("departures", min(list.widest, gridLimit), min(len(p), gridLimit), 1, 256, 0, word(list.at),
+			uint64(len(p)))
+	})
+}
+
 // integers returns whole numbers as what they are.
 func integers(x []float64) []int {
 	y := make([]int, len(x))

@@ -24,7 +24,7 @@ var entries = map[string][]string{
 		"transpose_32", "gather_rows", "move_columns", "scale", "divide", "multiply_power", "add", "lower_64",
 		"lower_32"},
 	"tall.cu":    {"square_diagonal", "square_other", "square_add", "solve"},
-	"angles.cu":  {"angles"},
+	"angles.cu":  {"angles", "departures"},
 	"measure.cu": {"row_maxima", "column_maxima", "leads"},
 	"natural.cu": {"natural_64_64", "natural_64_128", "natural_32_512", "natural_16_1024", "natural_far"},
 	"pivoted.cu": {"factor_pivoted"},

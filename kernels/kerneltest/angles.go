@@ -50,6 +50,28 @@ func Angles(t *testing.T, b kernels.Backend) {
 	}
 }
 
+// Departures tests several panels at a time, bit by bit. What is below the diagonal is not read.
+func Departures(t *testing.T, b kernels.Backend) {
+	var list []window
+	var want []matrix
+	for _, n := range []int{0, 1, 2, 33, 300} {
+		p := random(newRand(n), n, n)
+		s := p.clone()
+		for j := range n {
+			s.set(j, j, (p.at(j, j)-1)/2)
+			for i := j + 1; i < n; i++ {
+				p.set(i, j, math.NaN())
+				s.set(i, j, 0)
+			}
+		}
+		list, want = append(list, place(t, b, p, kernels.Float64)), append(want, s)
+	}
+	must(t, b.Departures(panels(list)))
+	for k, w := range list {
+		equal(t, w.read(), want[k])
+	}
+}
+
 // manyCosines returns a matrix whose elements have many sizes, and norms, of which some are equal, and some
 // nearly.
 func manyCosines(rnd *rand.Rand, n int) (c matrix, norms []float64) {

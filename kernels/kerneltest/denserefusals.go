@@ -67,6 +67,8 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 		{"Angles: columns from 1 to 4 of 3", angles(three, 1, square)},
 		{"Angles: column −1", angles(three, -1, square)}, {"Angles: float32", angles(five, 0, single)},
 		{"Angles: no number", angles(three, 0, square, square)},
+		{"Departures: not square", b.Departures(list(square, p))},
+		{"Departures: float32", b.Departures(list(single.Rows(0, 3)))},
 		{"Gemm: inner", gemm(kernels.Gemm{A: p, B: panel(5, 3), C: panel(5, 3)})},
 		{"Gemm: transposed", gemm(kernels.Gemm{TransA: true, A: p, B: square, C: panel(5, 3)})},
 		{"Gemm: C", gemm(kernels.Gemm{A: p, B: square, C: q})},
