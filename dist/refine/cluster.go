@@ -61,19 +61,25 @@ type turn struct {
 
 // turnsOf finds the turns of the clusters from the cosines. It is collective.
 func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (all []turn, err error) {
+	if len(clusters) == 0 {
+		return nil, nil
+	}
+	var q []float64 // of all, one after the other
 	for _, c := range clusters {
 		cosines, err := h.Square(c.start, c.end)
 		if err != nil {
 			return nil, err
 		}
-		var q []float64
 		if s.x.Comm.Rank() == 0 {
-			q = eigenvectors(cosines, s.norms[c.start:c.end])
+			q = append(q, eigenvectors(cosines, s.norms[c.start:c.end])...)
 		}
-		if q, err = comm.FromRank(s.x.Comm, 0, q); err != nil {
-			return nil, err
-		}
-		all = append(all, turn{c, q})
+	}
+	if q, err = comm.FromRank(s.x.Comm, 0, q); err != nil {
+		return nil, err
+	}
+	for _, c := range clusters {
+		count := c.width() * c.width()
+		all, q = append(all, turn{c, q[:count]}), q[count:]
 	}
 	return all, nil
 }

@@ -60,8 +60,8 @@
 // # Memory
 //
 // X, G, V and three more at most: H, which becomes E and F, with E² and E⁴, or with the product that is added
-// to G or V. Corrections of V take one more than X and V. With clusters there are up to 3·256 columns more. What
-// is on its way comes to it (package matrix). No matrix comes to a host, but for the parts of clusters.
+// to G or V. Corrections of V take one more than X and V. With clusters there are up to 3·256 columns more.
+// What is on its way comes to it (package matrix). No matrix comes to a host, but for the parts of clusters.
 //
 // # Symbols
 //

@@ -66,15 +66,23 @@ func TestBlocksGPU(t *testing.T) {
 func BenchmarkGPU(b *testing.B) {
 	disttest.GPUs(b)
 	for _, n := range []int{2048, 4096, 8192} {
-		d := gpus(b, comm.NewLocal(1)[0], 1)
-		x, v, free := known(b, d, n)
-		must(b, d.Sync())
-		r, err := Start(x, v, Config{})
-		must(b, err)
-		fmt.Printf("n = %d: %s, orthV %.2f, residual %.3f\n%s", n, r.Outcome, r.OrthV, r.Residual, told(r.Steps))
-		r.Free()
-		free()
-		must(b, d.Free())
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			d := gpus(b, comm.NewLocal(1)[0], 1)
+			for b.Loop() {
+				b.StopTimer()
+				x, v, free := known(b, d, n)
+				must(b, d.Sync())
+				b.StartTimer()
+				r, err := Start(x, v, Config{})
+				must(b, err)
+				b.StopTimer()
+				b.Logf("%s, orthV %.2f, residual %.3f\n%s", r.Outcome, r.OrthV, r.Residual, told(r.Steps))
+				r.Free()
+				free()
+				must(b, d.Free())
+				b.StartTimer()
+			}
+		})
 	}
 }
 

@@ -17,6 +17,9 @@ const (
 	secondOrder = 2e-4 // to the second,
 	firstOrder  = 1e-8 // and the first one
 
+	// Clusters of angles below largeAngle are made if these are fewAngles at least, for so many columns at most.
+	fewAngles, fewColumns = 1e-10, 1024
+
 	// The columns of U pass for orthogonal too if no cosine exceeds smallCosine, and the square root of the
 	// share of active pivots times the largest one is smallDeparture at most, in units of ε: that bounds what
 	// they add to ‖UᵀU − I‖_F, in units of n·ε.
@@ -81,7 +84,41 @@ func (s *state) look() (l look, err error) {
 		return l, err
 	}
 	l.clusters, l.left = clustersOf(l.angles, s.norms)
+	if err := s.finish(&l); err != nil {
+		l.h.Free()
+		return l, err
+	}
 	return l, nil
+}
+
+// finish makes clusters of smaller angles too, so that after this pass perhaps no other is needed. A pass
+// leaves angles times cosines. So those angles are large for which this is over the tolerance. If they are few
+// their clusters are turned after the rest; otherwise the largest of them are.
+func (s *state) finish(l *look) error {
+	limit := s.tolerance() / (4 * slices.Max(l.angles.Cosine))
+	if limit < fewAngles || len(l.left) > 0 {
+		return nil
+	}
+	for range 4 {
+		if limit >= slices.Max(l.angles.Largest) {
+			return nil
+		}
+		angles, _, err := l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(), Limit: limit})
+		if err != nil {
+			return err
+		}
+		taken, left := clustersOf(angles, s.norms)
+		columns := 0
+		for _, c := range taken {
+			columns += c.width()
+		}
+		if len(left) == 0 && columns <= min(l.h.N/2, fewColumns) {
+			l.angles, l.clusters = angles, taken
+			return nil
+		}
+		limit *= 2
+	}
+	return nil
 }
 
 // bound returns a bound of the 2-norm of all angles that are not left out.

@@ -184,9 +184,10 @@ func (r refined) vectors(t *testing.T, m, n int, x []float64) {
 
 func told(steps []Step) (text string) {
 	for _, s := range steps {
-		text += fmt.Sprintf("%-14s order %d, active %.3f, cosine %.1e, angle %.1e, norm %.1e, %d+%d clusters to %d, ",
-			s.What, s.Order, s.Active, s.Cosine, s.Angle, s.Norm, s.Clusters, s.Left, s.Width)
-		text += fmt.Sprintf("departure %.1e, %.3f s\n", s.Departure, s.Seconds)
+		text += fmt.Sprintf("%-14s order %d, active %.3f, cosine %.1e, angle %.1e, norm %.1e, ", s.What, s.Order,
+			s.Active, s.Cosine, s.Angle, s.Norm)
+		text += fmt.Sprintf("%d+%d clusters to %d, departure %.1e, %.3f s\n", s.Clusters, s.Left, s.Width,
+			s.Departure, s.Seconds)
 	}
 	return text
 }
