@@ -92,8 +92,8 @@ func (s *state) look() (l look, err error) {
 }
 
 // finish makes clusters of smaller angles too, so that after this pass perhaps no other is needed. A pass
-// leaves angles times cosines. So those angles are large for which this is over the tolerance. If they are few
-// their clusters are turned after the rest; otherwise the largest of them are.
+// leaves angles times cosines. So those angles are large for which this is over the tolerance. If they are
+// few their clusters are turned after the rest; otherwise the largest of them are.
 func (s *state) finish(l *look) error {
 	limit := s.tolerance() / (4 * slices.Max(l.angles.Cosine))
 	if limit < fewAngles || len(l.left) > 0 {
