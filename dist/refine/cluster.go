@@ -153,7 +153,11 @@ func (c cluster) columns(to []int) []int {
 
 // turnSome turns some clusters, which have these columns.
 func (s *state) turnSome(some []turn, columns []int) error {
-	q, err := s.x.Load(len(columns), len(columns), matrix.Source{Read: diagonalOf(some)})
+	var diagonal map[int][]float64
+	if s.x.Comm.Rank() == 0 {
+		diagonal = diagonalOf(some, len(columns))
+	}
+	q, err := s.x.Scatter(len(columns), len(columns), diagonal)
 	if err != nil {
 		return err
 	}
@@ -202,22 +206,17 @@ func turned(x *matrix.Matrix, columns []int, norms []float64, q *matrix.Matrix) 
 	return matrix.Product(y, q, false)
 }
 
-// diagonalOf reads the block-diagonal matrix of all turns.
-func diagonalOf(all []turn) func(p matrix.Part) error {
-	return func(p matrix.Part) error {
-		for j := range p.N {
-			clear(p.Data[j*p.Ld : j*p.Ld+p.M])
+// diagonalOf returns the columns of the block-diagonal matrix of all turns.
+func diagonalOf(all []turn, order int) map[int][]float64 {
+	columns, at := map[int][]float64{}, 0 // first column and row of the turn
+	for _, t := range all {
+		k := t.width()
+		for j := range k {
+			x := make([]float64, order)
+			copy(x[at:], t.q[j*k:(j+1)*k])
+			columns[at+j] = x
 		}
-		at := 0 // first column and row of the turn
-		for _, t := range all {
-			k := t.width()
-			for j := max(at, p.Column); j < min(at+k, p.Column+p.N); j++ {
-				for i := max(at, p.Row); i < min(at+k, p.Row+p.M); i++ {
-					p.Data[i-p.Row+(j-p.Column)*p.Ld] = t.q[i-at+(j-at)*k]
-				}
-			}
-			at += k
-		}
-		return nil
+		at += k
 	}
+	return columns
 }
