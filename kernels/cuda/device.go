@@ -270,7 +270,7 @@ func (d *device) Describe() kernels.Description {
 
 // order is the largest order of a factor that one block of threads can have in its shared memory.
 func (d *device) order() int {
-	if d.shared > columnsShared(pointwiseOrder) {
+	if d.shared > columnsShared(pointwiseOrder, kernels.Float64) {
 		return pointwiseOrder
 	}
 	return smallOrder
@@ -284,7 +284,7 @@ func (d *device) Limits() kernels.Limits { return limits(d.order()) }
 func Limits() kernels.Limits { return limits(pointwiseOrder) }
 
 func limits(order int) kernels.Limits {
-	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16,
+	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16, Single: true,
 		Workspace: fixedBytes, Scratch: scratchBytes}
 }
 

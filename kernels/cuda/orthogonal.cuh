@@ -15,7 +15,7 @@ template <int SIZE> __device__ inline void cancel(const Problem &b, const State 
 	for (int j = threadIdx.x / 32; j < k; j += SIZE / 16) {
 		double sum = 0;
 		for (int i = lane; i < k; i += 32) {
-			const double part = fmin(fabs(t[i + j * Columns<SIZE>::LD]), most) * state.before[i];
+			const double part = fmin(fabs(t[i + j * Columns<double, SIZE>::LD]), most) * state.before[i];
 			sum = __fma_rn(part, part, sum);
 		}
 		if (sqrt(state.after[j]) <= b.tol * sqrt(warp_sum(sum)))
@@ -25,14 +25,14 @@ template <int SIZE> __device__ inline void cancel(const Problem &b, const State 
 }
 
 // orthogonalize does T ← T + T·E, a Newton–Schulz step, with E = (I − TᵀT)/2, or E = (I − J·TᵀJT)/2 where
-// columns have sign −1. It takes T from shared memory, Columns<SIZE>::LD apart, and puts it where it belongs.
+// columns have sign −1. It takes T from shared memory, Columns<double, SIZE>::LD apart, and puts it where it belongs.
 //
 // Where T is close to I, E = −(D + J·DᵀJ + J·DᵀJD)/2 is computed from D = T − I, which is exact. Where
 // columns have sign −1, columns of T may be long, and elements of E above 2⁻²⁶ ≈ √ε are nothing but their
 // rounding errors: 0 takes their place. A warp has sixteen columns of E in registers, as their transpose.
 template <int SIZE> __device__ inline void orthogonalize(const Problem &b, double *t)
 {
-	constexpr int LD = Columns<SIZE>::LD;
+	constexpr int LD = Columns<double, SIZE>::LD;
 	const int k = (int)b.k, positive = (int)b.positive, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
 	const int g = lane / 4, t4 = lane % 4, own = threadIdx.x; // diagonal element
 	const bool mixed = positive < k;
