@@ -28,9 +28,6 @@ __device__ inline float inverse_root(float x)
 	return __fmaf_rn(0.5f * y, __fmaf_rn(-x * y, y, 1), y);
 }
 
-__device__ inline double fused(double x, double y, double z) { return __fma_rn(x, y, z); }
-__device__ inline float fused(float x, float y, float z) { return __fmaf_rn(x, y, z); }
-
 // factor_panel does what is left to do on columns c … c+PANEL−1 of the lower triangular factor l: every
 // thread that has a row c + thread factors the block on the diagonal for itself, and then solves for its row.
 template <class E> __device__ inline void factor_panel(E *l, int ld, int n, int c)

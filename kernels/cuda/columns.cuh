@@ -161,7 +161,7 @@ template <class E, int SIZE> struct Columns {
 		E sum = x[0] * y[0];
 #pragma unroll
 		for (int r = 1; r < ROWS; r++)
-			sum = __fma_rn(x[r], y[r], sum);
+			sum = fused(x[r], y[r], sum);
 		return sum;
 	}
 
@@ -199,9 +199,9 @@ template <class E, int SIZE> struct Columns {
 #pragma unroll
 			for (int r = 0; r < ROWS; r++) {
 				E &x = left[s][r], &y = right[s ^ T][r];
-				const E u = __fma_rn(turn.b, x, y), v = __fma_rn(turn.d, y, x);
-				x = __fma_rn(turn.a, u, x);
-				y = __fma_rn(turn.c, v, y);
+				const E u = fused(turn.b, x, y), v = fused(turn.d, y, x);
+				x = fused(turn.a, u, x);
+				y = fused(turn.c, v, y);
 			}
 		}
 	}

@@ -66,6 +66,10 @@ template <class E> __device__ inline E *column(const PivotOf<E> &g, i64 j)
 // even tells whether columns from p on, ld apart, lie at multiples of 16 bytes.
 __device__ inline bool even(const double *p, i64 ld) { return ((u64)p & 15) == 0 && (ld & 1) == 0; }
 
+// fused returns x·y + z, rounded once.
+__device__ inline double fused(double x, double y, double z) { return __fma_rn(x, y, z); }
+__device__ inline float fused(float x, float y, float z) { return __fmaf_rn(x, y, z); }
+
 // warp_sum returns the sum over the lanes, the same bits on all of them: lanes i and i⊕16, ⊕8, … are added.
 template <class E> __device__ inline E warp_sum(E x)
 {

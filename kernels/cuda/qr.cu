@@ -45,11 +45,11 @@ __device__ inline void reduce(E *r, E *slab, int k, i64 rows, Element element)
 #pragma unroll
 			for (int p = 0; p < PER_LANE; p++) {
 				v[p] = 32 * p + lane == own ? 0 : slab[j * SLAB + 32 * p + lane];
-				sum = __fma_rn(v[p], v[p], sum);
+				sum = fused(v[p], v[p], sum);
 			}
 			sum = warp_sum(sum);
 			const E alpha = fresh ? slab[j * SLAB + own] : r[packed(j, j)];
-			const E norm = sqrt(__fma_rn(alpha, alpha, sum));
+			const E norm = sqrt(fused(alpha, alpha, sum));
 			const E beta = sum == 0 ? alpha : alpha > 0 ? -norm : norm;
 			const E inverse = sum == 0 ? 0 : 1 / (alpha - beta), tau = sum == 0 ? 0 : (beta - alpha) / beta;
 #pragma unroll
@@ -65,7 +65,7 @@ __device__ inline void reduce(E *r, E *slab, int k, i64 rows, Element element)
 #pragma unroll
 					for (int p = 0; p < PER_LANE; p++) {
 						a[g][p] = 32 * p + lane == own ? 0 : slab[column * SLAB + 32 * p + lane];
-						dot[g] = __fma_rn(v[p], a[g][p], dot[g]);
+						dot[g] = fused(v[p], a[g][p], dot[g]);
 					}
 				}
 #pragma unroll
@@ -80,7 +80,7 @@ __device__ inline void reduce(E *r, E *slab, int k, i64 rows, Element element)
 						r[packed(j, c + g)] = top[g] - dot[g];
 #pragma unroll
 					for (int p = 0; p < PER_LANE; p++)
-						slab[(c + g) * SLAB + 32 * p + lane] = __fma_rn(-dot[g], v[p], a[g][p]);
+						slab[(c + g) * SLAB + 32 * p + lane] = fused(-dot[g], v[p], a[g][p]);
 				}
 			}
 			__syncthreads();

@@ -3,8 +3,7 @@
 // shared memory. After the last sweep the length of a column of R·T goes into its norm, and R·T and T are
 // divided by it.
 
-#include "columns.cuh"
-#include "single_rotation.cuh"
+#include "single_columns.cuh"
 #include "sweep.cuh"
 
 // A column of R·T that is shorter is rounding errors, of columns of length 1. This counts as its length.
@@ -35,7 +34,7 @@ template <int SIZE> __device__ inline void zero_column(float *shared)
 // end_factor puts R and the norms back. part: the lengths of the columns go into the norms. scales has room for
 // what each column is multiplied by.
 template <int SIZE>
-__device__ inline void end_factor(const SingleProblem &b, State &state, Columns<float, SIZE> &c, float *shared,
+__device__ inline void end_factor(const SingleProblem &b, State &state, SingleColumns<SIZE> &c, float *shared,
 				  const double *norms, float *scales, bool part)
 {
 	const int k = (int)b.k, lane = threadIdx.x % 32, j = threadIdx.x / 32 * 16 + lane;
@@ -80,27 +79,42 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 	for (int j = thread; j <= SIZE; j += 32 * WARPS)
 		norms[j] = j < k ? b.factors[j] : 0;
 	zero_column<SIZE>(shared);
-	Columns<float, SIZE> c;
+	SingleColumns<SIZE> c;
 	const float *const from = b.r;
 	const i64 ldr = b.ldr;
 	c.begin([=](int i, int j) { return i < k && j < k ? from[i + j * ldr] : 0; });
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane;
 	int my_rotations = 0, my_proper = 0;
+	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
 	for (int round = 0; round < (int)a.length; round++) {
-		const Round now = round_of<WARPS>(a, round);
+		const Round now = next;
 		c.exchange(shared, now.lefts, now.rights);
+		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
 		Norms<float, SIZE> lengths;
 		lengths.take(c, 0);
 		for (int t = 0; t < now.steps; t++) {
-			lengths.go_to(t);
-			const int p = c.number(c.lefts, lane % 8), q = c.number(c.rights, lane % 8 ^ t);
+			const int p = c.number(c.lefts, lane % 8), q = c.number(c.rights, lane % 8), move = c.move(t, now.steps);
 			const double np = norms[p], nq = norms[q];
 			const Ratio ratio = ratio_of(np, nq);
-			const SingleRotation r = rotation_of(lengths.left, lengths.right, c.products(t), ratio, tol, cosine);
-			Turn<float> *const own = turns[t % 2][warp];
-			__syncwarp(); // all have read the norms
+			const float hpp = lengths.left, hqq = lengths.right, hpq = c.products();
+			const Choice choice = choose(hpp, hqq, hpq, ratio, tol, cosine);
+			const unsigned swapped = __ballot_sync(0xffffffff, choice.swap);
+			SingleRotation r = {};
+			bool again = false;
+			if (__any_sync(0xffffffff, choice.rotate)) {
+				r = rotation_of(hpp, hqq, hpq, ratio, choice);
+				Turn<float> *const own = turns[t % 2][warp];
+				if (lane < 8)
+					own[lane] = turn_of(r.sin, r.tau, r.back, r.over, r.swap);
+				__syncwarp();
+				my_rotations += choice.rotate;
+				my_proper += choice.proper;
+				c.turn({own, swapped}, move);
+				again = lengths.change(r);
+			} else {
+				c.skip(move);
+			}
 			if (lane < 8) {
-				own[lane] = turn_of(r.sin, r.tau, r.back, r.over, r.swap);
 				send(letter, r);
 				if (r.swap) {
 					norms[p] = nq;
@@ -109,13 +123,11 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 			}
 			letter += PAIRS;
 			__syncwarp();
-			if (!__any_sync(0xffffffff, r.rotate))
-				continue;
-			my_rotations += r.rotate;
-			my_proper += r.proper;
-			c.turn(t, {own, __ballot_sync(0xffffffff, r.swap)});
-			if (lengths.change(r))
-				lengths.take(c, t);
+			if (again)
+				lengths.take(c, 0);
+			else
+				lengths.go_to(move);
+			lengths.step = 0;
 		}
 	}
 	if (lane < 8 && my_rotations) { // integers: the order does not matter
@@ -141,16 +153,18 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 
 // follow applies the rotations of the sweep to T.
 template <int SIZE>
-__device__ inline void follow(const SingleSweep &a, i64 problem, float *shared, Columns<float, SIZE> &c)
+__device__ inline void follow(const SingleSweep &a, i64 problem, float *shared, SingleColumns<SIZE> &c)
 {
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
 	__shared__ Turn<float> turns[WARPS][8][8]; // of the p-steps of a round
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	// Lane l receives the letters of pair l mod 8 in p-steps l/8 and l/8 + 4.
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane % 8 + lane / 8 * PAIRS;
+	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
 	for (int round = 0; round < (int)a.length; round++) {
-		const Round now = round_of<WARPS>(a, round);
+		const Round now = next;
 		c.exchange(shared, now.lefts, now.rights);
+		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
 		u64 rotated = 0, swapped = 0; // a byte for each p-step
 #pragma unroll
 		for (int half = 0; half < 2; half++) {
@@ -166,9 +180,13 @@ __device__ inline void follow(const SingleSweep &a, i64 problem, float *shared, 
 		}
 		letter += now.steps * PAIRS;
 		__syncwarp();
-		for (int t = 0; t < now.steps; t++)
+		for (int t = 0; t < now.steps; t++) {
+			const int move = c.move(t, now.steps);
 			if (rotated >> 8 * t & 0xff)
-				c.turn(t, {turns[warp][t], (unsigned)(swapped >> 8 * t & 0xff)});
+				c.turn({turns[warp][t], (unsigned)(swapped >> 8 * t & 0xff)}, move);
+			else
+				c.skip(move);
+		}
 		__syncwarp();
 	}
 }
@@ -184,7 +202,7 @@ __device__ inline void turns_role(const SingleSweep &a, i64 problem, float *shar
 		return;
 	const int k = (int)b.k;
 	zero_column<SIZE>(shared);
-	Columns<float, SIZE> c;
+	SingleColumns<SIZE> c;
 	float *const t = b.t;
 	const i64 ldt = b.ldt;
 	if (a.number > 0)
@@ -193,6 +211,7 @@ __device__ inline void turns_role(const SingleSweep &a, i64 problem, float *shar
 		c.begin([=](int i, int j) { return i == j && j < k ? 1.0f : 0.0f; });
 	if (!done)
 		follow<SIZE>(a, problem, shared, c);
+	c.exchange(shared, c.first(), c.first() + c.NEXT);
 	bool part = false;
 	if (a.last) {
 		if (!done && threadIdx.x == 0)
@@ -223,3 +242,5 @@ __device__ inline void sweep(const SingleSweep &a)
 extern "C" __global__ void __launch_bounds__(64) single_jacobi_32(SingleSweep a) { sweep<32>(a); }
 extern "C" __global__ void __launch_bounds__(128) single_jacobi_64(SingleSweep a) { sweep<64>(a); }
 extern "C" __global__ void __launch_bounds__(256) single_jacobi_128(SingleSweep a) { sweep<128>(a); }
+extern "C" __global__ void __launch_bounds__(128, 5) single_jacobi_64b(SingleSweep a) { sweep<64>(a); }
+extern "C" __global__ void __launch_bounds__(256, 2) single_jacobi_128b(SingleSweep a) { sweep<128>(a); }

@@ -59,11 +59,32 @@ __device__ inline Ratio ratio_of(double p, double q)
 // rounding errors, far below 2⁻²². It is rotated again when its length has gone into its norm.
 constexpr float SHORTEST = 0x1p-100f;
 
-// A rotation of columns x, y: x' = x − back·(y + tau·x), y' = y + sin·(x − over·y). pp and qq are the squared
-// lengths of columns p and q after it.
+// What is done to two columns: whether they are rotated, whether the rotation is proper, and whether they are
+// swapped then. delta is the difference of their squared norms, over the square of the larger norm before.
+struct Choice {
+	float delta;
+	bool rotate, proper, swap;
+};
+
+// choose chooses it for two columns with the squared lengths hpp, hqq and the product hpq. tol and cosine bound
+// the cosines of pairs that are not rotated, and of those whose rotation is not proper.
+__device__ inline Choice choose(float hpp, float hqq, float hpq, Ratio norms, float tol, float cosine)
+{
+	const float size = fabsf(hpq), product = quick_root(hpp) * quick_root(hqq);
+	const float square = norms.ratio * norms.ratio;
+	Choice c;
+	c.delta = norms.wider ? __fmaf_rn(square, hqq, -hpp) : __fmaf_rn(-square, hpp, hqq);
+	c.rotate = fminf(hpp, hqq) >= SHORTEST && size > tol * product; // not for NaN
+	c.proper = c.rotate && size > cosine * product;
+	c.swap = c.proper && c.delta > 0;
+	return c;
+}
+
+// A rotation of columns x, y: x' = x − back·(y + tau·x), y' = y + sin·(x − over·y); nothing if rotate is not
+// set. pp and qq are the squared lengths of columns p and q after it.
 struct SingleRotation {
 	float sin, tau, back, over, pp, qq;
-	bool rotate, proper, swap;
+	bool rotate, swap;
 
 	// cancels tells whether pp and qq are not known well enough; left and right are what they were before.
 	__device__ bool cancels(float left, float right) const
@@ -72,35 +93,25 @@ struct SingleRotation {
 	}
 };
 
-// rotation_of forms the rotation of two columns with the squared lengths hpp, hqq and the product hpq, by w =
-// tan φ/ρ, ρ being the ratio of their norms. tol and cosine bound the cosines of pairs that are not rotated,
-// and of those whose rotation is not proper. All lanes of a warp must call it.
-__device__ inline SingleRotation rotation_of(float hpp, float hqq, float hpq, Ratio norms, float tol,
-					     float cosine)
+// rotation_of forms the rotation that was chosen, by w = tan φ/ρ, ρ being the ratio of the norms.
+__device__ inline SingleRotation rotation_of(float hpp, float hqq, float hpq, Ratio norms, const Choice &c)
 {
-	const float size = fabsf(hpq), product = quick_root(hpp) * quick_root(hqq), ratio = norms.ratio;
-	SingleRotation r = {};
-	r.rotate = fminf(hpp, hqq) >= SHORTEST && size > tol * product; // not for NaN
-	if (!__any_sync(0xffffffff, r.rotate))
-		return r;
-	const float square = ratio * ratio;
-	const float delta = norms.wider ? __fmaf_rn(square, hqq, -hpp) : __fmaf_rn(-square, hpp, hqq);
-	const float cot = fminf(fabsf(delta) * quick_reciprocal(size + size), 0x1p62f); // ρ·cot 2φ
-	const float size_w = quick_reciprocal(cot + quick_root(__fmaf_rn(cot, cot, square)));
-	const float w = (delta < 0) == (hpq < 0) ? size_w : -size_w, tan = ratio * w;
+	const float twice = fabsf(hpq) + fabsf(hpq), ratio = norms.ratio, square = ratio * ratio;
+	const float cot = fminf(fabsf(c.delta) * quick_reciprocal(twice), 0x1p62f); // ρ·cot 2φ
+	const float size = quick_reciprocal(cot + quick_root(__fmaf_rn(cot, cot, square)));
+	const float signed_w = (c.delta < 0) == (hpq < 0) ? size : -size, w = c.rotate ? signed_w : 0, tan = ratio * w;
 	const float cos = inverse_root(__fmaf_rn(tan, tan, 1)), sin = w * cos, tau = sin * reciprocal(1 + cos);
-	if (r.rotate) {
-		const float sin2 = square * sin, tau2 = square * tau, less = w * hpq, least = square * less;
-		r.sin = norms.wider ? sin : sin2;
-		r.back = norms.wider ? sin2 : sin;
-		r.tau = norms.wider ? tau : tau2;
-		r.over = norms.wider ? tau2 : tau;
-		r.proper = size > cosine * product;
-		r.swap = r.proper && delta > 0;
-		const float pp = hpp - (norms.wider ? least : less), qq = hqq + (norms.wider ? less : least);
-		r.pp = r.swap ? qq : pp;
-		r.qq = r.swap ? pp : qq;
-	}
+	const float sin2 = square * sin, tau2 = square * tau, less = w * hpq, least = square * less;
+	SingleRotation r;
+	r.rotate = c.rotate;
+	r.swap = c.swap;
+	r.sin = norms.wider ? sin : sin2;
+	r.back = norms.wider ? sin2 : sin;
+	r.tau = norms.wider ? tau : tau2;
+	r.over = norms.wider ? tau2 : tau;
+	const float pp = hpp - (norms.wider ? least : less), qq = hqq + (norms.wider ? less : least);
+	r.pp = r.swap ? qq : pp;
+	r.qq = r.swap ? pp : qq;
 	return r;
 }
 
