@@ -49,6 +49,7 @@ func TestEntries(t *testing.T) {
 		"stream.cuh": {fmt.Sprintf("STREAM_ROWS = %d, STREAM_COLUMNS = %d, STREAM_THREADS = %d;", streamRows,
 			streamColumns, streamThreads)},
 		"stream_multiply.cu": {fmt.Sprintf("LISTED = %d;", streamListed)},
+		"single_products.cu": {fmt.Sprintf("TILE = %d,", singleTile)},
 		"product.cuh":        {fmt.Sprintf("ROWS = %d;", productRows)},
 		"pivoted.cuh": {fmt.Sprintf("STATE = %d;", panelState), fmt.Sprintf("COLUMNS = %d;", panelColumns),
 			fmt.Sprintf("BOUNDS = %d;", panelBounds), fmt.Sprintf("PARTS = %d,", panelParts),

@@ -27,8 +27,11 @@
 //	                         multiply_64, _128, _256          64 rows of [P Q]·T, in place
 //	                         multiply_stream (64 < k ≤ 128)   some tiles of 32 rows, of one or more problems
 //	                         copy_rows, multiply_large (k > 256)
-//	Identity   initV         identity
-//	norms      Sigma, App. A column_norms                     a column
+//	Identity   initV         identity_64, identity_32         a column
+//	norms      Sigma, App. A column_norms_64, column_norms_32 a column
+//
+// Batches of float32 have kernels whose names begin with single: those of Cholesky and QR are of the same source,
+// the others of their own.
 //
 // # Products
 //
@@ -53,6 +56,11 @@
 // T needs as much room again, but only listens: another block applies the rotations as they come, and makes T
 // orthogonal after the last sweep. So a problem has two multiprocessors, and its time is that of R, the last
 // round of T and two products.
+//
+// Float32 (single_jacobi.cu) goes the same way. A rotation is four numbers, formed from the products of two
+// columns and the ratio of their norms, which are in shared memory (single_rotation.cuh). The columns on the
+// right change places from p-step to p-step (single_columns.cuh), so that the code of a round is short. T has no
+// Newton–Schulz step; both R·T and T are divided by the lengths of the columns of R·T.
 //
 // # Dense
 //
