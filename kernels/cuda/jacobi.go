@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"os"
 
 	"jmpi/kernels"
 )
@@ -65,9 +64,6 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 		return err
 	}
 	name := fmt.Sprint(s.kernel("jacobi_"), size)
-	if s.Single != nil && size > 32 {
-		name += os.Getenv("VARIANT")
-	}
 	cancels := flag(!o.Independent)
 	for sweep := range o.MaxSweeps {
 		d.epoch.launches++

@@ -32,7 +32,7 @@ var entries = map[string][]string{
 	"reflect.cu": {"reflect_sums", "reflect_turn", "reflect_add"},
 	"qr.cu": {"qr_exponents", "qr_64", "qr_128", "qr_gather", "qr_scatter", "single_qr_exponents", "single_qr_64",
 		"single_qr_128", "single_qr_gather", "single_qr_scatter"},
-	"single_jacobi.cu":   {"single_jacobi_32", "single_jacobi_64", "single_jacobi_128", "single_jacobi_128b", "single_jacobi_64b"},
+	"single_jacobi.cu":   {"single_jacobi_32", "single_jacobi_64", "single_jacobi_128"},
 	"single.cu":          {"single_factors", "single_norms", "single_weights", "single_mark"},
 	"single_products.cu": {"single_gram", "single_copy_rows", "single_multiply"},
 	"jacobi.cu":          {"jacobi_32", "jacobi_64", "jacobi_128"},

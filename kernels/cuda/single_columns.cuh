@@ -6,6 +6,37 @@
 #include "columns.cuh"
 #include "single_rotation.cuh"
 
+// place_of returns an address within shared memory, of a lane, so that it stays in a register. The compiler would
+// compute it anew in every p-step, from a special register that is slow to be read.
+__device__ inline unsigned place_of(const Turn<float> *turns)
+{
+	return __shfl_sync(0xffffffff, (unsigned)__cvta_generic_to_shared(turns), 0);
+}
+
+__device__ inline void put_turn(unsigned at, const Turn<float> &x)
+{
+	asm volatile("st.shared.v4.f32 [%0], {%1, %2, %3, %4};" ::"r"(at), "f"(x.a), "f"(x.b), "f"(x.c), "f"(x.d)
+		     : "memory");
+}
+
+__device__ inline Turn<float> get_turn(unsigned at)
+{
+	Turn<float> x;
+	asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+		     : "=f"(x.a), "=f"(x.b), "=f"(x.c), "=f"(x.d)
+		     : "r"(at)
+		     : "memory");
+	return x;
+}
+
+// The rotations of a p-step, those of the warp's eight pairs: where they are in shared memory, and a bit for each
+// pair that is swapped before.
+struct SingleTurns {
+	unsigned at, swapped;
+
+	__device__ Turn<float> get(int s) const { return get_turn(at + s * sizeof(Turn<float>)); }
+};
+
 template <int SIZE> struct SingleColumns : Columns<float, SIZE> {
 	using Base = Columns<float, SIZE>;
 	using Base::left;
@@ -29,24 +60,13 @@ template <int SIZE> struct SingleColumns : Columns<float, SIZE> {
 	}
 
 	// turn applies the rotations, and then moves the columns on the right.
-	__device__ void turn(const Turns<float> &turns, int move)
+	__device__ void turn(SingleTurns turns, int move)
 	{
-		if (turns.swapped)
-#pragma unroll
-			for (int s = 0; s < 8; s++) {
-				const bool swap = turns.swapped >> s & 1;
-#pragma unroll
-				for (int r = 0; r < ROWS; r++) {
-					const float x = left[s][r], y = right[s][r];
-					left[s][r] = swap ? y : x;
-					right[s][r] = swap ? x : y;
-				}
-			}
 		switch (move) { // 0, 1, 3 or 7
-		case 0: return turn<0, true>(turns.turns);
-		case 1: return turn<1, true>(turns.turns);
-		case 3: return turn<3, true>(turns.turns);
-		default: return turn<7, true>(turns.turns);
+		case 0: return turn<0>(turns);
+		case 1: return turn<1>(turns);
+		case 3: return turn<3>(turns);
+		default: return turn<7>(turns);
 		}
 	}
 
@@ -55,26 +75,35 @@ template <int SIZE> struct SingleColumns : Columns<float, SIZE> {
 	{
 		switch (move) {
 		case 0: return;
-		case 1: return turn<1, false>(0);
-		case 3: return turn<3, false>(0);
-		default: return turn<7, false>(0);
+		case 1: return turn<1, false, false>({});
+		case 3: return turn<3, false, false>({});
+		default: return turn<7, false, false>({});
 		}
 	}
 
 private:
-	template <int MOVE, bool ROTATE> __device__ void turn(const Turn<float> *turns)
+	template <int MOVE> __device__ void turn(SingleTurns turns)
+	{
+		if (turns.swapped)
+			turn<MOVE, true, true>(turns);
+		else
+			turn<MOVE, true, false>(turns);
+	}
+
+	template <int MOVE, bool ROTATE, bool SWAP> __device__ void turn(SingleTurns turns)
 	{
 #pragma unroll
 		for (int s = 0; s < 8; s++) {
 			const int other = s ^ MOVE;
 			if (other < s)
 				continue;
-			const Turn<float> p = ROTATE ? turns[s] : Turn<float>{}, q = ROTATE ? turns[other] : Turn<float>{};
+			const Turn<float> p = ROTATE ? turns.get(s) : Turn<float>{}, q = ROTATE ? turns.get(other) : Turn<float>{};
+			const bool swap_p = SWAP && turns.swapped >> s & 1, swap_q = SWAP && turns.swapped >> other & 1;
 #pragma unroll
 			for (int r = 0; r < ROWS; r++) {
-				const float y = ROTATE ? rotated(left[s][r], right[s][r], p) : right[s][r];
+				const float y = ROTATE ? rotated(left[s][r], right[s][r], p, swap_p) : right[s][r];
 				if (MOVE != 0)
-					right[s][r] = ROTATE ? rotated(left[other][r], right[other][r], q) : right[other][r];
+					right[s][r] = ROTATE ? rotated(left[other][r], right[other][r], q, swap_q) : right[other][r];
 				right[other][r] = y;
 			}
 		}
@@ -87,11 +116,12 @@ private:
 			rights = __byte_perm(high, 0, 0x0123) | (u64)__byte_perm(low, 0, 0x0123) << 32;
 	}
 
-	// rotated rotates a row of two columns. It returns the new y.
-	static __device__ float rotated(float &x, float y, const Turn<float> &turn)
+	// rotated rotates a row of two columns, swapped before if they are to be. It returns the new y.
+	static __device__ float rotated(float &left, float right, const Turn<float> &turn, bool swap)
 	{
+		const float x = swap ? right : left, y = swap ? left : right;
 		const float u = __fmaf_rn(turn.b, x, y), v = __fmaf_rn(turn.d, y, x);
-		x = __fmaf_rn(turn.a, u, x);
+		left = __fmaf_rn(turn.a, u, x);
 		return __fmaf_rn(turn.c, v, y);
 	}
 };

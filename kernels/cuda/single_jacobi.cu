@@ -64,7 +64,7 @@ template <int SIZE>
 __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *shared)
 {
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
-	__shared__ Turn<float> turns[2][WARPS][8];
+	__shared__ Turn<float> turns[WARPS][8];
 	__shared__ double norms[SIZE + 1]; // of the columns; 0 where there is none
 	__shared__ float scales[SIZE];
 	__shared__ int rotations, proper;
@@ -84,6 +84,7 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 	const i64 ldr = b.ldr;
 	c.begin([=](int i, int j) { return i < k && j < k ? from[i + j * ldr] : 0; });
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane;
+	const unsigned own = place_of(turns[warp]);
 	int my_rotations = 0, my_proper = 0;
 	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
 	for (int round = 0; round < (int)a.length; round++) {
@@ -103,9 +104,8 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 			bool again = false;
 			if (__any_sync(0xffffffff, choice.rotate)) {
 				r = rotation_of(hpp, hqq, hpq, ratio, choice);
-				Turn<float> *const own = turns[t % 2][warp];
 				if (lane < 8)
-					own[lane] = turn_of(r.sin, r.tau, r.back, r.over, r.swap);
+					put_turn(own + lane * sizeof(Turn<float>), turn_of(r.sin, r.tau, r.back, r.over, r.swap));
 				__syncwarp();
 				my_rotations += choice.rotate;
 				my_proper += choice.proper;
@@ -160,6 +160,7 @@ __device__ inline void follow(const SingleSweep &a, i64 problem, float *shared, 
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	// Lane l receives the letters of pair l mod 8 in p-steps l/8 and l/8 + 4.
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane % 8 + lane / 8 * PAIRS;
+	const unsigned place = place_of(turns[warp][0]);
 	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
 	for (int round = 0; round < (int)a.length; round++) {
 		const Round now = next;
@@ -183,7 +184,7 @@ __device__ inline void follow(const SingleSweep &a, i64 problem, float *shared, 
 		for (int t = 0; t < now.steps; t++) {
 			const int move = c.move(t, now.steps);
 			if (rotated >> 8 * t & 0xff)
-				c.turn({turns[warp][t], (unsigned)(swapped >> 8 * t & 0xff)}, move);
+				c.turn({place + t * 8 * (unsigned)sizeof(Turn<float>), (unsigned)(swapped >> 8 * t & 0xff)}, move);
 			else
 				c.skip(move);
 		}
@@ -242,5 +243,3 @@ __device__ inline void sweep(const SingleSweep &a)
 extern "C" __global__ void __launch_bounds__(64) single_jacobi_32(SingleSweep a) { sweep<32>(a); }
 extern "C" __global__ void __launch_bounds__(128) single_jacobi_64(SingleSweep a) { sweep<64>(a); }
 extern "C" __global__ void __launch_bounds__(256) single_jacobi_128(SingleSweep a) { sweep<128>(a); }
-extern "C" __global__ void __launch_bounds__(128, 5) single_jacobi_64b(SingleSweep a) { sweep<64>(a); }
-extern "C" __global__ void __launch_bounds__(256, 2) single_jacobi_128b(SingleSweep a) { sweep<128>(a); }
