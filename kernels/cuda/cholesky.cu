@@ -8,7 +8,8 @@ constexpr int PANEL = 8; // columns that are factored at a time
 constexpr int THREADS = 512;
 
 // Which Gram matrices are trusted: the least squared norm of a column, whether one of zeros is, and the unit
-// roundoff. leading returns the leading dimension in shared memory, for so many rows that are a multiple of 16.
+// roundoff. leading returns the leading dimension in shared memory, for a number of rows that is a multiple of
+// 16.
 template <class E> struct Trust;
 template <> struct Trust<double> {
 	static constexpr double SMALLEST = 0x1p-900, ROUNDOFF = EPSILON;
@@ -92,7 +93,8 @@ __device__ inline void update_panel(double *l, int ld, int n, int c)
 	}
 }
 
-// The same for float32. A warp does 8 rows, four lanes to a row, each with a quarter of the columns to the left.
+// The same for float32. A warp does 8 rows, four lanes to a row. Each lane has a quarter of the columns to the
+// left.
 __device__ inline void update_panel(float *l, int ld, int n, int c)
 {
 	const int lane = threadIdx.x % 32, part = lane / 8;
@@ -138,8 +140,8 @@ template <class E> __device__ inline bool orthogonal(const ProblemOf<E> &b, cons
 
 // cholesky_block factors rows and columns j0 … j1−1 of R in place, upper triangular, zero below the diagonal,
 // and sets the tally: to zero when j0 = 0, Inactive = 1 instead where the columns are orthogonal, Broken = 1
-// where the factorization breaks down. diagonal has `order` elements for each problem, which keep the diagonal
-// of H from the block with j0 = 0 on.
+// where the factorization breaks down. diagonal has `order` elements for each problem, which keep the
+// diagonal of H from the block with j0 = 0 on.
 template <class E>
 __device__ inline void factor_block(const ProblemOf<E> *problems, i64 j0, i64 j1, E *diagonal, i64 order)
 {

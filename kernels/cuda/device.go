@@ -284,8 +284,8 @@ func (d *device) Limits() kernels.Limits { return limits(d.order()) }
 func Limits() kernels.Limits { return limits(pointwiseOrder) }
 
 func limits(order int) kernels.Limits {
-	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16, Single: true,
-		Workspace: fixedBytes, Scratch: scratchBytes}
+	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16,
+		Single: true, Workspace: fixedBytes, Scratch: scratchBytes}
 }
 
 // Close waits for the device and gives everything back, its memory included.

@@ -30,8 +30,8 @@
 //	Identity   initV         identity_64, identity_32         a column
 //	norms      Sigma, App. A column_norms_64, column_norms_32 a column
 //
-// Batches of float32 have kernels whose names begin with single: those of Cholesky and QR are of the same source,
-// the others of their own.
+// Batches of float32 have kernels whose names begin with single. Those of Cholesky and QR are of the same
+// source, the others of their own.
 //
 // # Products
 //
@@ -59,8 +59,8 @@
 //
 // Float32 (single_jacobi.cu) goes the same way. A rotation is four numbers, formed from the products of two
 // columns and the ratio of their norms, which are in shared memory (single_rotation.cuh). The columns on the
-// right change places from p-step to p-step (single_columns.cuh), so that the code of a round is short. T has no
-// Newton–Schulz step; both R·T and T are divided by the lengths of the columns of R·T.
+// right change places from p-step to p-step, so that the code of a round is short (single_columns.cuh). T has
+// no Newton–Schulz step. Both R·T and T are divided by the lengths of the columns of R·T.
 //
 // # Dense
 //

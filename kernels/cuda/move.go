@@ -217,8 +217,8 @@ func (d *device) Identity(dst kernels.Panel, row0 int) error {
 
 func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
 	return d.results("ColumnNorms", p.CheckAny("panel"), p.N, func(out kernels.Address) error {
-		return d.launch("column_norms_"+bits(p), min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
-			uint64(p.Ld), word(out))
+		return d.launch("column_norms_"+bits(p), min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M),
+			uint64(p.N), uint64(p.Ld), word(out))
 	})
 }
 

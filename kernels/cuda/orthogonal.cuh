@@ -25,7 +25,8 @@ template <int SIZE> __device__ inline void cancel(const Problem &b, const State 
 }
 
 // orthogonalize does T ← T + T·E, a Newton–Schulz step, with E = (I − TᵀT)/2, or E = (I − J·TᵀJT)/2 where
-// columns have sign −1. It takes T from shared memory, Columns<double, SIZE>::LD apart, and puts it where it belongs.
+// columns have sign −1. It takes T from shared memory, Columns<double, SIZE>::LD apart, and puts it where it
+// belongs.
 //
 // Where T is close to I, E = −(D + J·DᵀJ + J·DᵀJD)/2 is computed from D = T − I, which is exact. Where
 // columns have sign −1, columns of T may be long, and elements of E above 2⁻²⁶ ≈ √ε are nothing but their

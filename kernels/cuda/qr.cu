@@ -173,8 +173,8 @@ __device__ inline void qr_piece(const ProblemOf<E> &b, i64 piece, const Pieces<E
 }
 
 // qr_64, qr_128, single_qr_64, single_qr_128: the factors of the broken problems, of `count`, of at most
-// `most` pieces. Any grid, block 512 threads. exponents and factors are those of Pieces for each problem; done
-// is 0 before and after. Shared bytes: k(k+1)/2 + 32·PER_LANE·k elements, k the largest order.
+// `most` pieces. Any grid, block 512 threads. exponents and factors are those of Pieces for each problem;
+// done is 0 before and after. Shared: k(k+1)/2 + 32·PER_LANE·k elements, k the largest order.
 template <int PER_LANE, class E>
 __device__ inline void qr(const ProblemOf<E> *problems, i64 count, i64 *exponents, E *factors, unsigned *done,
 			  i64 order, i64 most)
@@ -205,15 +205,15 @@ qr_128(const Problem *problems, i64 count, i64 *exponents, double *factors, unsi
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-single_qr_64(const SingleProblem *problems, i64 count, i64 *exponents, float *factors, unsigned *done, i64 order,
-      i64 most)
+single_qr_64(const SingleProblem *problems, i64 count, i64 *exponents, float *factors, unsigned *done,
+	     i64 order, i64 most)
 {
 	qr<2>(problems, count, exponents, factors, done, order, most);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
-single_qr_128(const SingleProblem *problems, i64 count, i64 *exponents, float *factors, unsigned *done, i64 order,
-       i64 most)
+single_qr_128(const SingleProblem *problems, i64 count, i64 *exponents, float *factors, unsigned *done,
+	      i64 order, i64 most)
 {
 	qr<4>(problems, count, exponents, factors, done, order, most);
 }
@@ -245,7 +245,8 @@ __device__ inline void scatter(const ProblemOf<E> *problems, i64 index, const i6
 		b.r[i + j * b.ldr] = i <= j && i < b.g.m ? ldexp(a[i + j * b.g.m], (int)exponents[j]) : 0;
 }
 
-// qr_exponents, single_qr_exponents: the scales of the columns of problem `index`. Grid (k), block 32 threads.
+// qr_exponents, single_qr_exponents: the scales of the columns of problem `index`. Grid (k), block 32
+// threads.
 extern "C" __global__ void __launch_bounds__(32)
 qr_exponents(const Problem *problems, i64 index, i64 *exponents)
 {
@@ -258,8 +259,8 @@ single_qr_exponents(const SingleProblem *problems, i64 index, i64 *exponents)
 	large_exponents(problems, index, exponents);
 }
 
-// qr_gather, qr_scatter and single_… serve larger orders, which cuSOLVER factors: problem `index`'s pivot goes,
-// scaled, to the m×k matrix a with leading dimension m, and the upper triangle of a comes back as R.
+// qr_gather, qr_scatter and single_… serve larger orders, which cuSOLVER factors. The pivot of problem `index`
+// goes, scaled, to the m×k matrix a with leading dimension m, and the upper triangle of a comes back as R.
 // Grid (k), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 qr_gather(const Problem *problems, i64 index, const i64 *exponents, double *a)

@@ -1,5 +1,5 @@
-// What a batch of float32 has besides its panels: the norms of its columns, and the matrix that V is multiplied
-// by.
+// What a batch of float32 has besides its panels: the norms of its columns, and the matrix that V is
+// multiplied by.
 
 #include "common.cuh"
 

@@ -1,13 +1,13 @@
-// The columns of float32 that a warp has, and a p-step of a round. In p-step t of a round pair s is left[s] and
-// right[s]: the columns on the right change places from p-step to p-step. So one code does for all products, and
-// little for the turns; it is small enough to be fetched in time.
+// The columns of float32 that a warp has, and a p-step of a round. In every p-step pair s is left[s] and
+// right[s]: the columns on the right change places from p-step to p-step. So one code does for all products,
+// and little for the turns. It is small enough to be fetched in time.
 #pragma once
 
 #include "columns.cuh"
 #include "single_rotation.cuh"
 
-// place_of returns an address within shared memory, of a lane, so that it stays in a register. The compiler would
-// compute it anew in every p-step, from a special register that is slow to be read.
+// place_of returns an address within shared memory, by way of another lane, so that it stays in a register.
+// The compiler would compute it anew in every p-step, from a special register that is slow to read.
 __device__ inline unsigned place_of(const Turn<float> *turns)
 {
 	return __shfl_sync(0xffffffff, (unsigned)__cvta_generic_to_shared(turns), 0);
@@ -29,8 +29,8 @@ __device__ inline Turn<float> get_turn(unsigned at)
 	return x;
 }
 
-// The rotations of a p-step, those of the warp's eight pairs: where they are in shared memory, and a bit for each
-// pair that is swapped before.
+// The rotations of a p-step, those of the warp's eight pairs: where they are in shared memory, and a bit for
+// each pair that is swapped before.
 struct SingleTurns {
 	unsigned at, swapped;
 
@@ -45,8 +45,8 @@ template <int SIZE> struct SingleColumns : Columns<float, SIZE> {
 	using Base::rights;
 	using Base::ROWS;
 
-	// What is done to the numbers of the columns on the right as they change places, from p-step t to the next:
-	// number s comes to be number s⊕move, move being t⊕(t+1).
+	// move says how the columns on the right change places from p-step t to the next: number s comes to be
+	// number s⊕move. After the last they stay.
 	__device__ static int move(int t, int steps) { return t + 1 < steps ? t ^ (t + 1) : 0; }
 
 	// products returns in lane l the product of pair l mod 8.
@@ -97,7 +97,8 @@ private:
 			const int other = s ^ MOVE;
 			if (other < s)
 				continue;
-			const Turn<float> p = ROTATE ? turns.get(s) : Turn<float>{}, q = ROTATE ? turns.get(other) : Turn<float>{};
+			const Turn<float> p = ROTATE ? turns.get(s) : Turn<float>{};
+			const Turn<float> q = ROTATE ? turns.get(other) : Turn<float>{};
 			const bool swap_p = SWAP && turns.swapped >> s & 1, swap_q = SWAP && turns.swapped >> other & 1;
 #pragma unroll
 			for (int r = 0; r < ROWS; r++) {

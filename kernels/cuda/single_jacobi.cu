@@ -1,6 +1,6 @@
 // The pointwise one-sided Jacobi method on the factors of a batch of float32, for orders k ≤ 128. It goes as
-// that of float64 (jacobi.cu), with rounds, and two blocks to a problem. The norms of the columns are apart, in
-// shared memory. After the last sweep the length of a column of R·T goes into its norm, and R·T and T are
+// that of float64 (jacobi.cu), with rounds, and two blocks to a problem. The norms of the columns are apart,
+// in shared memory. After the last sweep the length of a column of R·T goes into its norm, and R·T and T are
 // divided by it.
 
 #include "single_columns.cuh"
@@ -31,8 +31,8 @@ template <int SIZE> __device__ inline void zero_column(float *shared)
 		shared[SIZE * Columns<float, SIZE>::LD + i] = 0;
 }
 
-// end_factor puts R and the norms back. part: the lengths of the columns go into the norms. scales has room for
-// what each column is multiplied by.
+// end_factor puts R and the norms back. part: the lengths of the columns go into the norms. scales has room
+// for what each column is multiplied by.
 template <int SIZE>
 __device__ inline void end_factor(const SingleProblem &b, State &state, SingleColumns<SIZE> &c, float *shared,
 				  const double *norms, float *scales, bool part)
@@ -94,7 +94,8 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 		Norms<float, SIZE> lengths;
 		lengths.take(c, 0);
 		for (int t = 0; t < now.steps; t++) {
-			const int p = c.number(c.lefts, lane % 8), q = c.number(c.rights, lane % 8), move = c.move(t, now.steps);
+			const int p = c.number(c.lefts, lane % 8), q = c.number(c.rights, lane % 8);
+			const int move = c.move(t, now.steps);
 			const double np = norms[p], nq = norms[q];
 			const Ratio ratio = ratio_of(np, nq);
 			const float hpp = lengths.left, hqq = lengths.right, hpq = c.products();

@@ -1,6 +1,6 @@
 // Gram matrices and products of float32 by ordinary multiply-adds, for any order and any GPU. A block of 256
-// threads does a tile of 64×64 elements, a thread 4×4 of them. Each element is one sequence of operations that
-// depends on its row and its column alone.
+// threads does a tile of 64×64 elements, a thread 4×4 of them. Each element is one sequence of operations
+// that depends on its row and its column alone.
 
 #include "common.cuh"
 
@@ -37,8 +37,8 @@ template <class F> __device__ inline void load_inner(float (&to)[DEPTH][LD], F e
 		to[i % DEPTH][i / DEPTH] = element(i % DEPTH, i / DEPTH);
 }
 
-// single_gram forms R ← [P Q]ᵀ[P Q]. If update ≠ 0 it does, for Cholesky, what is right of column j1 and below
-// row j1 of R ← R − XᵀX, with X the rows j0 ≤ j < j1 of R right of column j1. Grid (⌈k/64⌉, ⌈k/64⌉,
+// single_gram forms R ← [P Q]ᵀ[P Q]. If update ≠ 0 it does, for Cholesky, what is right of column j1 and
+// below row j1 of R ← R − XᵀX, with X the rows j0 ≤ j < j1 of R right of column j1. Grid (⌈k/64⌉, ⌈k/64⌉,
 // problems), block 256 threads: the tiles above the diagonal and on it, and their mirror images.
 extern "C" __global__ void __launch_bounds__(256)
 single_gram(const SingleProblem *problems, i64 update, i64 j0, i64 j1)
@@ -85,8 +85,8 @@ single_gram(const SingleProblem *problems, i64 update, i64 j0, i64 j1)
 	}
 }
 
-// single_copy_rows copies rows first … first+count−1 of G, or of V if v ≠ 0, to work: matrices of count rows and
-// `order` columns, one for each problem. Grid (columns, problems), block 256 threads.
+// single_copy_rows copies rows first … first+count−1 of G, or of V if v ≠ 0, to work: matrices of count rows
+// and `order` columns, one for each problem. Grid (columns, problems), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 single_copy_rows(const SingleProblem *problems, i64 order, i64 v, i64 first, i64 count, float *work)
 {

@@ -1,6 +1,6 @@
 // The Jacobi rotation of two columns of float32 whose norms are apart (docs/decisions/034-float32-pivots.md).
-// Square roots and reciprocals are those of the hardware, good to some units of roundoff. They say which angle
-// it is. That the rotation is one, sin φ and tan(φ/2) of one angle, gets a Newton step more.
+// Square roots and reciprocals are those of the hardware, good to some units of roundoff. They say which
+// angle it is. That sin φ and tan(φ/2) are those of one angle gets a Newton step more.
 #pragma once
 
 #include "columns.cuh"
@@ -34,8 +34,9 @@ __device__ inline float inverse_root(float x)
 	return __fmaf_rn(0.5f * y, __fmaf_rn(-x * y, y, 1), y);
 }
 
-// The ratio of the smaller of two norms to the larger, and whether the first is not the smaller. A norm counts
-// with its first 24 bits, always the same ones. So T' is as orthogonal as rotations are, whatever they are.
+// The ratio of the smaller of two norms to the larger, and whether the first is not the smaller. A norm
+// counts with its first 24 bits, always the same ones. So T' is as orthogonal as rotations are, whatever the
+// norms are.
 struct Ratio {
 	float ratio;
 	bool wider;
@@ -66,8 +67,8 @@ struct Choice {
 	bool rotate, proper, swap;
 };
 
-// choose chooses it for two columns with the squared lengths hpp, hqq and the product hpq. tol and cosine bound
-// the cosines of pairs that are not rotated, and of those whose rotation is not proper.
+// choose chooses it for two columns with the squared lengths hpp, hqq and the product hpq. tol and cosine
+// bound the cosines of pairs that are not rotated, and of those whose rotation is not proper.
 __device__ inline Choice choose(float hpp, float hqq, float hpq, Ratio norms, float tol, float cosine)
 {
 	const float size = fabsf(hpq), product = quick_root(hpp) * quick_root(hqq);
@@ -99,7 +100,7 @@ __device__ inline SingleRotation rotation_of(float hpp, float hqq, float hpq, Ra
 	const float twice = fabsf(hpq) + fabsf(hpq), ratio = norms.ratio, square = ratio * ratio;
 	const float cot = fminf(fabsf(c.delta) * quick_reciprocal(twice), 0x1p62f); // ρ·cot 2φ
 	const float size = quick_reciprocal(cot + quick_root(__fmaf_rn(cot, cot, square)));
-	const float signed_w = (c.delta < 0) == (hpq < 0) ? size : -size, w = c.rotate ? signed_w : 0, tan = ratio * w;
+	const float any = (c.delta < 0) == (hpq < 0) ? size : -size, w = c.rotate ? any : 0, tan = ratio * w;
 	const float cos = inverse_root(__fmaf_rn(tan, tan, 1)), sin = w * cos, tau = sin * reciprocal(1 + cos);
 	const float sin2 = square * sin, tau2 = square * tau, less = w * hpq, least = square * less;
 	SingleRotation r;
