@@ -8,8 +8,7 @@ constexpr int PANEL = 8; // columns that are factored at a time
 constexpr int THREADS = 512;
 
 // Which Gram matrices are trusted: the least squared norm of a column, whether one of zeros is, and the unit
-// roundoff. leading returns the leading dimension in shared memory, for a number of rows that is a multiple of
-// 16.
+// roundoff. leading returns the leading dimension in shared memory, for a multiple of 16 rows.
 template <class E> struct Trust;
 template <> struct Trust<double> {
 	static constexpr double SMALLEST = 0x1p-900, ROUNDOFF = EPSILON;
@@ -93,8 +92,8 @@ __device__ inline void update_panel(double *l, int ld, int n, int c)
 	}
 }
 
-// The same for float32. A warp does 8 rows, four lanes to a row. Each lane has a quarter of the columns to the
-// left.
+// The same for float32. A warp does 8 rows, four lanes to a row. Each lane has a quarter of the columns to
+// the left.
 __device__ inline void update_panel(float *l, int ld, int n, int c)
 {
 	const int lane = threadIdx.x % 32, part = lane / 8;

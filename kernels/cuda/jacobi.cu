@@ -47,8 +47,9 @@ template <int SIZE> __device__ inline int begin_factor(const Sweep &a, const Pro
 }
 
 // end_factor puts R back if it has changed, and notes the norms of its columns.
-template <int SIZE> __device__ inline void end_factor(const Problem &b, State &state, Columns<double, SIZE> &c,
-						      double *shared, int shift, bool changed)
+template <int SIZE>
+__device__ inline void end_factor(const Problem &b, State &state, Columns<double, SIZE> &c, double *shared,
+				  int shift, bool changed)
 {
 	const int k = (int)b.k, lane = threadIdx.x % 32, first = threadIdx.x / 32 * 16;
 	c.exchange(shared, c.first(), c.first() + c.NEXT);

@@ -259,8 +259,9 @@ single_qr_exponents(const SingleProblem *problems, i64 index, i64 *exponents)
 	large_exponents(problems, index, exponents);
 }
 
-// qr_gather, qr_scatter and single_… serve larger orders, which cuSOLVER factors. The pivot of problem `index`
-// goes, scaled, to the m×k matrix a with leading dimension m, and the upper triangle of a comes back as R.
+// qr_gather, qr_scatter and single_… serve larger orders, which cuSOLVER factors. The pivot of problem
+// `index` goes, scaled, to the m×k matrix a with leading dimension m, and the upper triangle of a comes back
+// as R.
 // Grid (k), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 qr_gather(const Problem *problems, i64 index, const i64 *exponents, double *a)

@@ -42,8 +42,8 @@ func (d *device) smallQR(s *batch) error {
 	if shared(slab)+qrStatic > d.shared {
 		slab = 64
 	}
-	return d.launch(fmt.Sprint(s.kernel("qr_"), slab), min(n*pieces, d.processors), 1, 1, 512, shared(slab), s.at,
-		uint64(n), word(exponents), word(factors), word(done), uint64(order), uint64(pieces))
+	return d.launch(fmt.Sprint(s.kernel("qr_"), slab), min(n*pieces, d.processors), 1, 1, 512, shared(slab),
+		s.at, uint64(n), word(exponents), word(factors), word(done), uint64(order), uint64(pieces))
 }
 
 func (d *device) largeQR(s *batch) error {

@@ -21,8 +21,8 @@ constexpr i64 NEVER = 1ll << 62;
 
 // A rotation on its way from one block to the other: the complements of sin φ and of tan(φ/2), with the
 // opposite sign where the columns are swapped, or of the four numbers of a rotation of float32. 0 is what has
-// not come yet; who fetches a rotation puts 0 in its place. So a rotation says itself that it is there, and no block
-// waits for memory to become consistent.
+// not come yet; who fetches a rotation puts 0 in its place. So a rotation says itself that it is there, and
+// no block waits for memory to become consistent.
 struct Letter {
 	u64 sin, tau;
 };
