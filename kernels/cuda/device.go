@@ -38,6 +38,10 @@ type device struct {
 
 	name, uuid, architecture, compiler string
 
+	target string // what the kernels are compiled for
+	plain  bool   // batches of float32 go without tensor cores
+	single bool   // batches of float32 are taken
+
 	bytes      int64 // of memory
 	processors int   // multiprocessors
 	shared     int   // bytes of shared memory that a block can have

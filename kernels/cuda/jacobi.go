@@ -34,7 +34,7 @@ func (e *epoch) close(d *device) error {
 
 func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 	n := kernels.Needs{R: true, T: true, Tally: true}
-	err := checkBatch(b, n)
+	err := d.checkBatch(b, n)
 	if err == nil {
 		err = d.checkSchedule(b, o)
 	}

@@ -33,6 +33,10 @@ var entries = map[string][]string{
 	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large",
 		"copy_rows"},
 	"stream_multiply.cu": {"multiply_stream"},
+	"single_gram.cu": {"single_gram_small", "single_gram_diagonal", "single_gram_other", "single_gram_fast",
+		"single_gram_plain", "single_gram_add"},
+	"single_multiply.cu": {"single_image_64", "single_image_128", "single_weights", "single_multiply_64",
+		"single_multiply_128", "single_multiply_fast", "single_copy", "single_product"},
 }
 
 // defaultShared is the dynamic shared memory that any kernel may have.
@@ -44,7 +48,7 @@ func (d *device) loadKernels(code map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	d.compiler = c.version
+	d.compiler, d.target = c.version, target(d.architecture, c.version)
 	d.kernels = map[string]*kernel{}
 	for file, names := range entries {
 		var module uintptr

@@ -123,9 +123,9 @@ func singleSweep(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// singleMultiply tests G·T, V·D⁻¹·T·D' or V·T, |error| ≤ 2k·u·|G||T|, that the norms are replaced, and that
+// SingleMultiply tests G·T, V·D⁻¹·T·D' or V·T, |error| ≤ 2k·u·|G||T|, that the norms are replaced, and that
 // problems with Changed = 0 are left alone.
-func singleMultiply(t *testing.T, b kernels.Backend) {
+func SingleMultiply(t *testing.T, b kernels.Backend) {
 	eachSingle(t, func(t *testing.T, g []pivot, norms [][]float64) {
 		rnd := newRand(len(g))
 		for _, scaled := range []bool{false, true} {

@@ -1,0 +1,134 @@
+package cuda
+
+const (
+	singleGramThreads = 512 // GRAM_THREADS of single_gram.cu
+	singleGramShared  = 6*32<<10 + singleAlign
+	singleGramRows    = 128     // what numbers of rows are multiples of
+	singleGroups      = 2       // GROUPS of single_multiply.cu
+	singleAlign       = 1024    // of what tensor cores read in shared memory
+	singleBlock       = 64 * 64 // elements of a block of a Gram matrix
+	singleRows        = 64      // of G that a group of threads multiplies
+	singleListed      = streamListed
+	singleParts       = 8 // most blocks that share the rows of one Gram matrix
+	singleLargeBytes  = largeBytes
+)
+
+// singleChunk is chunkRows for float32.
+func singleChunk(m, k int) int {
+	side := ceil(k, 128)
+	parts := max(1, min(singleParts, m/singleGramRows/2, 64/(side*side)))
+	return max(1, ceil(ceil(m, parts), singleGramRows)) * singleGramRows
+}
+
+// singleGram forms the Gram matrices of a batch of float32. See single_gram.cu.
+func (d *device) singleGram(s *batch) error {
+	side, chunks, small, large := ceil(max(1, s.order), 128), 1, false, false
+	for _, p := range s.problems {
+		chunks = max(chunks, ceil(int(p.g.m), int(p.chunk)))
+		small, large = small || p.k <= 64, large || p.k > 64
+	}
+	blocks := 4 * side * side
+	partial, err := d.need("Gram", int64(s.n())*int64(chunks)*int64(blocks)*4*singleBlock)
+	if err != nil {
+		return err
+	}
+	words, plain := []uint64{s.at, word(partial), uint64(side), uint64(chunks)}, uint64(0)
+	launch := func(wanted bool, name string, x, threads, shared int) {
+		if err == nil && wanted {
+			err = d.launch(name, x, chunks, s.n(), threads, shared, words...)
+		}
+	}
+	if d.wgmma() {
+		diagonal := "single_gram_diagonal"
+		if fast {
+			diagonal = "single_gram_fast"
+		}
+		launch(small, "single_gram_small", 1, singleGramThreads, singleGramShared)
+		launch(large, diagonal, side, singleGramThreads, singleGramShared)
+		launch(side > 1, "single_gram_other", side*(side-1), singleGramThreads, singleGramShared)
+	} else {
+		plain = 1
+		launch(true, "single_gram_plain", triangle(ceil(s.order, 64)), 256, 0)
+	}
+	if err != nil {
+		return err
+	}
+	return d.launch("single_gram_add", max(1, triangle(ceil(s.order, 32))), s.n(), 1, 256, 0, append(words, plain)...)
+}
+
+var fast = false
+
+// triangle returns the number of blocks on and above the diagonal.
+func triangle(side int) int { return side * (side + 1) / 2 }
+
+// wgmma tells whether there are the products of wgmma.cuh.
+func (d *device) wgmma() bool { return d.target == "sm_90a" && !d.plain }
+
+// singleMultiply forms the products of a batch of float32. See single_multiply.cu.
+func (d *device) singleMultiply(s *batch) error {
+	matrices := 1
+	if len(s.V) > 0 {
+		matrices = 2
+	}
+	if !d.wgmma() || s.order > 128 {
+		return d.singleProduct(s, matrices)
+	}
+	order, suffix := 64, "64"
+	if s.order > 64 {
+		order, suffix = 128, "128"
+	}
+	kernel := "single_multiply_" + suffix
+	if fast && order == 128 {
+		kernel = "single_multiply_fast"
+	}
+	image := (2*order*order + order) * 4
+	images, err := d.need("weights", 2*int64(s.n())*int64(image))
+	if err != nil {
+		return err
+	}
+	if err := d.launch("single_image_"+suffix, order/8, s.n(), matrices, 256, 0, s.at, word(images)); err != nil {
+		return err
+	}
+	g, v := ceil(s.rows, singleRows), ceil(s.vRows, singleRows)
+	for first := 0; first < s.n(); first += singleListed {
+		count := min(singleListed, s.n()-first)
+		if err := d.launch(kernel, max(1, min(d.processors, count*(g+v))), 1, 1, 128*singleGroups, image+singleAlign,
+			s.at+uint64(first*problemBytes), uint64(count), word(images)+uint64(2*first*image), uint64(g),
+			uint64(v)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// singleProduct is singleMultiply without tensor cores, for any order: from copies of rows.
+func (d *device) singleProduct(s *batch, matrices int) error {
+	order := int64(s.order)
+	weights, err := d.need("weights", 2*int64(s.n())*order*(order+1)*4)
+	if err != nil {
+		return err
+	}
+	if err := d.launch("single_weights", ceil(s.order, 8), s.n(), matrices, 256, 0, s.at, word(weights),
+		uint64(order)); err != nil {
+		return err
+	}
+	for v, rows := range []int{max(1, s.rows), s.vRows} {
+		row := int64(s.n()) * order * 4
+		count := min(ceil(rows, singleRows), max(1, int(singleLargeBytes/max(1, row)/singleRows))) * singleRows
+		work, err := d.need("copies of rows", int64(count)*row)
+		if err != nil {
+			return err
+		}
+		for first := 0; first < rows; first += count {
+			words := []uint64{s.at, uint64(order), uint64(v), uint64(first), uint64(count), word(work), word(weights)}
+			if err := d.launch("single_copy", s.order, s.n(), 1, 256, 0, words[:6]...); err != nil {
+				return err
+			}
+			if err := d.launch("single_product", count/singleRows, s.n(), ceil(s.order, singleRows), 256, 0,
+				words...); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
