@@ -120,16 +120,22 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 #pragma unroll
 			for (int e = 0; e < 4; e++)
 				y[s][e] = rest(x[s][e], factor);
-		begin_products();
+		const auto multiply = [&](bool highs) {
+			begin_products();
 #pragma unroll
-		for (int s = 0; s < 4; s++) {
-			const u64 b = operand(others + right + 32 * s);
-			if (LOW)
-				add_product64(part, y[s], b, add | s);
-			if (highs || !LOW)
-				add_product64(part, x[s], b, LOW | add | s);
-		}
-		wait_products(part);
+			for (int s = 0; s < 4; s++) {
+				const u64 b = operand(others + right + 32 * s);
+				if (LOW)
+					add_product64(part, y[s], b, add | s);
+				if (highs)
+					add_product64(part, x[s], b, LOW | add | s);
+			}
+			wait_products(part);
+		};
+		if (highs || !LOW)
+			multiply(true);
+		else
+			multiply(false);
 	};
 	auto process = [&](unsigned stage) {
 		if (KIND == SMALL) {
