@@ -1,9 +1,12 @@
 package cuda
 
+import "math"
+
 const (
-	singleGramThreads = 512 // GRAM_THREADS of single_gram.cu
-	singleGramShared  = 6*32<<10 + singleAlign
+	singleGramThreads = 256 // GRAM_THREADS of single_gram.cu
+	singleGramShared  = 192<<10 + singleAlign
 	singleGramRows    = 128     // what numbers of rows are multiples of
+	singleLeast       = 256     // rows of G, with which a Gram matrix goes to tensor cores
 	singleGroups      = 2       // GROUPS of single_multiply.cu
 	singleAlign       = 1024    // of what tensor cores read in shared memory
 	singleBlock       = 64 * 64 // elements of a block of a Gram matrix
@@ -17,43 +20,52 @@ const (
 func singleChunk(m, k int) int {
 	side := ceil(k, 128)
 	parts := max(1, min(singleParts, m/singleGramRows/2, 64/(side*side)))
+	if m >= 4096 {
+		parts = min(parts, 4)
+	}
 	return max(1, ceil(ceil(m, parts), singleGramRows)) * singleGramRows
 }
 
 // singleGram forms the Gram matrices of a batch of float32. See single_gram.cu.
 func (d *device) singleGram(s *batch) error {
-	side, chunks, small, large := ceil(max(1, s.order), 128), 1, false, false
+	side, chunks, least := ceil(max(1, s.order), 128), 1, singleLeast
+	if !d.wgmma() {
+		least = math.MaxInt64
+	}
+	var plain, small, large bool
 	for _, p := range s.problems {
 		chunks = max(chunks, ceil(int(p.g.m), int(p.chunk)))
-		small, large = small || p.k <= 64, large || p.k > 64
+		plain = plain || int(p.g.m) < least
+		small = small || int(p.g.m) >= least && p.k <= 64
+		large = large || int(p.g.m) >= least && p.k > 64
 	}
 	blocks := 4 * side * side
 	partial, err := d.need("Gram", int64(s.n())*int64(chunks)*int64(blocks)*4*singleBlock)
 	if err != nil {
 		return err
 	}
-	words, plain := []uint64{s.at, word(partial), uint64(side), uint64(chunks)}, uint64(0)
-	launch := func(wanted bool, name string, x, threads, shared int) {
-		if err == nil && wanted {
-			err = d.launch(name, x, chunks, s.n(), threads, shared, words...)
+	diagonal := "single_gram_diagonal"
+	if fast {
+		diagonal = "single_gram_fast"
+	}
+	words := []uint64{s.at, word(partial), uint64(side), uint64(chunks), uint64(least)}
+	for _, k := range []struct {
+		wanted             bool
+		name               string
+		x, threads, shared int
+	}{
+		{plain, "single_gram_plain", triangle(ceil(s.order, 64)), 256, 0},
+		{small, "single_gram_small", 1, singleGramThreads, singleGramShared},
+		{large, diagonal, side, singleGramThreads, singleGramShared},
+		{large && side > 1, "single_gram_other", side * (side - 1), singleGramThreads, singleGramShared},
+	} {
+		if k.wanted {
+			if err := d.launch(k.name, k.x, chunks, s.n(), k.threads, k.shared, words...); err != nil {
+				return err
+			}
 		}
 	}
-	if d.wgmma() {
-		diagonal := "single_gram_diagonal"
-		if fast {
-			diagonal = "single_gram_fast"
-		}
-		launch(small, "single_gram_small", 1, singleGramThreads, singleGramShared)
-		launch(large, diagonal, side, singleGramThreads, singleGramShared)
-		launch(side > 1, "single_gram_other", side*(side-1), singleGramThreads, singleGramShared)
-	} else {
-		plain = 1
-		launch(true, "single_gram_plain", triangle(ceil(s.order, 64)), 256, 0)
-	}
-	if err != nil {
-		return err
-	}
-	return d.launch("single_gram_add", max(1, triangle(ceil(s.order, 32))), s.n(), 1, 256, 0, append(words, plain)...)
+	return d.launch("single_gram_add", max(1, triangle(ceil(s.order, 32))), s.n(), 1, 256, 0, words...)
 }
 
 var fast = false
@@ -92,7 +104,7 @@ func (d *device) singleMultiply(s *batch) error {
 	g, v := ceil(s.rows, singleRows), ceil(s.vRows, singleRows)
 	for first := 0; first < s.n(); first += singleListed {
 		count := min(singleListed, s.n()-first)
-		if err := d.launch(kernel, max(1, min(d.processors, count*(g+v))), 1, 1, 128*singleGroups, image+singleAlign,
+		if err := d.launch(kernel, max(1, min(d.processors, count*(g+v))), 1, 1, 128*singleGroups, image+512*order+singleAlign,
 			s.at+uint64(first*problemBytes), uint64(count), word(images)+uint64(2*first*image), uint64(g),
 			uint64(v)); err != nil {
 			return err

@@ -1,42 +1,28 @@
 // Gram matrices of float32, [Nov15, Alg. 4.1], on tensor cores. A number is x = h + l, h and l of TF32. With H
-// and L the matrices of these, XᵀX = HᵀH + LᵀH + (LᵀH)ᵀ but for products of two l. So the matrix Q of the
-// products of left columns with the h of right columns is formed, and made symmetric in the end: blocks of the
-// diagonal are (Q + Qᵀ)/2 of Q = (H + 2L)ᵀH. Of two blocks that mirror each other each has LᵀH, and one of
-// them HᵀH for a row of X. A sum over 64 rows, or 32, is added to the others in float32. Each element is one
-// sequence of operations that depends on its two columns, the number of rows, and whether k > 64.
+// and L the matrices of these, XᵀX = HᵀH + LᵀH + (LᵀH)ᵀ but for products of two l. So Q = (H + 2L)ᵀH is formed,
+// with what the tensor cores take of X in shared memory for the H on the right, and (Q + Qᵀ)/2 is the result.
+// The products of 32 rows are added to the others in float32. Each element is one sequence of operations that
+// depends on its two columns, the number of rows, and whether k > 64.
 
 #include "wgmma.cuh"
 
-constexpr int GRAM_THREADS = 512;
-constexpr int GRAM_STAGES = 6, STAGE_BYTES = 32 << 10;
+constexpr int GRAM_THREADS = 256, GRAM_BYTES = 192 << 10; // GRAM_BYTES: shared
 
-// What a block of threads forms. Each of its four groups of 128 threads forms a block of 64×64.
+// What a block of threads forms: each of its two groups of 128 threads 64 rows of Q.
 enum Kind {
-	SMALL,	  // k ≤ 64: each group for other rows
+	SMALL,	  // k ≤ 64: each group all rows of Q, from half of the rows of X
 	DIAGONAL, // 128 columns with each other
 	OTHER,	  // 128 columns with 128 others
 };
 
 #ifdef WGMMA
-// copy4 starts to copy four numbers to shared memory: the first n, the others become zero.
-__device__ inline void copy4(unsigned to, const float *from, int n, bool aligned)
-{
-	n = n < 0 ? 0 : n > 4 ? 4 : n;
-	if (aligned) {
-		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(4 * n) : "memory");
-		return;
-	}
-#pragma unroll
-	for (int i = 0; i < 4; i++)
-		asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + 4 * i), "l"(i < n ? from + i : from),
-			     "r"(i < n ? 4 : 0) : "memory");
-}
-
-// Rows of columns on their way through shared memory: a stage has SUBS parts of 32 rows of COLUMNS columns.
+// Rows of columns on their way through shared memory. A stage has two steps for each group. A step has 32 rows
+// of the left columns, and of the right ones if they are others.
 template <Kind KIND> struct Flow {
-	static constexpr int COLUMNS = KIND == SMALL ? 64 : 128, PART = COLUMNS * 128, SUBS = STAGE_BYTES / PART;
-	static constexpr int ROWS = KIND == SMALL ? 128 : KIND == DIAGONAL ? 64 : 32; // of a stage
-	static constexpr int OWN = KIND == SMALL ? 1 : KIND == DIAGONAL ? 2 : 4;      // columns that a thread copies
+	static constexpr int COLUMNS = KIND == SMALL ? 64 : KIND == DIAGONAL ? 128 : 256; // of a step
+	static constexpr int PART = COLUMNS * 128, STEPS = KIND == SMALL ? 4 : 2;
+	static constexpr int STAGE = STEPS * PART, DEPTH = GRAM_BYTES / STAGE, ROWS = 32 * STEPS;
+	static constexpr int OWN = COLUMNS / 32; // columns that a thread copies
 
 	const float *from[OWN];
 	int left; // rows from the thread's first one on
@@ -51,7 +37,7 @@ template <Kind KIND> struct Flow {
 		to = c * 128 + ((piece ^ c % 8) << 4);
 #pragma unroll
 		for (int i = 0; i < OWN; i++) {
-			const int j = (i < 2 ? I : J) * 128 + i % 2 * 64 + c;
+			const int j = (i < 4 ? I : J) * 128 + i % 4 * 32 + c;
 			there[i] = j < b.k;
 			from[i] = there[i] ? column(b.g, j) + first + 4 * piece : b.g.p;
 		}
@@ -60,170 +46,190 @@ template <Kind KIND> struct Flow {
 	// load starts to copy the next rows to a stage.
 	__device__ void load(unsigned stage)
 	{
-#pragma unroll
-		for (int i = 0; i < 4; i++) {
-			const int sub = KIND == SMALL ? i : i / 2, own = i % OWN;
-			const int row = KIND == OTHER ? 0 : 32 * sub;
-			const int n = there[own] ? left - row : 0;
-			copy4(stage + sub * PART + i % (COLUMNS / 64) * 8192 + to, n > 0 ? from[own] + row : from[own], n, aligned);
-		}
+		if (aligned)
+			load<true>(stage);
+		else
+			load<false>(stage);
 		left -= ROWS;
 #pragma unroll
 		for (int i = 0; i < OWN; i++)
 			if (there[i] && left > 0)
 				from[i] += ROWS;
 	}
+
+	template <bool ALIGNED> __device__ void load(unsigned stage) const
+	{
+#pragma unroll
+		for (int step = 0; step < STEPS; step++)
+#pragma unroll
+			for (int i = 0; i < OWN; i++) {
+				const int n = there[i] ? left - 32 * step : 0;
+				copy4<ALIGNED>(stage + step * PART + i * 4096 + to, n > 0 ? from[i] + 32 * step : from[i], n);
+			}
+	}
+};
+
+// What a thread has of 32 rows of the left columns, and twice the rest.
+struct Left {
+	float x[4][4], rest[4][4];
+
+	__device__ void fetch(unsigned at)
+	{
+		const unsigned g = threadIdx.x % 32 / 4;
+#pragma unroll
+		for (int s = 0; s < 4; s++)
+#pragma unroll
+			for (int e = 0; e < 4; e++)
+				asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[s][e])
+					     : "r"(at + e % 2 * 1024 + ((2 * s + e / 2) ^ g) * 16) : "memory");
+#pragma unroll
+		for (int s = 0; s < 4; s++)
+#pragma unroll
+			for (int e = 0; e < 4; e++)
+				rest[s][e] = ::rest(x[s][e], 2);
+	}
 };
 
 template <Kind KIND, bool LOW>
-__device__ inline void gram(const SingleProblem *problems, float *partial, i64 side, i64 chunks)
+__device__ inline void gram(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 	using F = Flow<KIND>;
+	constexpr int N = KIND == SMALL ? 64 : 128; // right columns
 	extern __shared__ __align__(1024) unsigned char memory[];
-	__shared__ u64 barriers[2 * GRAM_STAGES];
+	__shared__ u64 barriers[2 * F::DEPTH];
 	const SingleProblem &b = problems[blockIdx.z];
 	const int others = KIND == OTHER ? (int)side - 1 : 1, I = blockIdx.x / others, n = blockIdx.x % others;
 	const int J = KIND == OTHER ? n + (n >= I) : I;
 	const i64 first = blockIdx.y * b.chunk;
 	const int rows = (int)(b.g.m < first + b.chunk ? b.g.m - first : b.chunk);
-	if ((KIND == SMALL) != (b.k <= 64) || rows <= 0 || I * 128 >= b.k || J * 128 >= b.k)
+	if (b.g.m < least || (KIND == SMALL) != (b.k <= 64) || rows <= 0 || I * 128 >= b.k || J * 128 >= b.k)
 		return;
-	const unsigned full = (unsigned)__cvta_generic_to_shared(barriers), empty = full + 8 * GRAM_STAGES;
+	const unsigned full = (unsigned)__cvta_generic_to_shared(barriers), empty = full + 8 * F::DEPTH;
 	const unsigned stages = ((unsigned)__cvta_generic_to_shared(memory) + 1023) & ~1023u;
 	if (threadIdx.x == 0)
-		for (int i = 0; i < GRAM_STAGES; i++) {
+		for (int i = 0; i < F::DEPTH; i++) {
 			set_barrier(full + 8 * i, GRAM_THREADS);
 			set_barrier(empty + 8 * i, GRAM_THREADS / 32);
 		}
 	__syncthreads();
-	F flow(b, I, J, first, rows);
 
 	const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-	const int i = KIND == SMALL ? 0 : group / 2, j = KIND == SMALL ? 0 : group % 2;
-	const bool diagonal = KIND == SMALL || KIND == DIAGONAL && i == j;
-	const float factor = diagonal ? 2 : 1;
-	const unsigned left = (64 * i + 16 * warp + g) * 128 + 4 * t, right = 64 * j * 128;
-	float sum[32] = {}, part[32];
+	const unsigned begin = KIND == SMALL ? group * 2 * F::PART : 0;
+	const unsigned left = begin + ((KIND == SMALL ? 0 : 64 * group) + 16 * warp + g) * 128 + 4 * t;
+	const unsigned right = begin + (KIND == OTHER ? F::PART / 2 : 0);
+	float sum[N / 2] = {}, part[N / 2];
+	Left even, odd;
 
-	// add adds the products of 32 rows to `part`.
-	auto add = [&](unsigned at, unsigned others, int add, bool highs) {
-		float x[4][4], y[4][4];
+	// start starts the products of 32 rows, finish adds them to the sum.
+	auto start = [&](const Left &a, unsigned at) {
+		begin_products();
+		if (LOW)
+#pragma unroll
+			for (int s = 0; s < 4; s++)
+				add_product(part, a.rest[s], operand(at + right + 32 * s), s);
 #pragma unroll
 		for (int s = 0; s < 4; s++)
-#pragma unroll
-			for (int e = 0; e < 4; e++) {
-				const unsigned a = at + left + e % 2 * 1024 + ((2 * s + e / 2) ^ g) * 16;
-				asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[s][e]) : "r"(a) : "memory");
-			}
-#pragma unroll
-		for (int s = 0; s < 4; s++)
-#pragma unroll
-			for (int e = 0; e < 4; e++)
-				y[s][e] = rest(x[s][e], factor);
-		const auto multiply = [&](bool highs) {
-			begin_products();
-#pragma unroll
-			for (int s = 0; s < 4; s++) {
-				const u64 b = operand(others + right + 32 * s);
-				if (LOW)
-					add_product64(part, y[s], b, add | s);
-				if (highs)
-					add_product64(part, x[s], b, LOW | add | s);
-			}
-			wait_products(part);
-		};
-		if (highs || !LOW)
-			multiply(true);
-		else
-			multiply(false);
+			add_product(part, a.x[s], operand(at + right + 32 * s), LOW | s);
+		end_products();
 	};
-	auto process = [&](unsigned stage) {
-		if (KIND == SMALL) {
-			add(stage + group * F::PART, stage + group * F::PART, 0, true);
-		} else if (KIND == DIAGONAL) {
-			add(stage, stage, 0, diagonal || i == 0);
-			add(stage + F::PART, stage + F::PART, 1, diagonal || i == 1);
-		} else {
-			add(stage, stage + F::PART, 0, I < J);
-		}
+	auto finish = [&]() {
+		wait_products(part);
 #pragma unroll
-		for (int e = 0; e < 32; e++)
-			sum[e] += LOW || diagonal ? part[e] : 0.5f * part[e];
+		for (int e = 0; e < N / 2; e++)
+			sum[e] += part[e];
 	};
 
-	constexpr int AHEAD = GRAM_STAGES - 2;
+	F flow(b, I, J, first, rows);
 	const int count = (rows + F::ROWS - 1) / F::ROWS;
-	int stage = 0, phase = 0, next = 0, next_phase = 1;
+	int stage = 0, phase = 0, next = 0, next_phase = 1, loaded = 0;
+	auto load = [&]() {
+		wait(empty + 8 * next, next_phase);
+		flow.load(stages + next * F::STAGE);
+		arrive_copied(full + 8 * next);
+		if (++next == F::DEPTH)
+			next = 0, next_phase ^= 1;
+		loaded++;
+	};
 #pragma unroll 1
-	for (int n = -AHEAD; n < count; n++) {
-		if (n >= 0) {
+	while (loaded < count && loaded < F::DEPTH - 1)
+		load();
+	wait(full, 0);
+	see_copied();
+	even.fetch(stages + left);
+#pragma unroll 1
+	for (int n = 0; n < count; n++) {
+		const unsigned at = stages + stage * F::STAGE, done = empty + 8 * stage;
+		start(even, at);
+		odd.fetch(at + F::PART + left);
+		finish();
+		start(odd, at + F::PART);
+		if (++stage == F::DEPTH)
+			stage = 0, phase ^= 1;
+		if (loaded < count)
+			load();
+		if (n + 1 < count) {
 			wait(full + 8 * stage, phase);
 			see_copied();
-			process(stages + stage * STAGE_BYTES);
-			__syncwarp();
-			if (threadIdx.x % 32 == 0)
-				arrive(empty + 8 * stage);
-			if (++stage == GRAM_STAGES)
-				stage = 0, phase ^= 1;
+			even.fetch(stages + stage * F::STAGE + left);
 		}
-		if (n + AHEAD < count) {
-			wait(empty + 8 * next, next_phase);
-			flow.load(stages + next * STAGE_BYTES);
-			arrive_copied(full + 8 * next);
-			if (++next == GRAM_STAGES)
-				next = 0, next_phase ^= 1;
-		}
+		finish();
+		__syncwarp();
+		if (threadIdx.x % 32 == 0)
+			arrive(done);
 	}
-	const i64 blocks = 4 * side * side, own = KIND == SMALL ? group : (2 * I + i) * 2 * side + 2 * J + j;
-	float *out = partial + ((blockIdx.z * chunks + blockIdx.y) * blocks + own) * 4096 + 16 * warp + g;
+	const i64 blocks = 4 * side * side;
 #pragma unroll
-	for (int n = 0; n < 8; n++)
+	for (int n = 0; n < N / 8; n++) {
+		const i64 own = KIND == SMALL ? group : (2 * I + group) * 2 * side + 2 * J + n / 8;
+		float *const out = partial + ((blockIdx.z * chunks + blockIdx.y) * blocks + own) * 4096 + 16 * warp + g;
 #pragma unroll
 		for (int e = 0; e < 4; e++)
-			out[8 * (e / 2) + (8 * n + 2 * t + e % 2) * 64] = sum[4 * n + e];
+			out[8 * (e / 2) + (8 * (n % 8) + 2 * t + e % 2) * 64] = sum[4 * n + e];
+	}
 }
 #endif
 
 // single_gram_small: grid (1, chunks of rows, problems), of which those with k > 64 are left to
 // single_gram_diagonal: grid (side, chunks, problems), side = ⌈k/128⌉ of the largest k, and
-// single_gram_other: grid (side·(side−1), chunks, problems). Block 512 threads, shared bytes
-// GRAM_STAGES·STAGE_BYTES + 1024. partial has 4·side² blocks of 64×64 numbers for each chunk of each problem.
+// single_gram_other: grid (side·(side−1), chunks, problems). Those of fewer rows than `least` are left to
+// single_gram_plain. Block 256 threads, shared bytes GRAM_BYTES + 1024. partial has 4·side² blocks of 64×64
+// numbers for each chunk of each problem.
 extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
-single_gram_small(const SingleProblem *problems, float *partial, i64 side, i64 chunks)
+single_gram_small(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 #ifdef WGMMA
-	gram<SMALL, true>(problems, partial, side, chunks);
+	gram<SMALL, true>(problems, partial, side, chunks, least);
 #endif
 }
 
 extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
-single_gram_diagonal(const SingleProblem *problems, float *partial, i64 side, i64 chunks)
+single_gram_diagonal(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 #ifdef WGMMA
-	gram<DIAGONAL, true>(problems, partial, side, chunks);
+	gram<DIAGONAL, true>(problems, partial, side, chunks, least);
 #endif
 }
 
 extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
-single_gram_other(const SingleProblem *problems, float *partial, i64 side, i64 chunks)
+single_gram_other(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 #ifdef WGMMA
-	gram<OTHER, true>(problems, partial, side, chunks);
+	gram<OTHER, true>(problems, partial, side, chunks, least);
 #endif
 }
 
 extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
-single_gram_fast(const SingleProblem *problems, float *partial, i64 side, i64 chunks)
+single_gram_fast(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 #ifdef WGMMA
-	gram<DIAGONAL, false>(problems, partial, side, chunks);
+	gram<DIAGONAL, false>(problems, partial, side, chunks, least);
 #endif
 }
 
 // single_gram_plain: the sum over a chunk for a block I ≤ J of 64×64 elements, without tensor cores. Grid
 // (pairs I ≤ J, chunks, problems), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
-single_gram_plain(const SingleProblem *problems, float *partial, i64 side, i64 chunks)
+single_gram_plain(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 	__shared__ float x[32][65], y[32][65];
 	const SingleProblem &b = problems[blockIdx.z];
@@ -232,7 +238,7 @@ single_gram_plain(const SingleProblem *problems, float *partial, i64 side, i64 c
 		J++;
 	const int I = blockIdx.x - J * (J + 1) / 2, r = threadIdx.x % 16, c = threadIdx.x / 16;
 	const i64 first = blockIdx.y * b.chunk, end = b.g.m < first + b.chunk ? b.g.m : first + b.chunk;
-	if (first >= end || J * 64 >= b.k)
+	if (b.g.m >= least || first >= end || J * 64 >= b.k)
 		return;
 	float sum[4][4] = {};
 	for (i64 row = first; row < end; row += 32) {
@@ -265,10 +271,9 @@ single_gram_plain(const SingleProblem *problems, float *partial, i64 side, i64 c
 			out[r + 16 * m + (c + 16 * n) * 64] = sum[m][n];
 }
 
-// single_gram_add adds the sums of the chunks, in order, makes R of them, and sets Factors to Norms. plain:
-// they are those of single_gram_plain. Grid (pairs I ≤ J of 32×32 elements, problems), block 256 threads.
+// single_gram_add adds the sums of the chunks, in order, makes R of them, and sets Factors to Norms. Grid (pairs I ≤ J of 32×32 elements, problems), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
-single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i64 chunks, i64 plain)
+single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i64 chunks, i64 least)
 {
 	__shared__ float mirror[32][33];
 	const SingleProblem &b = problems[blockIdx.y];
@@ -282,8 +287,8 @@ single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i
 	if (J * 32 >= b.k)
 		return;
 	const i64 blocks = 4 * side * side, n = (b.g.m + b.chunk - 1) / b.chunk;
-	const bool small = !plain && b.k <= 64;
-	const int parts = small ? 4 : 1;
+	const bool plain = b.g.m < least, small = !plain && b.k <= 64;
+	const int parts = small ? 2 : 1;
 	// sums returns the elements (x, y + 8e) of the 32×32 elements at (i, j).
 	auto sums = [&](int i, int j, float (&h)[4]) {
 		double s[4] = {};
@@ -307,10 +312,9 @@ single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i
 		for (int e = 0; e < 4; e++)
 			mirror[y + 8 * e][x] = q[e];
 		__syncthreads();
-		const float factor = I / 2 == J / 2 ? 0.5f : 1;
 #pragma unroll
 		for (int e = 0; e < 4; e++)
-			h[e] = (h[e] + mirror[x][y + 8 * e]) * factor;
+			h[e] = 0.5f * (h[e] + mirror[x][y + 8 * e]);
 		__syncthreads();
 	}
 	auto put = [&](i64 i, i64 j, float h) {

@@ -109,46 +109,22 @@ __device__ inline void replace_norms(const SingleProblem &b)
 constexpr int GROUPS = 2, MULTIPLY_THREADS = 128 * GROUPS;
 
 #ifdef WGMMA
-// load2 returns two numbers of a column that lie at a multiple of 8 bytes, 0 if they are not there. store2
-// stores them.
-__device__ inline float2 load2(const float *from, bool there)
-{
-	float2 x;
-	asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %3, 0;\nmov.f32 %0, 0f00000000;\nmov.f32 %1, 0f00000000;\n"
-		     "@there ld.global.v2.f32 {%0, %1}, [%2];\n}" : "=f"(x.x), "=f"(x.y) : "l"(from), "r"((int)there));
-	return x;
-}
-
-__device__ inline float load1(const float *from, bool there)
-{
-	float x;
-	asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %2, 0;\nmov.f32 %0, 0f00000000;\n"
-		     "@there ld.global.f32 %0, [%1];\n}" : "=f"(x) : "l"(from), "r"((int)there));
-	return x;
-}
-
-__device__ inline void store2(float *to, float2 x, bool there)
-{
-	asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %3, 0;\n@there st.global.v2.f32 [%2], {%0, %1};\n}" ::"f"(x.x),
-		     "f"(x.y), "l"(to), "r"((int)there) : "memory");
-}
-
-// What a thread has of a matrix [P Q]: two rows of columns 8s + 2t and 8s + 2t + 1.
+// What a thread has of a matrix [P Q]. Rows come through shared memory: each warp has a place there for 16 rows
+// of all columns. A thread then has two rows, 2g and 2g+1, of columns 8s+2t and 8s+2t+1, lane 4g+t.
 template <int SIDE> struct Rows {
-	static constexpr int STEPS = 8 * SIDE; // of eight columns
-	char *p, *q; // where the thread's rows of the first tile are
-	int ldp, ldq, np, k, m, own; // leading dimensions in bytes
-	bool pairs;
+	static constexpr int STEPS = 8 * SIDE;	    // of eight columns
+	static constexpr int PLACE = 512 * STEPS; // bytes for a warp
+	char *p, *q;
+	int ldp, ldq, np, k, m; // leading dimensions in bytes
+	bool aligned;		// columns begin at multiples of 16 bytes
 
 	__device__ void set(const PivotOf<float> &x, i64 order)
 	{
 		ldp = (int)x.ldp * 4, ldq = (int)x.ldq * 4, np = (int)x.np, k = (int)order, m = (int)x.m;
-		own = threadIdx.x / 32 % 4 * 16 + threadIdx.x % 32 / 4 * 2;
-		p = (char *)(x.p + own), q = (char *)(x.q + own - x.np * x.ldq);
-		pairs = (((u64)x.p | (u64)x.q) & 7) == 0 && ((x.ldp | x.ldq) & 1) == 0;
+		p = (char *)x.p, q = (char *)(x.q - x.np * x.ldq);
+		aligned = (((u64)x.p | (u64)x.q) & 15) == 0 && ((x.ldp | x.ldq) & 3) == 0;
 	}
-	__device__ int column(int s, int e) const { return 8 * s + threadIdx.x % 4 * 2 + e; }
-	// at returns the address of the thread's rows of column j.
+	// at returns the address of column j.
 	__device__ float *at(int j) const { return (float *)((j < np ? p : q) + (i64)(j < np ? ldp : ldq) * j); }
 
 	// start moves to other rows. The compiler shall not keep addresses, for which there are no registers.
@@ -157,51 +133,69 @@ template <int SIDE> struct Rows {
 		p += 4 * row, q += 4 * row;
 		asm volatile("" : "+l"(p), "+l"(q), "+r"(ldp), "+r"(ldq));
 	}
-	// whole tells whether 64 rows from a row on are there, in pairs.
-	__device__ bool whole(int row) const { return pairs && row + 64 <= m; }
 
-	__device__ void load(float2 (&x)[STEPS][2], int row) const
+	// load starts to copy 16 rows.
+	template <bool ALIGNED> __device__ void load(unsigned place, int row) const
 	{
+		const int c = threadIdx.x % 32 / 4, piece = threadIdx.x % 4, n = m - row - 4 * piece;
 		Rows r = *this;
-		r.start(row);
-		if (whole(row)) {
+		r.start(row + 4 * piece);
+		place += (c % 2 * 4 + c / 2) * 64 + ((piece ^ c / 4 * 2) << 4);
+#pragma unroll
+		for (int s = 0; s < STEPS; s++) {
+			const bool there = 8 * s + c < k && n > 0;
+			copy4<ALIGNED>(place + 512 * s, there ? r.at(8 * s + c) : (float *)p, there ? n : 0);
+		}
+	}
+	__device__ void load(unsigned place, int row) const
+	{
+		if (aligned)
+			load<true>(place, row);
+		else
+			load<false>(place, row);
+		asm volatile("cp.async.commit_group;" ::: "memory");
+	}
+
+	// fetch waits for the rows and fetches them.
+	__device__ void fetch(float2 (&x)[STEPS][2], unsigned place) const
+	{
+		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+		asm volatile("cp.async.wait_group 0;" ::: "memory");
+		__syncwarp();
+		place += t * 64 + ((g / 2 ^ t / 2 * 2) << 4) + g % 2 * 8;
+#pragma unroll
+		for (int s = 0; s < STEPS; s++)
+#pragma unroll
+			for (int e = 0; e < 2; e++)
+				asm volatile("ld.shared.v2.f32 {%0, %1}, [%2];" : "=f"(x[s][e].x), "=f"(x[s][e].y)
+					     : "r"(place + 512 * s + 256 * e) : "memory");
+		__syncwarp();
+	}
+
+	// store stores the rows. value(s, e) returns those of a column.
+	template <class F> __device__ void store(int row, F value) const
+	{
+		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, n = m - row - 2 * g;
+		Rows r = *this;
+		r.start(row + 2 * g);
+		if (aligned && row + 16 <= m) {
 #pragma unroll
 			for (int s = 0; s < STEPS; s++)
 #pragma unroll
-				for (int e = 0; e < 2; e++)
-					x[s][e] = load2(r.at(column(s, e)), column(s, e) < k);
+				for (int e = 0; e < 2; e++) {
+					const int j = 8 * s + 2 * t + e;
+					const float2 y = value(s, e);
+					asm volatile("{\n.reg .pred there;\nsetp.lt.s32 there, %3, %4;\n"
+						     "@there st.global.v2.f32 [%2], {%0, %1};\n}" ::"f"(y.x), "f"(y.y), "l"(r.at(j)),
+						     "r"(j), "r"(k) : "memory");
+				}
 			return;
 		}
-		const int n = m - own - row;
 #pragma unroll
 		for (int s = 0; s < STEPS; s++)
 #pragma unroll
 			for (int e = 0; e < 2; e++) {
-				const int j = column(s, e);
-				x[s][e].x = load1(r.at(j), j < k && n > 0);
-				x[s][e].y = load1(r.at(j) + 1, j < k && n > 1);
-			}
-	}
-
-	// store stores the columns from 64·half on, which value(s, e) returns.
-	template <class F> __device__ void store(int half, int row, F value) const
-	{
-		Rows r = *this;
-		r.start(row);
-		if (whole(row)) {
-#pragma unroll
-			for (int s = 0; s < 8; s++)
-#pragma unroll
-				for (int e = 0; e < 2; e++)
-					store2(r.at(column(8 * half + s, e)), value(s, e), column(8 * half + s, e) < k);
-			return;
-		}
-		const int n = m - own - row;
-#pragma unroll
-		for (int s = 0; s < 8; s++)
-#pragma unroll
-			for (int e = 0; e < 2; e++) {
-				const int j = column(8 * half + s, e);
+				const int j = 8 * s + 2 * t + e;
 				const float2 y = value(s, e);
 				if (j < k && n > 0)
 					r.at(j)[0] = y.x;
@@ -211,48 +205,41 @@ template <int SIDE> struct Rows {
 	}
 };
 
-// multiply_rows multiplies 64 rows, of which this thread has x.
+// multiply_rows makes sum the product of the rows x and W.
 template <int SIDE, bool LOW>
-__device__ inline void multiply_rows(const Rows<SIDE> &rows, const float2 (&x)[8 * SIDE][2], int row,
-				     unsigned image, const float *near)
+__device__ inline void multiply_rows(const float2 (&x)[8 * SIDE][2], unsigned image, float (&sum)[32 * SIDE])
 {
 	using M = Image<SIDE>;
+	float part[32 * SIDE];
 #pragma unroll
-	for (int half = 0; half < SIDE; half++) {
-		float sum[32], part[32];
+	for (int l = 0; l < 2 * SIDE; l++) { // 32 columns
+		float whole[4][4], low[4][4];
 #pragma unroll
-		for (int l = 0; l < 2 * SIDE; l++) { // 32 columns
-			float low[4][4];
-			if (LOW)
+		for (int s = 0; s < 4; s++)
 #pragma unroll
-				for (int s = 0; s < 4; s++)
-#pragma unroll
-					for (int e = 0; e < 2; e++) {
-						low[s][2 * e] = rest(x[4 * l + s][e].x, 1);
-						low[s][2 * e + 1] = rest(x[4 * l + s][e].y, 1);
-					}
-			begin_products();
-#pragma unroll
-			for (int s = 0; s < 4; s++) {
-				const float2 a = x[4 * l + s][0], b = x[4 * l + s][1];
-				const float whole[4] = {a.x, a.y, b.x, b.y};
-				const u64 at = operand(image + 4 * (l * M::ROWS32 + half * 64 * 32) + 32 * s);
-				if (LOW) {
-					add_product64(part, low[s], at, s);
-					add_product64(part, whole, at + (4 * M::HALF >> 4), 1);
-				}
-				add_product64(part, whole, at, LOW | s);
+			for (int e = 0; e < 4; e++) {
+				const float2 y = x[4 * l + s][e / 2];
+				whole[s][e] = e % 2 ? y.y : y.x;
+				low[s][e] = rest(whole[s][e], 1);
 			}
-			wait_products(part);
+		const unsigned highs = image + 4 * l * M::ROWS32, lows = highs + 4 * M::HALF;
+		begin_products();
+		if (LOW) {
 #pragma unroll
-			for (int i = 0; i < 32; i++)
-				sum[i] = l == 0 ? part[i] : sum[i] + part[i];
+			for (int s = 0; s < 4; s++)
+				add_product(part, low[s], operand(highs + 32 * s), s);
+#pragma unroll
+			for (int s = 0; s < 4; s++)
+				add_product(part, whole[s], operand(lows + 32 * s), 1);
 		}
-		rows.store(half, row, [&](int s, int e) {
-			const float self = near[rows.column(8 * half + s, e)];
-			const float2 old = x[8 * half + s][e];
-			return float2{__fmaf_rn(old.x, self, sum[4 * s + e]), __fmaf_rn(old.y, self, sum[4 * s + 2 + e])};
-		});
+#pragma unroll
+		for (int s = 0; s < 4; s++)
+			add_product(part, whole[s], operand(highs + 32 * s), LOW | s);
+		end_products();
+		wait_products(part);
+#pragma unroll
+		for (int i = 0; i < 32 * SIDE; i++)
+			sum[i] = l == 0 ? part[i] : sum[i] + part[i];
 	}
 }
 
@@ -266,7 +253,8 @@ __device__ inline void multiply(const SingleProblem *problems, i64 count, const 
 	__shared__ u64 barrier;
 	const unsigned base = (unsigned)__cvta_generic_to_shared(memory), image = (base + 1023) & ~1023u;
 	const unsigned full = (unsigned)__cvta_generic_to_shared(&barrier);
-	const float *const near = (const float *)(memory + (image - base)) + 2 * M::HALF;
+	const unsigned place = image + M::BYTES + threadIdx.x / 32 * Rows<SIDE>::PLACE;
+	const float *const near = (const float *)(memory + (image - base)) + 2 * M::HALF + threadIdx.x % 4 * 2;
 	if (threadIdx.x == 0)
 		set_barrier(full, 1);
 	const int each = (int)(g_tiles + v_tiles), listed = list_changed<MULTIPLY_THREADS>(problems, (int)count, list);
@@ -281,35 +269,38 @@ __device__ inline void multiply(const SingleProblem *problems, i64 count, const 
 		const int last = (int)min((i64)(v ? each : g_tiles), first + end - tile), origin = v ? (int)g_tiles : 0;
 		tile += last - first;
 		const SingleProblem &b = problems[problem];
+		Rows<SIDE> rows;
+		rows.set(v ? b.v : b.g, b.k);
+		int row = (first - origin) * 64 + threadIdx.x / 32 * 16; // of the warp
+		const int stop = min((last - origin) * 64, rows.m), others = threadIdx.x / 32 % 4 * 16;
+		if (row - others < stop)
+			rows.load(place, row);
 		__syncthreads(); // all are done with the image before
 		if (threadIdx.x == 0)
 			copy_block(image, images + (i64)(2 * problem + v) * M::WORDS, M::BYTES, full);
-		Rows<SIDE> rows;
-		rows.set(v ? b.v : b.g, b.k);
-		int row = (first - origin + threadIdx.x / 128) * 64;
-		const int stop = min((last - origin) * 64, rows.m);
-		float2 x[8 * SIDE][2], next[8 * SIDE][2];
-		if (row < stop)
-			rows.load(x, row);
 		wait(full, phase);
 		phase ^= 1;
 #pragma unroll 1
-		for (; row < stop; row += 64 * GROUPS) {
-			if (row + 64 * GROUPS < stop)
-				rows.load(next, row + 64 * GROUPS);
-			multiply_rows<SIDE, LOW>(rows, x, row, image, near);
-#pragma unroll
-			for (int s = 0; s < 8 * SIDE; s++)
-#pragma unroll
-				for (int e = 0; e < 2; e++)
-					x[s][e] = next[s][e];
+		for (; row - others < stop; row += 64 * GROUPS) { // the same for all warps of a group
+			float2 x[8 * SIDE][2];
+			float sum[32 * SIDE];
+			rows.fetch(x, place);
+			if (row - others + 64 * GROUPS < stop)
+				rows.load(place, row + 64 * GROUPS);
+			multiply_rows<SIDE, LOW>(x, image, sum);
+			rows.store(row, [&](int s, int e) {
+				const float self = near[8 * s + e];
+				return float2{__fmaf_rn(x[s][e].x, self, sum[4 * s + e]),
+					      __fmaf_rn(x[s][e].y, self, sum[4 * s + 2 + e])};
+			});
 		}
 	}
 }
 #endif
 
 // single_multiply_64, single_multiply_128: grid (any number of blocks), block 256 threads, at most LISTED
-// problems. G and V have at most so many tiles of 64 rows. Shared bytes: those of an image and 1024.
+// problems. G and V have at most so many tiles of 64 rows. Shared bytes: those of an image, 512 for
+// each column, and 1024.
 extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
 single_multiply_64(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
 {
