@@ -1,6 +1,10 @@
 package cuda
 
-import "math"
+import (
+	"math"
+
+	"jmpi/kernels"
+)
 
 const (
 	singleGramThreads = 256 // GRAM_THREADS of single_gram.cu
@@ -13,7 +17,6 @@ const (
 	singleRows        = 64      // of G that a group of threads multiplies
 	singleListed      = streamListed
 	singleParts       = 8 // most blocks that share the rows of one Gram matrix
-	singleLargeBytes  = largeBytes
 )
 
 // singleChunk is chunkRows for float32.
@@ -45,8 +48,8 @@ func (d *device) singleGram(s *batch) error {
 		return err
 	}
 	diagonal := "single_gram_diagonal"
-	if fast {
-		diagonal = "single_gram_fast"
+	if variant > 0 {
+		diagonal = []string{"", "single_gram_fast", "single_gram_v1", "single_gram_v2"}[variant]
 	}
 	words := []uint64{s.at, word(partial), uint64(side), uint64(chunks), uint64(least)}
 	for _, k := range []struct {
@@ -68,7 +71,7 @@ func (d *device) singleGram(s *batch) error {
 	return d.launch("single_gram_add", max(1, triangle(ceil(s.order, 32))), s.n(), 1, 256, 0, words...)
 }
 
-var fast = false
+var variant = 0
 
 // triangle returns the number of blocks on and above the diagonal.
 func triangle(side int) int { return side * (side + 1) / 2 }
@@ -82,16 +85,19 @@ func (d *device) singleMultiply(s *batch) error {
 	if len(s.V) > 0 {
 		matrices = 2
 	}
-	if !d.wgmma() || s.order > 128 {
+	switch {
+	case !d.wgmma():
 		return d.singleProduct(s, matrices)
+	case s.order > 128:
+		return d.singleBlocks(s, matrices)
 	}
 	order, suffix := 64, "64"
 	if s.order > 64 {
 		order, suffix = 128, "128"
 	}
 	kernel := "single_multiply_" + suffix
-	if fast && order == 128 {
-		kernel = "single_multiply_fast"
+	if variant > 0 && order == 128 {
+		kernel = []string{"", "single_multiply_fast", "single_multiply_v1", "single_multiply_v1"}[variant]
 	}
 	image := (2*order*order + order) * 4
 	images, err := d.need("weights", 2*int64(s.n())*int64(image))
@@ -113,6 +119,63 @@ func (d *device) singleMultiply(s *batch) error {
 	return nil
 }
 
+// singleBlocks is singleMultiply for orders above 128: by blocks of 128 columns, from copies of rows.
+func (d *device) singleBlocks(s *batch, matrices int) error {
+	side := ceil(s.order, 128)
+	const image = (2*128*128 + 128) * 4
+	images, err := d.need("weights", 2*int64(s.n())*int64(side*side*image))
+	if err != nil {
+		return err
+	}
+	if err := d.launch("single_image_blocks", 16*side*side, s.n(), matrices, 256, 0, s.at, word(images),
+		uint64(side)); err != nil {
+		return err
+	}
+	return d.singleCopies(s, func(v, first, count int, work kernels.Address) error {
+		for at := 0; at < s.n(); at += singleListed {
+			n := min(singleListed, s.n()-at)
+			for j := range side {
+				for i := range side {
+					if i == 0 {
+						i = j // the diagonal first
+					} else if i <= j {
+						i--
+					}
+					if err := d.launch("single_multiply_block", min(d.processors, n*(count/singleRows)), 1, 1,
+						128*singleGroups, image+512*128+singleAlign, s.at+uint64(at*problemBytes), uint64(n),
+						word(images)+uint64(2*at*side*side*image), word(work)+uint64(4*at*s.order*count),
+						uint64(s.order), uint64(v), uint64(first), uint64(count), uint64(i), uint64(j)); err != nil {
+						return err
+					}
+				}
+			}
+		}
+		return nil
+	})
+}
+
+// singleCopies copies rows of G, and then of V, and calls f, some rows after the other.
+func (d *device) singleCopies(s *batch, f func(v, first, count int, work kernels.Address) error) error {
+	for v, rows := range []int{max(1, s.rows), s.vRows} {
+		row := int64(s.n()) * int64(s.order) * 4
+		count := min(ceil(rows, singleRows), max(1, int(largeBytes/max(1, row)/singleRows))) * singleRows
+		work, err := d.need("copies of rows", int64(count)*row)
+		if err != nil {
+			return err
+		}
+		for first := 0; first < rows; first += count {
+			if err := d.launch("single_copy", s.order, s.n(), 1, 256, 0, s.at, uint64(s.order), uint64(v),
+				uint64(first), uint64(count), word(work)); err != nil {
+				return err
+			}
+			if err := f(v, first, count, work); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // singleProduct is singleMultiply without tensor cores, for any order: from copies of rows.
 func (d *device) singleProduct(s *batch, matrices int) error {
 	order := int64(s.order)
@@ -124,23 +187,8 @@ func (d *device) singleProduct(s *batch, matrices int) error {
 		uint64(order)); err != nil {
 		return err
 	}
-	for v, rows := range []int{max(1, s.rows), s.vRows} {
-		row := int64(s.n()) * order * 4
-		count := min(ceil(rows, singleRows), max(1, int(singleLargeBytes/max(1, row)/singleRows))) * singleRows
-		work, err := d.need("copies of rows", int64(count)*row)
-		if err != nil {
-			return err
-		}
-		for first := 0; first < rows; first += count {
-			words := []uint64{s.at, uint64(order), uint64(v), uint64(first), uint64(count), word(work), word(weights)}
-			if err := d.launch("single_copy", s.order, s.n(), 1, 256, 0, words[:6]...); err != nil {
-				return err
-			}
-			if err := d.launch("single_product", count/singleRows, s.n(), ceil(s.order, singleRows), 256, 0,
-				words...); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return d.singleCopies(s, func(v, first, count int, work kernels.Address) error {
+		return d.launch("single_product", count/singleRows, s.n(), ceil(s.order, singleRows), 256, 0, s.at,
+			uint64(order), uint64(v), uint64(first), uint64(count), word(work), word(weights))
+	})
 }

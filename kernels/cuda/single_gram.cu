@@ -90,7 +90,7 @@ struct Left {
 	}
 };
 
-template <Kind KIND, bool LOW>
+template <Kind KIND, bool LOW, bool SHARED = false, bool TURNS = true>
 __device__ inline void gram(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 	using F = Flow<KIND>;
@@ -122,6 +122,8 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 
 	// start starts the products of 32 rows, finish adds them to the sum.
 	auto start = [&](const Left &a, unsigned at) {
+		if (TURNS)
+			await_turn(group);
 		begin_products();
 		if (LOW)
 #pragma unroll
@@ -129,8 +131,13 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 				add_product(part, a.rest[s], operand(at + right + 32 * s), s);
 #pragma unroll
 		for (int s = 0; s < 4; s++)
-			add_product(part, a.x[s], operand(at + right + 32 * s), LOW | s);
+			if constexpr (SHARED)
+				add_product(part, operand(at + begin + 8192 * group + 32 * s), operand(at + right + 32 * s), LOW | s);
+			else
+				add_product(part, a.x[s], operand(at + right + 32 * s), LOW | s);
 		end_products();
+		if (TURNS)
+			pass_turn(group);
 	};
 	auto finish = [&]() {
 		wait_products(part);
@@ -139,6 +146,8 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 			sum[e] += part[e];
 	};
 
+	if (TURNS && group == 1)
+		pass_turn(1);
 	F flow(b, I, J, first, rows);
 	const int count = (rows + F::ROWS - 1) / F::ROWS;
 	int stage = 0, phase = 0, next = 0, next_phase = 1, loaded = 0;
@@ -177,6 +186,8 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 		if (threadIdx.x % 32 == 0)
 			arrive(done);
 	}
+	if (TURNS && group == 0)
+		await_turn(0);
 	const i64 blocks = 4 * side * side;
 #pragma unroll
 	for (int n = 0; n < N / 8; n++) {
@@ -223,6 +234,22 @@ single_gram_fast(const SingleProblem *problems, float *partial, i64 side, i64 ch
 {
 #ifdef WGMMA
 	gram<DIAGONAL, false>(problems, partial, side, chunks, least);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
+single_gram_v1(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+{
+#ifdef WGMMA
+	gram<DIAGONAL, true, true>(problems, partial, side, chunks, least);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
+single_gram_v2(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+{
+#ifdef WGMMA
+	gram<DIAGONAL, true, false, false>(problems, partial, side, chunks, least);
 #endif
 }
 
@@ -295,6 +322,7 @@ single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i
 		const int block = small ? 0 : i / 2 * 2 * (int)side + j / 2;
 		const float *from = partial + (blockIdx.y * chunks * blocks + block) * 4096 + i % 2 * 32 + x +
 				    (j % 2 * 32 + y) * 64;
+#pragma unroll 4
 		for (i64 c = 0; c < n; c++)
 			for (int p = 0; p < parts; p++)
 #pragma unroll

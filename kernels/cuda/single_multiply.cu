@@ -34,16 +34,19 @@ __device__ inline float element(const SingleProblem &b, bool weighed, i64 i, i64
 	return (float)(t * (rows * columns));
 }
 
-// prepare puts column j of W of a problem where put(i, w, near) says. A warp calls it.
+// prepare puts rows i0 ≤ i < i1 of column j of W of a problem where put(i, w, near) says. A warp calls it.
 template <class F>
-__device__ inline void prepare(const SingleProblem &b, bool v, int order, int j, F put)
+__device__ inline void prepare(const SingleProblem &b, bool v, int i0, int i1, int j, F put)
 {
 	const int lane = threadIdx.x % 32;
-	bool zero = j < b.k && !v;
-	for (i64 i = lane; zero && i - lane < b.k; i += 32)
-		zero = __all_sync(0xffffffff, i >= b.k || b.r[i + j * b.ldr] == 0);
+	bool some = j >= b.k || v; // of column j of R is not zero
+	for (i64 i = lane; i < b.k && !some; i += 128)
+#pragma unroll
+		for (i64 l = i; l < i + 128; l += 32)
+			some |= l < b.k && b.r[l + j * b.ldr] != 0;
+	const bool zero = !__any_sync(0xffffffff, some);
 	const bool weighed = v && !b.scaled, near = j < b.k && !zero && element(b, weighed, j, j) >= 0.5f;
-	for (int i = lane; i < order; i += 32) {
+	for (int i = i0 + lane; i < i1; i += 32) {
 		float w = i < b.k && j < b.k && !zero ? element(b, weighed, i, j) : 0;
 		if (i == j && near)
 			w -= 1;
@@ -51,20 +54,21 @@ __device__ inline void prepare(const SingleProblem &b, bool v, int order, int j,
 	}
 }
 
-template <int SIDE> __device__ inline void make_image(const SingleProblem *problems, float *images)
+// make_image makes the image of the block of W with rows from i0 on and columns from j0 on.
+template <int SIDE>
+__device__ inline void make_image(const SingleProblem &b, bool v, int i0, int j0, float *image)
 {
 	using M = Image<SIDE>;
-	const SingleProblem &b = problems[blockIdx.y];
+	const int own = blockIdx.x * 8 % M::ORDER + threadIdx.x / 32;
 	if (b.tally->changed == 0)
 		return;
-	float *const image = images + (i64)(2 * blockIdx.y + blockIdx.z) * M::WORDS;
-	const int j = blockIdx.x * 8 + threadIdx.x / 32;
-	prepare(b, blockIdx.z, M::ORDER, j, [&](int i, float w, bool near) {
+	prepare(b, v, i0, i0 + M::ORDER, j0 + own, [&](int i, float w, bool near) {
 		const float h = high(rounded(w)), l = rounded(w - h);
-		image[M::place(i, j)] = h;
-		image[M::HALF + M::place(i, j)] = l;
-		if (i == j)
-			image[2 * M::HALF + j] = near;
+		const int place = M::place(i - i0, own);
+		image[place] = h;
+		image[M::HALF + place] = l;
+		if (i - i0 == own)
+			image[2 * M::HALF + own] = near && i0 == j0;
 	});
 }
 
@@ -73,13 +77,23 @@ template <int SIDE> __device__ inline void make_image(const SingleProblem *probl
 extern "C" __global__ void __launch_bounds__(256)
 single_image_64(const SingleProblem *problems, float *images)
 {
-	make_image<1>(problems, images);
+	make_image<1>(problems[blockIdx.y], blockIdx.z, 0, 0, images + (i64)(2 * blockIdx.y + blockIdx.z) * Image<1>::WORDS);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
 single_image_128(const SingleProblem *problems, float *images)
 {
-	make_image<2>(problems, images);
+	make_image<2>(problems[blockIdx.y], blockIdx.z, 0, 0, images + (i64)(2 * blockIdx.y + blockIdx.z) * Image<2>::WORDS);
+}
+
+// single_image_blocks makes the images of the side×side blocks of 128×128. Grid (16·side², problems, 1 or 2),
+// block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+single_image_blocks(const SingleProblem *problems, float *images, i64 side)
+{
+	const i64 block = blockIdx.x / 16, all = side * side;
+	make_image<2>(problems[blockIdx.y], blockIdx.z, (int)(block % side) * 128, (int)(block / side) * 128,
+		      images + ((2 * blockIdx.y + blockIdx.z) * all + block) * Image<2>::WORDS);
 }
 
 // single_weights makes W itself, `order` columns of leading dimension order, and then a number for each column
@@ -92,7 +106,7 @@ single_weights(const SingleProblem *problems, float *weights, i64 order)
 	if (b.tally->changed == 0 || j >= order)
 		return;
 	float *const w = weights + (2 * blockIdx.y + blockIdx.z) * order * (order + 1);
-	prepare(b, blockIdx.z, (int)order, j, [&](int i, float x, bool near) {
+	prepare(b, blockIdx.z, 0, (int)order, j, [&](int i, float x, bool near) {
 		w[i + j * order] = x;
 		if (i == j)
 			w[order * order + j] = near;
@@ -109,6 +123,15 @@ __device__ inline void replace_norms(const SingleProblem &b)
 constexpr int GROUPS = 2, MULTIPLY_THREADS = 128 * GROUPS;
 
 #ifdef WGMMA
+// load1 returns a number, 0 if it is not there.
+__device__ inline float load1(const float *from, bool there)
+{
+	float x;
+	asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %2, 0;\nmov.f32 %0, 0f00000000;\n"
+		     "@there ld.global.f32 %0, [%1];\n}" : "=f"(x) : "l"(from), "r"((int)there) : "memory");
+	return x;
+}
+
 // What a thread has of a matrix [P Q]. Rows come through shared memory: each warp has a place there for 16 rows
 // of all columns. A thread then has two rows, 2g and 2g+1, of columns 8s+2t and 8s+2t+1, lane 4g+t.
 template <int SIDE> struct Rows {
@@ -118,10 +141,12 @@ template <int SIDE> struct Rows {
 	int ldp, ldq, np, k, m; // leading dimensions in bytes
 	bool aligned;		// columns begin at multiples of 16 bytes
 
-	__device__ void set(const PivotOf<float> &x, i64 order)
+	// set: the matrix has columns first … order−1 of x.
+	__device__ void set(const PivotOf<float> &x, i64 order, i64 first)
 	{
-		ldp = (int)x.ldp * 4, ldq = (int)x.ldq * 4, np = (int)x.np, k = (int)order, m = (int)x.m;
-		p = (char *)x.p, q = (char *)(x.q - x.np * x.ldq);
+		ldp = (int)x.ldp * 4, ldq = (int)x.ldq * 4, m = (int)x.m;
+		np = (int)(x.np - first), k = (int)(order - first);
+		p = (char *)(x.p + first * x.ldp), q = (char *)(x.q + (first - x.np) * x.ldq);
 		aligned = (((u64)x.p | (u64)x.q) & 15) == 0 && ((x.ldp | x.ldq) & 3) == 0;
 	}
 	// at returns the address of column j.
@@ -172,6 +197,22 @@ template <int SIDE> struct Rows {
 		__syncwarp();
 	}
 
+	// read reads rows where they are to be stored.
+	__device__ void read(float2 (&x)[STEPS][2], int row) const
+	{
+		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, n = m - row - 2 * g;
+		Rows r = *this;
+		r.start(row + 2 * g);
+#pragma unroll
+		for (int s = 0; s < STEPS; s++)
+#pragma unroll
+			for (int e = 0; e < 2; e++) {
+				const int j = 8 * s + 2 * t + e;
+				x[s][e].x = load1(r.at(j), j < k && n > 0);
+				x[s][e].y = load1(r.at(j) + 1, j < k && n > 1);
+			}
+	}
+
 	// store stores the rows. value(s, e) returns those of a column.
 	template <class F> __device__ void store(int row, F value) const
 	{
@@ -206,7 +247,7 @@ template <int SIDE> struct Rows {
 };
 
 // multiply_rows makes sum the product of the rows x and W.
-template <int SIDE, bool LOW>
+template <int SIDE, bool LOW, bool TURNS>
 __device__ inline void multiply_rows(const float2 (&x)[8 * SIDE][2], unsigned image, float (&sum)[32 * SIDE])
 {
 	using M = Image<SIDE>;
@@ -223,6 +264,8 @@ __device__ inline void multiply_rows(const float2 (&x)[8 * SIDE][2], unsigned im
 				low[s][e] = rest(whole[s][e], 1);
 			}
 		const unsigned highs = image + 4 * l * M::ROWS32, lows = highs + 4 * M::HALF;
+		if (TURNS)
+			await_turn(threadIdx.x / 128);
 		begin_products();
 		if (LOW) {
 #pragma unroll
@@ -236,6 +279,8 @@ __device__ inline void multiply_rows(const float2 (&x)[8 * SIDE][2], unsigned im
 		for (int s = 0; s < 4; s++)
 			add_product(part, whole[s], operand(highs + 32 * s), LOW | s);
 		end_products();
+		if (TURNS)
+			pass_turn(threadIdx.x / 128);
 		wait_products(part);
 #pragma unroll
 		for (int i = 0; i < 32 * SIDE; i++)
@@ -243,25 +288,85 @@ __device__ inline void multiply_rows(const float2 (&x)[8 * SIDE][2], unsigned im
 	}
 }
 
-template <int SIDE, bool LOW>
+// What a block of threads has for products with W.
+template <int SIDE, bool LOW, bool TURNS> struct Multiplier {
+	using M = Image<SIDE>;
+	unsigned image, full, place;
+	const float *near; // from the thread's first column on
+	int phase;
+
+	__device__ Multiplier(unsigned char *memory, u64 *barrier)
+	{
+		const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
+		image = (base + 1023) & ~1023u;
+		full = (unsigned)__cvta_generic_to_shared(barrier);
+		place = image + M::BYTES + threadIdx.x / 32 * Rows<SIDE>::PLACE;
+		near = (const float *)(memory + (image - base)) + 2 * M::HALF + threadIdx.x % 4 * 2;
+		phase = 0;
+		if (threadIdx.x == 0)
+			set_barrier(full, 1);
+		if (TURNS && threadIdx.x / 128 == 1)
+			pass_turn(1);
+	}
+
+	__device__ void end() const
+	{
+		if (TURNS && threadIdx.x / 128 == 0)
+			await_turn(0);
+	}
+
+	// run multiplies rows first … end−1 of `from`, first being a multiple of 64, and puts them into rows first +
+	// shift … of `to`, or adds them. All threads call it, and have met since the barrier was set.
+	__device__ void run(const float *source, const Rows<SIDE> &from, const Rows<SIDE> &to, int first, int end,
+			    int shift, bool add)
+	{
+		const int own = threadIdx.x / 32 % 4 * 16, group = threadIdx.x / 128;
+		int row = first + 64 * group;
+		if (row < end)
+			from.load(place, row + own);
+		__syncthreads(); // all are done with the image before
+		if (threadIdx.x == 0)
+			copy_block(image, source, M::BYTES, full);
+		wait(full, phase);
+		phase ^= 1;
+#pragma unroll 1
+		for (; row - 64 * group < end; row += 64 * GROUPS) {
+			if (row >= end) { // the other group has rows
+				for (int l = 0; TURNS && l < 2 * SIDE; l++) {
+					await_turn(1);
+					pass_turn(1);
+				}
+				break;
+			}
+			float2 x[8 * SIDE][2];
+			float sum[32 * SIDE];
+			from.fetch(x, place);
+			if (row + 64 * GROUPS < end)
+				from.load(place, row + 64 * GROUPS + own);
+			multiply_rows<SIDE, LOW, TURNS>(x, image, sum);
+			if (add)
+				to.read(x, row + shift + own);
+			to.store(row + shift + own, [&](int s, int e) {
+				const float self = add ? 1 : near[8 * s + e];
+				return float2{__fmaf_rn(x[s][e].x, self, sum[4 * s + e]),
+					      __fmaf_rn(x[s][e].y, self, sum[4 * s + 2 + e])};
+			});
+		}
+	}
+};
+
+template <int SIDE, bool LOW, bool TURNS>
 __device__ inline void multiply(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles,
 				i64 v_tiles)
 {
-	using M = Image<SIDE>;
 	extern __shared__ __align__(1024) unsigned char memory[];
 	__shared__ unsigned short list[LISTED];
 	__shared__ u64 barrier;
-	const unsigned base = (unsigned)__cvta_generic_to_shared(memory), image = (base + 1023) & ~1023u;
-	const unsigned full = (unsigned)__cvta_generic_to_shared(&barrier);
-	const unsigned place = image + M::BYTES + threadIdx.x / 32 * Rows<SIDE>::PLACE;
-	const float *const near = (const float *)(memory + (image - base)) + 2 * M::HALF + threadIdx.x % 4 * 2;
-	if (threadIdx.x == 0)
-		set_barrier(full, 1);
+	Multiplier<SIDE, LOW, TURNS> multiplier(memory, &barrier);
 	const int each = (int)(g_tiles + v_tiles), listed = list_changed<MULTIPLY_THREADS>(problems, (int)count, list);
 	for (int i = blockIdx.x; i < listed; i += gridDim.x)
 		replace_norms(problems[list[i]]);
 	const i64 all = (i64)listed * each, end = all * (blockIdx.x + 1) / gridDim.x;
-	int phase = 0;
 #pragma unroll 1
 	for (i64 tile = all * blockIdx.x / gridDim.x; tile < end;) {
 		const int problem = list[tile / each], first = (int)(tile % each);
@@ -270,31 +375,11 @@ __device__ inline void multiply(const SingleProblem *problems, i64 count, const 
 		tile += last - first;
 		const SingleProblem &b = problems[problem];
 		Rows<SIDE> rows;
-		rows.set(v ? b.v : b.g, b.k);
-		int row = (first - origin) * 64 + threadIdx.x / 32 * 16; // of the warp
-		const int stop = min((last - origin) * 64, rows.m), others = threadIdx.x / 32 % 4 * 16;
-		if (row - others < stop)
-			rows.load(place, row);
-		__syncthreads(); // all are done with the image before
-		if (threadIdx.x == 0)
-			copy_block(image, images + (i64)(2 * problem + v) * M::WORDS, M::BYTES, full);
-		wait(full, phase);
-		phase ^= 1;
-#pragma unroll 1
-		for (; row - others < stop; row += 64 * GROUPS) { // the same for all warps of a group
-			float2 x[8 * SIDE][2];
-			float sum[32 * SIDE];
-			rows.fetch(x, place);
-			if (row - others + 64 * GROUPS < stop)
-				rows.load(place, row + 64 * GROUPS);
-			multiply_rows<SIDE, LOW>(x, image, sum);
-			rows.store(row, [&](int s, int e) {
-				const float self = near[8 * s + e];
-				return float2{__fmaf_rn(x[s][e].x, self, sum[4 * s + e]),
-					      __fmaf_rn(x[s][e].y, self, sum[4 * s + 2 + e])};
-			});
-		}
+		rows.set(v ? b.v : b.g, b.k, 0);
+		multiplier.run(images + (i64)(2 * problem + v) * Image<SIDE>::WORDS, rows, rows, (first - origin) * 64,
+			       min((last - origin) * 64, rows.m), 0, false);
 	}
+	multiplier.end();
 }
 #endif
 
@@ -305,7 +390,7 @@ extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
 single_multiply_64(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
 {
 #ifdef WGMMA
-	multiply<1, true>(problems, count, images, g_tiles, v_tiles);
+	multiply<1, true, true>(problems, count, images, g_tiles, v_tiles);
 #endif
 }
 
@@ -313,7 +398,7 @@ extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
 single_multiply_128(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
 {
 #ifdef WGMMA
-	multiply<2, true>(problems, count, images, g_tiles, v_tiles);
+	multiply<2, true, true>(problems, count, images, g_tiles, v_tiles);
 #endif
 }
 
@@ -321,7 +406,52 @@ extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
 single_multiply_fast(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
 {
 #ifdef WGMMA
-	multiply<2, false>(problems, count, images, g_tiles, v_tiles);
+	multiply<2, false, true>(problems, count, images, g_tiles, v_tiles);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
+single_multiply_v1(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
+{
+#ifdef WGMMA
+	multiply<2, true, false>(problems, count, images, g_tiles, v_tiles);
+#endif
+}
+
+// single_multiply_block multiplies block i of 128 columns of copies (single_copy) by block (i,j) of W. It puts the
+// product into rows first … first+rows−1 of block j of G, or V if v ≠ 0, or adds it if i ≠ j. Block i = j goes
+// first. Grid, block and shared bytes as for single_multiply_128.
+extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
+single_multiply_block(const SingleProblem *problems, i64 count, const float *images, const float *work, i64 order,
+		      i64 v, i64 first, i64 rows, i64 i, i64 j)
+{
+#ifdef WGMMA
+	extern __shared__ __align__(1024) unsigned char memory[];
+	__shared__ unsigned short list[LISTED];
+	__shared__ u64 barrier;
+	Multiplier<2, true, true> multiplier(memory, &barrier);
+	const int listed = list_changed<MULTIPLY_THREADS>(problems, (int)count, list);
+	if (!v && first == 0 && i == 0 && j == 0)
+		for (int l = blockIdx.x; l < listed; l += gridDim.x)
+			replace_norms(problems[list[l]]);
+	const i64 each = rows / 64, all = listed * each, end = all * (blockIdx.x + 1) / gridDim.x;
+	const i64 side = (order + 127) / 128;
+#pragma unroll 1
+	for (i64 tile = all * blockIdx.x / gridDim.x; tile < end;) {
+		const i64 problem = list[tile / each], begin = tile % each, last = min(each, begin + end - tile);
+		tile += last - begin;
+		const SingleProblem &b = problems[problem];
+		const PivotOf<float> &out = v ? b.v : b.g;
+		if (out.m <= first || 128 * i >= b.k || 128 * j >= b.k)
+			continue;
+		float *const copy = const_cast<float *>(work) + problem * order * rows;
+		Rows<2> from, to;
+		from.set({copy, copy, min(rows, out.m - first), b.k, rows, rows}, b.k, 128 * i);
+		to.set(out, b.k, 128 * j);
+		multiplier.run(images + (((2 * problem + v) * side + j) * side + i) * Image<2>::WORDS, from, to,
+			       (int)begin * 64, min((int)last * 64, from.m), (int)first, i != j);
+	}
+	multiplier.end();
 #endif
 }
 

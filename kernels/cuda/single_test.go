@@ -11,13 +11,15 @@ import (
 )
 
 // TestSingle tests the products of float32, with tensor cores and without.
-func TestSingle(t *testing.T) {
-	d := mustOpen(t, 0)
+func TestSingle(t *testing.T) { singleProducts(t, mustOpen(t, 0)) }
+
+func singleProducts(t *testing.T, d *device) {
 	d.single = true
 	for _, d.plain = range []bool{false, true} {
 		t.Run(fmt.Sprint("Gram plain=", d.plain), func(t *testing.T) { kerneltest.SingleGram(t, d) })
 		t.Run(fmt.Sprint("Multiply plain=", d.plain), func(t *testing.T) { kerneltest.SingleMultiply(t, d) })
 	}
+	d.single, d.plain = false, false
 }
 
 // singles is a batch of float32 on a device, of columns of length 1.
@@ -93,20 +95,27 @@ var singleShapes = []shape{{8192, 64, 64}, {4096, 64, 64}, {5000, 64, 63}, {4096
 func TestSingleErrors(t *testing.T) {
 	d := mustOpen(t, 0)
 	for _, plain := range []bool{false, true} {
-		for _, x := range singleShapes {
-			d.plain = plain
-			s := newSingles(t, d, []shape{x})
-			must(t, d.Gram(&s.batch))
-			gram := s.gramErrors(t, x)
-			far := s.multiplyErrors(t, x, 1)
-			close := s.multiplyErrors(t, x, 1e-3)
-			t.Logf("plain=%t, %v: errors in 2⁻²⁴: Gram diagonal mean %.2f, else max %.2f rms %.3f; multiply max %.2f "+
-				"rms %.3f, shrink %.2f; near the identity max %.2f rms %.3f", plain, x, gram[0], gram[1], gram[2], far[0],
-				far[1], far[2], close[0], close[1])
-			if !(math.Abs(gram[0]) < 6 && gram[1] < 2 && far[0] < 64 && far[1] < 5 && close[1] < 0.6) {
-				t.Errorf("plain=%t, %v: errors too large", plain, x)
+		for variant = range 4 {
+			if plain && variant > 0 {
+				continue
+			}
+			t.Log("variant", variant)
+			for _, x := range singleShapes {
+				d.plain = plain
+				s := newSingles(t, d, []shape{x})
+				must(t, d.Gram(&s.batch))
+				gram := s.gramErrors(t, x)
+				far := s.multiplyErrors(t, x, 1)
+				close := s.multiplyErrors(t, x, 1e-3)
+				t.Logf("plain=%t, %v: errors in 2⁻²⁴: Gram diagonal mean %.2f, else max %.2f rms %.3f; multiply max %.2f "+
+					"rms %.3f, shrink %.2f; near the identity max %.2f rms %.3f", plain, x, gram[0], gram[1], gram[2], far[0],
+					far[1], far[2], close[0], close[1])
+				if !(math.Abs(gram[0]) < 6 && gram[1] < 2 && far[0] < 64 && far[1] < 5 && close[1] < 0.6) {
+					t.Errorf("plain=%t, %v: errors too large", plain, x)
+				}
 			}
 		}
+		variant = 0
 	}
 }
 
@@ -261,11 +270,11 @@ func singleSquare(t testing.TB, d *device, n, w int) *singles {
 // BenchmarkSingle is BenchmarkProducts of float32.
 func BenchmarkSingle(b *testing.B) {
 	for _, x := range []struct{ n, w int }{{2048, 64}, {4096, 64}, {8192, 64}, {16384, 64}, {8192, 32}, {8192, 128}} {
-		for _, fast = range []bool{false, true} {
-			if fast && x.w != 64 {
+		for variant = range 4 {
+			if variant > 0 && x.w != 64 {
 				continue
 			}
-			b.Run(fmt.Sprintf("n=%d/w=%d/fast=%t", x.n, x.w, fast), func(b *testing.B) {
+			b.Run(fmt.Sprintf("n=%d/w=%d/v=%d", x.n, x.w, variant), func(b *testing.B) {
 				d := mustOpen(b, 0)
 				s := singleSquare(b, d, x.n, x.w)
 				var gram, multiply float64
@@ -282,5 +291,5 @@ func BenchmarkSingle(b *testing.B) {
 			})
 		}
 	}
-	fast = false
+	variant = 0
 }
