@@ -47,10 +47,6 @@ func (d *device) singleGram(s *batch) error {
 	if err != nil {
 		return err
 	}
-	diagonal := "single_gram_diagonal"
-	if variant > 0 {
-		diagonal = []string{"", "single_gram_fast", "single_gram_v1", "single_gram_v2"}[variant]
-	}
 	words := []uint64{s.at, word(partial), uint64(side), uint64(chunks), uint64(least)}
 	for _, k := range []struct {
 		wanted             bool
@@ -59,7 +55,7 @@ func (d *device) singleGram(s *batch) error {
 	}{
 		{plain, "single_gram_plain", triangle(ceil(s.order, 64)), 256, 0},
 		{small, "single_gram_small", 1, singleGramThreads, singleGramShared},
-		{large, diagonal, side, singleGramThreads, singleGramShared},
+		{large, "single_gram_diagonal", side, singleGramThreads, singleGramShared},
 		{large && side > 1, "single_gram_other", side * (side - 1), singleGramThreads, singleGramShared},
 	} {
 		if k.wanted {
@@ -71,13 +67,11 @@ func (d *device) singleGram(s *batch) error {
 	return d.launch("single_gram_add", max(1, triangle(ceil(s.order, 32))), s.n(), 1, 256, 0, words...)
 }
 
-var variant = 0
-
 // triangle returns the number of blocks on and above the diagonal.
 func triangle(side int) int { return side * (side + 1) / 2 }
 
 // wgmma tells whether there are the products of wgmma.cuh.
-func (d *device) wgmma() bool { return d.target == "sm_90a" && !d.plain }
+func (d *device) wgmma() bool { return d.target == "sm_90a" && d.shared > singleGramShared && !d.plain }
 
 // singleMultiply forms the products of a batch of float32. See single_multiply.cu.
 func (d *device) singleMultiply(s *batch) error {
@@ -96,9 +90,6 @@ func (d *device) singleMultiply(s *batch) error {
 		order, suffix = 128, "128"
 	}
 	kernel := "single_multiply_" + suffix
-	if variant > 0 && order == 128 {
-		kernel = []string{"", "single_multiply_fast", "single_multiply_v1", "single_multiply_v1"}[variant]
-	}
 	image := (2*order*order + order) * 4
 	images, err := d.need("weights", 2*int64(s.n())*int64(image))
 	if err != nil {

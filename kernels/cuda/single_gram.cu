@@ -22,26 +22,11 @@ template <Kind KIND> struct Flow {
 	static constexpr int COLUMNS = KIND == SMALL ? 64 : KIND == DIAGONAL ? 128 : 256; // of a step
 	static constexpr int PART = COLUMNS * 128, STEPS = KIND == SMALL ? 4 : 2;
 	static constexpr int STAGE = STEPS * PART, DEPTH = GRAM_BYTES / STAGE, ROWS = 32 * STEPS;
-	static constexpr int OWN = COLUMNS / 32; // columns that a thread copies
 
-	const float *from[OWN];
-	int left; // rows from the thread's first one on
-	bool there[OWN], aligned;
+	const float *const *address; // of the columns, in shared memory; 0: not there
+	int row, rows;
 	unsigned to;
-
-	__device__ Flow(const SingleProblem &b, int I, int J, i64 first, int rows)
-	{
-		const int piece = threadIdx.x % 8, c = threadIdx.x / 8;
-		aligned = (((u64)b.g.p | (u64)b.g.q) & 15) == 0 && ((b.g.ldp | b.g.ldq) & 3) == 0;
-		left = rows - 4 * piece;
-		to = c * 128 + ((piece ^ c % 8) << 4);
-#pragma unroll
-		for (int i = 0; i < OWN; i++) {
-			const int j = (i < 4 ? I : J) * 128 + i % 4 * 32 + c;
-			there[i] = j < b.k;
-			from[i] = there[i] ? column(b.g, j) + first + 4 * piece : b.g.p;
-		}
-	}
+	bool aligned;
 
 	// load starts to copy the next rows to a stage.
 	__device__ void load(unsigned stage)
@@ -50,22 +35,20 @@ template <Kind KIND> struct Flow {
 			load<true>(stage);
 		else
 			load<false>(stage);
-		left -= ROWS;
-#pragma unroll
-		for (int i = 0; i < OWN; i++)
-			if (there[i] && left > 0)
-				from[i] += ROWS;
+		row += ROWS;
 	}
 
 	template <bool ALIGNED> __device__ void load(unsigned stage) const
 	{
 #pragma unroll
-		for (int step = 0; step < STEPS; step++)
+		for (int i = 0; i < COLUMNS / 32; i++) {
+			const float *const from = address[threadIdx.x / 8 + 32 * i];
 #pragma unroll
-			for (int i = 0; i < OWN; i++) {
-				const int n = there[i] ? left - 32 * step : 0;
-				copy4<ALIGNED>(stage + step * PART + i * 4096 + to, n > 0 ? from[i] + 32 * step : from[i], n);
+			for (int step = 0; step < STEPS; step++) {
+				const int n = from ? rows - row - 32 * step : 0;
+				copy4<ALIGNED>(stage + step * PART + i * 4096 + to, n > 0 ? from + row + 32 * step : *address, n);
 			}
+		}
 	}
 };
 
@@ -90,65 +73,38 @@ struct Left {
 	}
 };
 
-template <Kind KIND, bool LOW, bool SHARED = false, bool TURNS = true>
-__device__ inline void gram(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+// start starts the products of 32 rows, which are added to part if add ≠ 0.
+template <int HALVES>
+__device__ inline void start(float (&part)[HALVES][32], const Left &a, unsigned right, int add)
+{
+	begin_products();
+#pragma unroll
+	for (int s = 0; s < 4; s++)
+		add_product(part, a.rest[s], operand(right + 32 * s), s == 0 ? add : 1);
+#pragma unroll
+	for (int s = 0; s < 4; s++)
+		add_product(part, a.x[s], operand(right + 32 * s), 1);
+	end_products();
+}
+
+// gram forms the rows of Q of a group. Group 0 adds up after every second step, group 1 between: so one of them
+// always has products under way.
+template <Kind KIND, int GROUP>
+__device__ inline void gram(const float *const *address, bool aligned, int rows, unsigned stages, unsigned full,
+			    float *partial, i64 side)
 {
 	using F = Flow<KIND>;
-	constexpr int N = KIND == SMALL ? 64 : 128; // right columns
-	extern __shared__ __align__(1024) unsigned char memory[];
-	__shared__ u64 barriers[2 * F::DEPTH];
-	const SingleProblem &b = problems[blockIdx.z];
-	const int others = KIND == OTHER ? (int)side - 1 : 1, I = blockIdx.x / others, n = blockIdx.x % others;
-	const int J = KIND == OTHER ? n + (n >= I) : I;
-	const i64 first = blockIdx.y * b.chunk;
-	const int rows = (int)(b.g.m < first + b.chunk ? b.g.m - first : b.chunk);
-	if (b.g.m < least || (KIND == SMALL) != (b.k <= 64) || rows <= 0 || I * 128 >= b.k || J * 128 >= b.k)
-		return;
-	const unsigned full = (unsigned)__cvta_generic_to_shared(barriers), empty = full + 8 * F::DEPTH;
-	const unsigned stages = ((unsigned)__cvta_generic_to_shared(memory) + 1023) & ~1023u;
-	if (threadIdx.x == 0)
-		for (int i = 0; i < F::DEPTH; i++) {
-			set_barrier(full + 8 * i, GRAM_THREADS);
-			set_barrier(empty + 8 * i, GRAM_THREADS / 32);
-		}
-	__syncthreads();
-
-	const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-	const unsigned begin = KIND == SMALL ? group * 2 * F::PART : 0;
-	const unsigned left = begin + ((KIND == SMALL ? 0 : 64 * group) + 16 * warp + g) * 128 + 4 * t;
+	const unsigned empty = full + 8 * F::DEPTH;
+	const int warp = threadIdx.x / 32 % 4, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+	const unsigned begin = KIND == SMALL ? GROUP * 2 * F::PART : 0;
+	const unsigned left = begin + ((KIND == SMALL ? 0 : 64 * GROUP) + 16 * warp + g) * 128 + 4 * t;
 	const unsigned right = begin + (KIND == OTHER ? F::PART / 2 : 0);
-	float sum[N / 2] = {}, part[N / 2];
+	constexpr int HALVES = KIND == SMALL ? 1 : 2;
+	float sum[HALVES][32] = {}, part[HALVES][32];
 	Left even, odd;
 
-	// start starts the products of 32 rows, finish adds them to the sum.
-	auto start = [&](const Left &a, unsigned at) {
-		if (TURNS)
-			await_turn(group);
-		begin_products();
-		if (LOW)
-#pragma unroll
-			for (int s = 0; s < 4; s++)
-				add_product(part, a.rest[s], operand(at + right + 32 * s), s);
-#pragma unroll
-		for (int s = 0; s < 4; s++)
-			if constexpr (SHARED)
-				add_product(part, operand(at + begin + 8192 * group + 32 * s), operand(at + right + 32 * s), LOW | s);
-			else
-				add_product(part, a.x[s], operand(at + right + 32 * s), LOW | s);
-		end_products();
-		if (TURNS)
-			pass_turn(group);
-	};
-	auto finish = [&]() {
-		wait_products(part);
-#pragma unroll
-		for (int e = 0; e < N / 2; e++)
-			sum[e] += part[e];
-	};
-
-	if (TURNS && group == 1)
-		pass_turn(1);
-	F flow(b, I, J, first, rows);
+	const int piece = threadIdx.x % 8, c = threadIdx.x / 8;
+	F flow = {address, 4 * piece, rows, (unsigned)(c * 128 + ((piece ^ c % 8) << 4)), aligned};
 	const int count = (rows + F::ROWS - 1) / F::ROWS;
 	int stage = 0, phase = 0, next = 0, next_phase = 1, loaded = 0;
 	auto load = [&]() {
@@ -159,44 +115,100 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 			next = 0, next_phase ^= 1;
 		loaded++;
 	};
+	auto finish = [&]() {
+		wait_products(part);
+#pragma unroll
+		for (int h = 0; h < HALVES; h++)
+#pragma unroll
+			for (int e = 0; e < 32; e++)
+				sum[h][e] += part[h][e];
+	};
+	auto leave = [&](unsigned barrier) {
+		__syncwarp();
+		if (threadIdx.x % 32 == 0)
+			arrive(barrier);
+	};
 #pragma unroll 1
 	while (loaded < count && loaded < F::DEPTH - 1)
 		load();
 	wait(full, 0);
 	see_copied();
 	even.fetch(stages + left);
-#pragma unroll 1
-	for (int n = 0; n < count; n++) {
-		const unsigned at = stages + stage * F::STAGE, done = empty + 8 * stage;
-		start(even, at);
-		odd.fetch(at + F::PART + left);
+	if (GROUP == 1) {
+		start(part, even, stages + right, 0);
+		odd.fetch(stages + F::PART + left);
 		finish();
-		start(odd, at + F::PART);
+	}
+#pragma unroll 1
+	for (int n = 1; n <= count; n++) {
+		const unsigned at = stages + stage * F::STAGE, done = empty + 8 * stage;
 		if (++stage == F::DEPTH)
 			stage = 0, phase ^= 1;
+		const unsigned then = stages + stage * F::STAGE;
+		if (GROUP == 0) {
+			start(part, even, at + right, 0);
+			odd.fetch(at + F::PART + left);
+		}
+		start(part, odd, at + F::PART + right, GROUP == 0);
 		if (loaded < count)
 			load();
-		if (n + 1 < count) {
+		if (n < count) {
 			wait(full + 8 * stage, phase);
 			see_copied();
-			even.fetch(stages + stage * F::STAGE + left);
+			if (GROUP == 0)
+				wait_registers();
+			even.fetch(then + left);
+			if (GROUP == 1) {
+				start(part, even, then + right, 1);
+				wait_registers();
+				odd.fetch(then + F::PART + left);
+			}
 		}
 		finish();
-		__syncwarp();
-		if (threadIdx.x % 32 == 0)
-			arrive(done);
+		leave(done);
 	}
-	if (TURNS && group == 0)
-		await_turn(0);
-	const i64 blocks = 4 * side * side;
 #pragma unroll
-	for (int n = 0; n < N / 8; n++) {
-		const i64 own = KIND == SMALL ? group : (2 * I + group) * 2 * side + 2 * J + n / 8;
-		float *const out = partial + ((blockIdx.z * chunks + blockIdx.y) * blocks + own) * 4096 + 16 * warp + g;
+	for (int h = 0; h < HALVES; h++) {
+		float *const out = partial + (KIND == SMALL ? GROUP : GROUP * 2 * side + h) * 4096 + 16 * warp + g;
 #pragma unroll
-		for (int e = 0; e < 4; e++)
-			out[8 * (e / 2) + (8 * (n % 8) + 2 * t + e % 2) * 64] = sum[4 * n + e];
+		for (int n = 0; n < 8; n++)
+#pragma unroll
+			for (int e = 0; e < 4; e++)
+				out[8 * (e / 2) + (8 * n + 2 * t + e % 2) * 64] = sum[h][4 * n + e];
 	}
+}
+
+template <Kind KIND>
+__device__ inline void gram(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+{
+	constexpr int DEPTH = Flow<KIND>::DEPTH;
+	extern __shared__ __align__(1024) unsigned char memory[];
+	__shared__ u64 barriers[2 * DEPTH];
+	__shared__ const float *address[Flow<KIND>::COLUMNS];
+	const SingleProblem &b = problems[blockIdx.z];
+	const int others = KIND == OTHER ? (int)side - 1 : 1, I = blockIdx.x / others, n = blockIdx.x % others;
+	const int J = KIND == OTHER ? n + (n >= I) : I;
+	const i64 first = blockIdx.y * b.chunk;
+	const int rows = (int)(b.g.m < first + b.chunk ? b.g.m - first : b.chunk);
+	if (b.g.m < least || (KIND == SMALL) != (b.k <= 64) || rows <= 0 || I * 128 >= b.k || J * 128 >= b.k)
+		return;
+	const unsigned full = (unsigned)__cvta_generic_to_shared(barriers);
+	const unsigned stages = ((unsigned)__cvta_generic_to_shared(memory) + 1023) & ~1023u;
+	if (threadIdx.x < DEPTH) {
+		set_barrier(full + 8 * threadIdx.x, GRAM_THREADS);
+		set_barrier(full + 8 * (DEPTH + threadIdx.x), GRAM_THREADS / 32);
+	}
+	if (threadIdx.x < Flow<KIND>::COLUMNS) {
+		const i64 j = (threadIdx.x < 128 ? I : J) * 128 + threadIdx.x % 128;
+		address[threadIdx.x] = j < b.k ? column(b.g, j) + first : 0;
+	}
+	__syncthreads();
+	const bool aligned = (((u64)b.g.p | (u64)b.g.q) & 15) == 0 && ((b.g.ldp | b.g.ldq) & 3) == 0;
+	partial += ((blockIdx.z * chunks + blockIdx.y) * 4 * side * side + (KIND == SMALL ? 0 : 4 * I * side + 2 * J)) * 4096;
+	if (threadIdx.x < 128)
+		gram<KIND, 0>(address, aligned, rows, stages, full, partial, side);
+	else
+		gram<KIND, 1>(address, aligned, rows, stages, full, partial, side);
 }
 #endif
 
@@ -209,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
 single_gram_small(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 #ifdef WGMMA
-	gram<SMALL, true>(problems, partial, side, chunks, least);
+	gram<SMALL>(problems, partial, side, chunks, least);
 #endif
 }
 
@@ -217,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
 single_gram_diagonal(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 #ifdef WGMMA
-	gram<DIAGONAL, true>(problems, partial, side, chunks, least);
+	gram<DIAGONAL>(problems, partial, side, chunks, least);
 #endif
 }
 
@@ -225,31 +237,7 @@ extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
 single_gram_other(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 #ifdef WGMMA
-	gram<OTHER, true>(problems, partial, side, chunks, least);
-#endif
-}
-
-extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
-single_gram_fast(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
-{
-#ifdef WGMMA
-	gram<DIAGONAL, false>(problems, partial, side, chunks, least);
-#endif
-}
-
-extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
-single_gram_v1(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
-{
-#ifdef WGMMA
-	gram<DIAGONAL, true, true>(problems, partial, side, chunks, least);
-#endif
-}
-
-extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
-single_gram_v2(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
-{
-#ifdef WGMMA
-	gram<DIAGONAL, true, false, false>(problems, partial, side, chunks, least);
+	gram<OTHER>(problems, partial, side, chunks, least);
 #endif
 }
 

@@ -149,28 +149,29 @@ template <int SIDE> struct Rows {
 		p = (char *)(x.p + first * x.ldp), q = (char *)(x.q + (first - x.np) * x.ldq);
 		aligned = (((u64)x.p | (u64)x.q) & 15) == 0 && ((x.ldp | x.ldq) & 3) == 0;
 	}
-	// at returns the address of column j.
-	__device__ float *at(int j) const { return (float *)((j < np ? p : q) + (i64)(j < np ? ldp : ldq) * j); }
-
-	// start moves to other rows. The compiler shall not keep addresses, for which there are no registers.
-	__device__ void start(int row)
+	// from returns what is left from a row and a column on. The compiler shall not keep addresses, for which there
+	// are no registers.
+	__device__ Rows from(int row, int column) const
 	{
-		p += 4 * row, q += 4 * row;
-		asm volatile("" : "+l"(p), "+l"(q), "+r"(ldp), "+r"(ldq));
+		Rows r = *this;
+		r.p += 4 * row + (i64)column * ldp, r.q += 4 * row + (i64)column * ldq;
+		r.m -= row, r.np -= column, r.k -= column;
+		asm volatile("" : "+l"(r.p), "+l"(r.q), "+r"(r.ldp), "+r"(r.ldq));
+		return r;
 	}
+	// at returns the address of column 8s, there() how many rows there are in it.
+	__device__ float *at(int s) const { return (float *)((8 * s < np ? p : q) + 8 * s * (i64)(8 * s < np ? ldp : ldq)); }
+	__device__ int there(int s) const { return 8 * s < k ? m : 0; }
 
 	// load starts to copy 16 rows.
 	template <bool ALIGNED> __device__ void load(unsigned place, int row) const
 	{
-		const int c = threadIdx.x % 32 / 4, piece = threadIdx.x % 4, n = m - row - 4 * piece;
-		Rows r = *this;
-		r.start(row + 4 * piece);
+		const int c = threadIdx.x % 32 / 4, piece = threadIdx.x % 4;
+		const Rows r = from(row + 4 * piece, c);
 		place += (c % 2 * 4 + c / 2) * 64 + ((piece ^ c / 4 * 2) << 4);
 #pragma unroll
-		for (int s = 0; s < STEPS; s++) {
-			const bool there = 8 * s + c < k && n > 0;
-			copy4<ALIGNED>(place + 512 * s, there ? r.at(8 * s + c) : (float *)p, there ? n : 0);
-		}
+		for (int s = 0; s < STEPS; s++)
+			copy4<ALIGNED>(place + 512 * s, r.there(s) > 0 ? r.at(s) : (float *)p, r.there(s));
 	}
 	__device__ void load(unsigned place, int row) const
 	{
@@ -200,58 +201,54 @@ template <int SIDE> struct Rows {
 	// read reads rows where they are to be stored.
 	__device__ void read(float2 (&x)[STEPS][2], int row) const
 	{
-		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, n = m - row - 2 * g;
-		Rows r = *this;
-		r.start(row + 2 * g);
+		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
-		for (int s = 0; s < STEPS; s++)
+		for (int e = 0; e < 2; e++) {
+			const Rows r = from(row + 2 * g, 2 * t + e);
 #pragma unroll
-			for (int e = 0; e < 2; e++) {
-				const int j = 8 * s + 2 * t + e;
-				x[s][e].x = load1(r.at(j), j < k && n > 0);
-				x[s][e].y = load1(r.at(j) + 1, j < k && n > 1);
+			for (int s = 0; s < STEPS; s++) {
+				x[s][e].x = load1(r.at(s), r.there(s) > 0);
+				x[s][e].y = load1(r.at(s) + 1, r.there(s) > 1);
 			}
+		}
 	}
 
 	// store stores the rows. value(s, e) returns those of a column.
 	template <class F> __device__ void store(int row, F value) const
 	{
-		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, n = m - row - 2 * g;
-		Rows r = *this;
-		r.start(row + 2 * g);
-		if (aligned && row + 16 <= m) {
+		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+		const bool whole = aligned && row + 16 <= m;
 #pragma unroll
-			for (int s = 0; s < STEPS; s++)
+		for (int e = 0; e < 2; e++) {
+			const Rows r = from(row + 2 * g, 2 * t + e);
+			if (whole) {
 #pragma unroll
-				for (int e = 0; e < 2; e++) {
-					const int j = 8 * s + 2 * t + e;
+				for (int s = 0; s < STEPS; s++) {
 					const float2 y = value(s, e);
-					asm volatile("{\n.reg .pred there;\nsetp.lt.s32 there, %3, %4;\n"
-						     "@there st.global.v2.f32 [%2], {%0, %1};\n}" ::"f"(y.x), "f"(y.y), "l"(r.at(j)),
-						     "r"(j), "r"(k) : "memory");
+					asm volatile("{\n.reg .pred there;\nsetp.gt.s32 there, %3, %4;\n"
+						     "@there st.global.v2.f32 [%2], {%0, %1};\n}" ::"f"(y.x), "f"(y.y), "l"(r.at(s)),
+						     "r"(r.k), "r"(8 * s) : "memory");
 				}
-			return;
-		}
-#pragma unroll
-		for (int s = 0; s < STEPS; s++)
-#pragma unroll
-			for (int e = 0; e < 2; e++) {
-				const int j = 8 * s + 2 * t + e;
-				const float2 y = value(s, e);
-				if (j < k && n > 0)
-					r.at(j)[0] = y.x;
-				if (j < k && n > 1)
-					r.at(j)[1] = y.y;
+				continue;
 			}
+#pragma unroll
+			for (int s = 0; s < STEPS; s++) {
+				const float2 y = value(s, e);
+				if (r.there(s) > 0)
+					r.at(s)[0] = y.x;
+				if (r.there(s) > 1)
+					r.at(s)[1] = y.y;
+			}
+		}
 	}
 };
 
 // multiply_rows makes sum the product of the rows x and W.
-template <int SIDE, bool LOW, bool TURNS>
-__device__ inline void multiply_rows(const float2 (&x)[8 * SIDE][2], unsigned image, float (&sum)[32 * SIDE])
+template <int SIDE>
+__device__ inline void multiply_rows(const float2 (&x)[8 * SIDE][2], unsigned image, float (&sum)[SIDE][32])
 {
 	using M = Image<SIDE>;
-	float part[32 * SIDE];
+	float part[SIDE][32];
 #pragma unroll
 	for (int l = 0; l < 2 * SIDE; l++) { // 32 columns
 		float whole[4][4], low[4][4];
@@ -264,32 +261,28 @@ __device__ inline void multiply_rows(const float2 (&x)[8 * SIDE][2], unsigned im
 				low[s][e] = rest(whole[s][e], 1);
 			}
 		const unsigned highs = image + 4 * l * M::ROWS32, lows = highs + 4 * M::HALF;
-		if (TURNS)
-			await_turn(threadIdx.x / 128);
 		begin_products();
-		if (LOW) {
-#pragma unroll
-			for (int s = 0; s < 4; s++)
-				add_product(part, low[s], operand(highs + 32 * s), s);
-#pragma unroll
-			for (int s = 0; s < 4; s++)
-				add_product(part, whole[s], operand(lows + 32 * s), 1);
-		}
 #pragma unroll
 		for (int s = 0; s < 4; s++)
-			add_product(part, whole[s], operand(highs + 32 * s), LOW | s);
+			add_product(part, low[s], operand(highs + 32 * s), s);
+#pragma unroll
+		for (int s = 0; s < 4; s++)
+			add_product(part, whole[s], operand(lows + 32 * s), 1);
+#pragma unroll
+		for (int s = 0; s < 4; s++)
+			add_product(part, whole[s], operand(highs + 32 * s), 1);
 		end_products();
-		if (TURNS)
-			pass_turn(threadIdx.x / 128);
 		wait_products(part);
 #pragma unroll
-		for (int i = 0; i < 32 * SIDE; i++)
-			sum[i] = l == 0 ? part[i] : sum[i] + part[i];
+		for (int i = 0; i < 32 * SIDE; i++) {
+			float &to = sum[i / 32][i % 32];
+			to = l == 0 ? part[i / 32][i % 32] : to + part[i / 32][i % 32];
+		}
 	}
 }
 
 // What a block of threads has for products with W.
-template <int SIDE, bool LOW, bool TURNS> struct Multiplier {
+template <int SIDE> struct Multiplier {
 	using M = Image<SIDE>;
 	unsigned image, full, place;
 	const float *near; // from the thread's first column on
@@ -305,14 +298,6 @@ template <int SIDE, bool LOW, bool TURNS> struct Multiplier {
 		phase = 0;
 		if (threadIdx.x == 0)
 			set_barrier(full, 1);
-		if (TURNS && threadIdx.x / 128 == 1)
-			pass_turn(1);
-	}
-
-	__device__ void end() const
-	{
-		if (TURNS && threadIdx.x / 128 == 0)
-			await_turn(0);
 	}
 
 	// run multiplies rows first … end−1 of `from`, first being a multiple of 64, and puts them into rows first +
@@ -320,8 +305,8 @@ template <int SIDE, bool LOW, bool TURNS> struct Multiplier {
 	__device__ void run(const float *source, const Rows<SIDE> &from, const Rows<SIDE> &to, int first, int end,
 			    int shift, bool add)
 	{
-		const int own = threadIdx.x / 32 % 4 * 16, group = threadIdx.x / 128;
-		int row = first + 64 * group;
+		const int own = threadIdx.x / 32 % 4 * 16;
+		int row = first + threadIdx.x / 128 * 64; // of the group
 		if (row < end)
 			from.load(place, row + own);
 		__syncthreads(); // all are done with the image before
@@ -330,39 +315,32 @@ template <int SIDE, bool LOW, bool TURNS> struct Multiplier {
 		wait(full, phase);
 		phase ^= 1;
 #pragma unroll 1
-		for (; row - 64 * group < end; row += 64 * GROUPS) {
-			if (row >= end) { // the other group has rows
-				for (int l = 0; TURNS && l < 2 * SIDE; l++) {
-					await_turn(1);
-					pass_turn(1);
-				}
-				break;
-			}
+		for (; row < end; row += 64 * GROUPS) {
 			float2 x[8 * SIDE][2];
-			float sum[32 * SIDE];
+			float sum[SIDE][32];
 			from.fetch(x, place);
 			if (row + 64 * GROUPS < end)
 				from.load(place, row + 64 * GROUPS + own);
-			multiply_rows<SIDE, LOW, TURNS>(x, image, sum);
+			multiply_rows<SIDE>(x, image, sum);
 			if (add)
 				to.read(x, row + shift + own);
 			to.store(row + shift + own, [&](int s, int e) {
 				const float self = add ? 1 : near[8 * s + e];
-				return float2{__fmaf_rn(x[s][e].x, self, sum[4 * s + e]),
-					      __fmaf_rn(x[s][e].y, self, sum[4 * s + 2 + e])};
+				return float2{__fmaf_rn(x[s][e].x, self, sum[s / 8][s % 8 * 4 + e]),
+					      __fmaf_rn(x[s][e].y, self, sum[s / 8][s % 8 * 4 + 2 + e])};
 			});
 		}
 	}
 };
 
-template <int SIDE, bool LOW, bool TURNS>
+template <int SIDE>
 __device__ inline void multiply(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles,
 				i64 v_tiles)
 {
 	extern __shared__ __align__(1024) unsigned char memory[];
 	__shared__ unsigned short list[LISTED];
 	__shared__ u64 barrier;
-	Multiplier<SIDE, LOW, TURNS> multiplier(memory, &barrier);
+	Multiplier<SIDE> multiplier(memory, &barrier);
 	const int each = (int)(g_tiles + v_tiles), listed = list_changed<MULTIPLY_THREADS>(problems, (int)count, list);
 	for (int i = blockIdx.x; i < listed; i += gridDim.x)
 		replace_norms(problems[list[i]]);
@@ -379,7 +357,6 @@ __device__ inline void multiply(const SingleProblem *problems, i64 count, const 
 		multiplier.run(images + (i64)(2 * problem + v) * Image<SIDE>::WORDS, rows, rows, (first - origin) * 64,
 			       min((last - origin) * 64, rows.m), 0, false);
 	}
-	multiplier.end();
 }
 #endif
 
@@ -390,7 +367,7 @@ extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
 single_multiply_64(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
 {
 #ifdef WGMMA
-	multiply<1, true, true>(problems, count, images, g_tiles, v_tiles);
+	multiply<1>(problems, count, images, g_tiles, v_tiles);
 #endif
 }
 
@@ -398,23 +375,7 @@ extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
 single_multiply_128(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
 {
 #ifdef WGMMA
-	multiply<2, true, true>(problems, count, images, g_tiles, v_tiles);
-#endif
-}
-
-extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
-single_multiply_fast(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
-{
-#ifdef WGMMA
-	multiply<2, false, true>(problems, count, images, g_tiles, v_tiles);
-#endif
-}
-
-extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
-single_multiply_v1(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
-{
-#ifdef WGMMA
-	multiply<2, true, false>(problems, count, images, g_tiles, v_tiles);
+	multiply<2>(problems, count, images, g_tiles, v_tiles);
 #endif
 }
 
@@ -426,10 +387,10 @@ single_multiply_block(const SingleProblem *problems, i64 count, const float *ima
 		      i64 v, i64 first, i64 rows, i64 i, i64 j)
 {
 #ifdef WGMMA
-	extern __shared__ __align__(1024) unsigned char memory[];
+	extern __shared__ __align__(1024) unsigned char own_memory[];
 	__shared__ unsigned short list[LISTED];
 	__shared__ u64 barrier;
-	Multiplier<2, true, true> multiplier(memory, &barrier);
+	Multiplier<2> multiplier(own_memory, &barrier);
 	const int listed = list_changed<MULTIPLY_THREADS>(problems, (int)count, list);
 	if (!v && first == 0 && i == 0 && j == 0)
 		for (int l = blockIdx.x; l < listed; l += gridDim.x)
@@ -451,7 +412,6 @@ single_multiply_block(const SingleProblem *problems, i64 count, const float *ima
 		multiplier.run(images + (((2 * problem + v) * side + j) * side + i) * Image<2>::WORDS, from, to,
 			       (int)begin * 64, min((int)last * 64, from.m), (int)first, i != j);
 	}
-	multiplier.end();
 #endif
 }
 

@@ -95,27 +95,20 @@ var singleShapes = []shape{{8192, 64, 64}, {4096, 64, 64}, {5000, 64, 63}, {4096
 func TestSingleErrors(t *testing.T) {
 	d := mustOpen(t, 0)
 	for _, plain := range []bool{false, true} {
-		for variant = range 4 {
-			if plain && variant > 0 {
-				continue
-			}
-			t.Log("variant", variant)
-			for _, x := range singleShapes {
-				d.plain = plain
-				s := newSingles(t, d, []shape{x})
-				must(t, d.Gram(&s.batch))
-				gram := s.gramErrors(t, x)
-				far := s.multiplyErrors(t, x, 1)
-				close := s.multiplyErrors(t, x, 1e-3)
-				t.Logf("plain=%t, %v: errors in 2⁻²⁴: Gram diagonal mean %.2f, else max %.2f rms %.3f; multiply max %.2f "+
-					"rms %.3f, shrink %.2f; near the identity max %.2f rms %.3f", plain, x, gram[0], gram[1], gram[2], far[0],
-					far[1], far[2], close[0], close[1])
-				if !(math.Abs(gram[0]) < 6 && gram[1] < 2 && far[0] < 64 && far[1] < 5 && close[1] < 0.6) {
-					t.Errorf("plain=%t, %v: errors too large", plain, x)
-				}
+		for _, x := range singleShapes {
+			d.plain = plain
+			s := newSingles(t, d, []shape{x})
+			must(t, d.Gram(&s.batch))
+			gram := s.gramErrors(t, x)
+			far := s.multiplyErrors(t, x, 1)
+			close := s.multiplyErrors(t, x, 1e-3)
+			t.Logf("plain=%t, %v: errors in 2⁻²⁴: Gram diagonal mean %.2f, else max %.2f rms %.3f; multiply max %.2f "+
+				"rms %.3f, shrink %.2f; near the identity max %.2f rms %.3f", plain, x, gram[0], gram[1], gram[2], far[0],
+				far[1], far[2], close[0], close[1])
+			if !(math.Abs(gram[0]) < 8 && gram[1] < 2 && far[0] < 64 && far[1] < 5 && close[1] < 1) {
+				t.Errorf("plain=%t, %v: errors too large", plain, x)
 			}
 		}
-		variant = 0
 	}
 }
 
@@ -270,26 +263,20 @@ func singleSquare(t testing.TB, d *device, n, w int) *singles {
 // BenchmarkSingle is BenchmarkProducts of float32.
 func BenchmarkSingle(b *testing.B) {
 	for _, x := range []struct{ n, w int }{{2048, 64}, {4096, 64}, {8192, 64}, {16384, 64}, {8192, 32}, {8192, 128}} {
-		for variant = range 4 {
-			if variant > 0 && x.w != 64 {
-				continue
+		b.Run(fmt.Sprintf("n=%d/w=%d", x.n, x.w), func(b *testing.B) {
+			d := mustOpen(b, 0)
+			s := singleSquare(b, d, x.n, x.w)
+			var gram, multiply float64
+			for b.Loop() {
+				g, m := s.products(b)
+				gram, multiply = gram+g, multiply+m
 			}
-			b.Run(fmt.Sprintf("n=%d/w=%d/v=%d", x.n, x.w, variant), func(b *testing.B) {
-				d := mustOpen(b, 0)
-				s := singleSquare(b, d, x.n, x.w)
-				var gram, multiply float64
-				for b.Loop() {
-					g, m := s.products(b)
-					gram, multiply = gram+g, multiply+m
-				}
-				k := float64(2 * x.w)
-				work := 1e-12 * float64(b.N) * float64(x.n) * k * k * float64(len(s.batch.R))
-				b.ReportMetric(gram/float64(b.N)*1e3, "gram-ms")
-				b.ReportMetric(multiply/float64(b.N)*1e3, "multiply-ms")
-				b.ReportMetric(work/gram, "gram-TFLOP/s")
-				b.ReportMetric(2*work/multiply, "multiply-TFLOP/s")
-			})
-		}
+			k := float64(2 * x.w)
+			work := 1e-12 * float64(b.N) * float64(x.n) * k * k * float64(len(s.batch.R))
+			b.ReportMetric(gram/float64(b.N)*1e3, "gram-ms")
+			b.ReportMetric(multiply/float64(b.N)*1e3, "multiply-ms")
+			b.ReportMetric(work/gram, "gram-TFLOP/s")
+			b.ReportMetric(2*work/multiply, "multiply-TFLOP/s")
+		})
 	}
-	variant = 0
 }
