@@ -27,6 +27,16 @@
 //	                         multiply_64, _128, _256          64 rows of [P Q]·T, in place
 //	                         multiply_stream (64 < k ≤ 128)   some tiles of 32 rows, of one or more problems
 //	                         copy_rows, multiply_large (k > 256)
+//	  of float32             single_gram_small, _diagonal     64² or 128² elements over a chunk of rows; the
+//	                         (k > 128) single_gram_other      same beside the diagonal
+//	                         single_gram_plain                64² elements without tensor cores
+//	                         single_gram_add                  the sum of the chunks, made symmetric
+//	                         single_image_64, _128            T, split and laid out for the tensor cores
+//	                         single_multiply_64, _128         some tiles of 64 rows, of one or more problems
+//	                         (k > 128) single_image_blocks,   the same for a block of 128×128 of T, from copies
+//	                         single_copy,                     of rows
+//	                         single_multiply_block
+//	                         single_weights, single_product   the same without tensor cores
 //	Identity   initV         identity
 //	norms      Sigma, App. A column_norms                     a column
 //
@@ -40,6 +50,14 @@
 // From compute capability 9.0 on, pivots of 65 to 128 columns pass through shared memory instead, 32 rows at
 // a time, six tiles deep (stream.cuh). T stays in registers, and a multiprocessor goes from one problem to
 // the next without a pause.
+//
+// # Products of float32
+//
+// They need compute capability 9.0, and NVRTC 12 or newer, which compiles for sm_90a. Other GPUs multiply without
+// tensor cores. A number is split into two of TF32, so that three products have nearly the accuracy of float32
+// (wgmma.cuh). What the tensor cores take from shared memory they cut off to TF32 themselves. So Gram matrices
+// need no second copy of G there. Sums within the tensor cores are cut off and not rounded: they are short, and
+// added up in float32. For Multiply [P Q] passes through registers, and T, in two parts, is in shared memory.
 //
 // # Jacobi
 //

@@ -33,10 +33,11 @@ var entries = map[string][]string{
 	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large",
 		"copy_rows"},
 	"stream_multiply.cu": {"multiply_stream"},
-	"single_gram.cu": {"single_gram_small", "single_gram_diagonal", "single_gram_other",
-		"single_gram_plain", "single_gram_add"},
-	"single_multiply.cu": {"single_image_64", "single_image_128", "single_image_blocks", "single_weights", "single_multiply_64",
-		"single_multiply_128", "single_multiply_block", "single_copy", "single_product"},
+	"single_gram.cu": {"single_gram_small", "single_gram_diagonal", "single_gram_other", "single_gram_plain",
+		"single_gram_add"},
+	"single_multiply.cu": {"single_image_64", "single_image_128", "single_image_blocks", "single_weights",
+		"single_norms", "single_multiply_64", "single_multiply_128", "single_multiply_block", "single_copy",
+		"single_product"},
 }
 
 // defaultShared is the dynamic shared memory that any kernel may have.

@@ -15,8 +15,7 @@ const (
 	singleAlign       = 1024    // of what tensor cores read in shared memory
 	singleBlock       = 64 * 64 // elements of a block of a Gram matrix
 	singleRows        = 64      // of G that a group of threads multiplies
-	singleListed      = streamListed
-	singleParts       = 8 // most blocks that share the rows of one Gram matrix
+	singleParts       = 8       // most blocks that share the rows of one Gram matrix
 )
 
 // singleChunk is chunkRows for float32.
@@ -80,6 +79,8 @@ func (d *device) singleMultiply(s *batch) error {
 		matrices = 2
 	}
 	switch {
+	case s.order == 0:
+		return nil
 	case !d.wgmma():
 		return d.singleProduct(s, matrices)
 	case s.order > 128:
@@ -89,7 +90,6 @@ func (d *device) singleMultiply(s *batch) error {
 	if s.order > 64 {
 		order, suffix = 128, "128"
 	}
-	kernel := "single_multiply_" + suffix
 	image := (2*order*order + order) * 4
 	images, err := d.need("weights", 2*int64(s.n())*int64(image))
 	if err != nil {
@@ -99,43 +99,47 @@ func (d *device) singleMultiply(s *batch) error {
 		return err
 	}
 	g, v := ceil(s.rows, singleRows), ceil(s.vRows, singleRows)
-	for first := 0; first < s.n(); first += singleListed {
-		count := min(singleListed, s.n()-first)
-		if err := d.launch(kernel, max(1, min(d.processors, count*(g+v))), 1, 1, 128*singleGroups, image+512*order+singleAlign,
-			s.at+uint64(first*problemBytes), uint64(count), word(images)+uint64(2*first*image), uint64(g),
-			uint64(v)); err != nil {
+	for first := 0; first < s.n(); first += streamListed {
+		count := min(streamListed, s.n()-first)
+		if err := d.launch("single_multiply_"+suffix, max(1, min(d.processors, count*(g+v))), 1, 1,
+			128*singleGroups, singleMultiplyShared(order), s.at+uint64(first*problemBytes), uint64(count),
+			word(images)+uint64(2*first*image), uint64(g), uint64(v)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// singleMultiplyShared is the shared memory for an image of W of such an order, and for rows of eight warps.
+func singleMultiplyShared(order int) int { return (2*order*order+order)*4 + 512*order + singleAlign }
+
 // singleBlocks is singleMultiply for orders above 128: by blocks of 128 columns, from copies of rows.
 func (d *device) singleBlocks(s *batch, matrices int) error {
-	side := ceil(s.order, 128)
 	const image = (2*128*128 + 128) * 4
-	images, err := d.need("weights", 2*int64(s.n())*int64(side*side*image))
+	side := ceil(s.order, 128)
+	images, err := d.need("weights", int64(s.n())*int64(side*image))
 	if err != nil {
 		return err
 	}
-	if err := d.launch("single_image_blocks", 16*side*side, s.n(), matrices, 256, 0, s.at, word(images),
-		uint64(side)); err != nil {
-		return err
-	}
-	return d.singleCopies(s, func(v, first, count int, work kernels.Address) error {
-		for at := 0; at < s.n(); at += singleListed {
-			n := min(singleListed, s.n()-at)
-			for j := range side {
-				for i := range side {
-					if i == 0 {
-						i = j // the diagonal first
-					} else if i <= j {
-						i--
-					}
-					if err := d.launch("single_multiply_block", min(d.processors, n*(count/singleRows)), 1, 1,
-						128*singleGroups, image+512*128+singleAlign, s.at+uint64(at*problemBytes), uint64(n),
-						word(images)+uint64(2*at*side*side*image), word(work)+uint64(4*at*s.order*count),
-						uint64(s.order), uint64(v), uint64(first), uint64(count), uint64(i), uint64(j)); err != nil {
+	return d.singleCopies(s, matrices, func(v, first, count int, work kernels.Address) error {
+		for j := range side {
+			if err := d.launch("single_image_blocks", 16*side, s.n(), 1, 256, 0, s.at, word(images), uint64(side),
+				uint64(v), uint64(j)); err != nil {
+				return err
+			}
+			for n := range side {
+				i := n // j first, then the others
+				if n == 0 {
+					i = j
+				} else if n <= j {
+					i--
+				}
+				for at := 0; at < s.n(); at += streamListed {
+					problems := min(streamListed, s.n()-at)
+					if err := d.launch("single_multiply_block", min(d.processors, problems*(count/singleRows)), 1, 1,
+						128*singleGroups, singleMultiplyShared(128), s.at+uint64(at*problemBytes), uint64(problems),
+						word(images)+uint64(at*side*image), word(work)+uint64(4*at*s.order*count), uint64(s.order),
+						uint64(v), uint64(first), uint64(count), uint64(i), uint64(j)); err != nil {
 						return err
 					}
 				}
@@ -145,11 +149,12 @@ func (d *device) singleBlocks(s *batch, matrices int) error {
 	})
 }
 
-// singleCopies copies rows of G, and then of V, and calls f, some rows after the other.
-func (d *device) singleCopies(s *batch, f func(v, first, count int, work kernels.Address) error) error {
-	for v, rows := range []int{max(1, s.rows), s.vRows} {
+// singleCopies copies rows of G, and then of V, and calls f, some rows after the other. Then it replaces norms.
+func (d *device) singleCopies(s *batch, matrices int,
+	f func(v, first, count int, work kernels.Address) error) error {
+	for v, rows := range []int{s.rows, s.vRows}[:matrices] {
 		row := int64(s.n()) * int64(s.order) * 4
-		count := min(ceil(rows, singleRows), max(1, int(largeBytes/max(1, row)/singleRows))) * singleRows
+		count := min(ceil(max(1, rows), singleRows), max(1, int(largeBytes/row/singleRows))) * singleRows
 		work, err := d.need("copies of rows", int64(count)*row)
 		if err != nil {
 			return err
@@ -164,21 +169,23 @@ func (d *device) singleCopies(s *batch, f func(v, first, count int, work kernels
 			}
 		}
 	}
-	return nil
+	return d.launch("single_norms", s.n(), 1, 1, 256, 0, s.at)
 }
 
 // singleProduct is singleMultiply without tensor cores, for any order: from copies of rows.
 func (d *device) singleProduct(s *batch, matrices int) error {
 	order := int64(s.order)
-	weights, err := d.need("weights", 2*int64(s.n())*order*(order+1)*4)
+	weights, err := d.need("weights", int64(s.n())*order*(order+1)*4)
 	if err != nil {
 		return err
 	}
-	if err := d.launch("single_weights", ceil(s.order, 8), s.n(), matrices, 256, 0, s.at, word(weights),
-		uint64(order)); err != nil {
-		return err
-	}
-	return d.singleCopies(s, func(v, first, count int, work kernels.Address) error {
+	return d.singleCopies(s, matrices, func(v, first, count int, work kernels.Address) error {
+		if first == 0 {
+			if err := d.launch("single_weights", ceil(s.order, 8), s.n(), 1, 256, 0, s.at, word(weights),
+				uint64(order), uint64(v)); err != nil {
+				return err
+			}
+		}
 		return d.launch("single_product", count/singleRows, s.n(), ceil(s.order, singleRows), 256, 0, s.at,
 			uint64(order), uint64(v), uint64(first), uint64(count), word(work), word(weights))
 	})

@@ -1,8 +1,9 @@
 // Gram matrices of float32, [Nov15, Alg. 4.1], on tensor cores. A number is x = h + l, h and l of TF32. With H
 // and L the matrices of these, XᵀX = HᵀH + LᵀH + (LᵀH)ᵀ but for products of two l. So Q = (H + 2L)ᵀH is formed,
 // with what the tensor cores take of X in shared memory for the H on the right, and (Q + Qᵀ)/2 is the result.
-// The products of 32 rows are added to the others in float32. Each element is one sequence of operations that
-// depends on its two columns, the number of rows, and whether k > 64.
+// Sums over 32 rows are added up in float32, those over chunks of rows in float64. Each element is one sequence of
+// operations that depends on its two columns, the number of rows, and whether k > 64. Gram matrices of few rows go
+// without tensor cores: what is left out counts there.
 
 #include "wgmma.cuh"
 
@@ -73,37 +74,56 @@ struct Left {
 	}
 };
 
-// start starts the products of 32 rows, which are added to part if add ≠ 0.
+// start starts the products of 32 rows.
 template <int HALVES>
-__device__ inline void start(float (&part)[HALVES][32], const Left &a, unsigned right, int add)
+__device__ inline void start(float (&part)[HALVES][32], const Left &a, unsigned right)
 {
 	begin_products();
 #pragma unroll
 	for (int s = 0; s < 4; s++)
-		add_product(part, a.rest[s], operand(right + 32 * s), s == 0 ? add : 1);
+		add_product(part, a.rest[s], operand(right + 32 * s), s);
 #pragma unroll
 	for (int s = 0; s < 4; s++)
 		add_product(part, a.x[s], operand(right + 32 * s), 1);
 	end_products();
 }
 
-// gram forms the rows of Q of a group. Group 0 adds up after every second step, group 1 between: so one of them
-// always has products under way.
-template <Kind KIND, int GROUP>
-__device__ inline void gram(const float *const *address, bool aligned, int rows, unsigned stages, unsigned full,
-			    float *partial, i64 side)
+template <Kind KIND>
+__device__ inline void gram(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 	using F = Flow<KIND>;
-	const unsigned empty = full + 8 * F::DEPTH;
-	const int warp = threadIdx.x / 32 % 4, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-	const unsigned begin = KIND == SMALL ? GROUP * 2 * F::PART : 0;
-	const unsigned left = begin + ((KIND == SMALL ? 0 : 64 * GROUP) + 16 * warp + g) * 128 + 4 * t;
-	const unsigned right = begin + (KIND == OTHER ? F::PART / 2 : 0);
 	constexpr int HALVES = KIND == SMALL ? 1 : 2;
+	extern __shared__ __align__(1024) unsigned char memory[];
+	__shared__ u64 barriers[2 * F::DEPTH];
+	__shared__ const float *address[F::COLUMNS];
+	const SingleProblem &b = problems[blockIdx.z];
+	const int others = KIND == OTHER ? (int)side - 1 : 1, I = blockIdx.x / others, i = blockIdx.x % others;
+	const int J = KIND == OTHER ? i + (i >= I) : I;
+	const i64 first = blockIdx.y * b.chunk;
+	const int rows = (int)(b.g.m < first + b.chunk ? b.g.m - first : b.chunk);
+	if (b.g.m < least || (KIND == SMALL) != (b.k <= 64) || rows <= 0 || I * 128 >= b.k || J * 128 >= b.k)
+		return;
+	const unsigned full = (unsigned)__cvta_generic_to_shared(barriers), empty = full + 8 * F::DEPTH;
+	const unsigned stages = ((unsigned)__cvta_generic_to_shared(memory) + 1023) & ~1023u;
+	if (threadIdx.x < F::DEPTH) {
+		set_barrier(full + 8 * threadIdx.x, GRAM_THREADS);
+		set_barrier(empty + 8 * threadIdx.x, GRAM_THREADS / 32);
+	}
+	if (threadIdx.x < F::COLUMNS) {
+		const i64 j = (threadIdx.x < 128 ? I : J) * 128 + threadIdx.x % 128;
+		address[threadIdx.x] = j < b.k ? column(b.g, j) + first : 0;
+	}
+	__syncthreads();
+
+	const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+	const unsigned begin = KIND == SMALL ? group * 2 * F::PART : 0;
+	const unsigned left = begin + ((KIND == SMALL ? 0 : 64 * group) + 16 * warp + g) * 128 + 4 * t;
+	const unsigned right = begin + (KIND == OTHER ? F::PART / 2 : 0);
 	float sum[HALVES][32] = {}, part[HALVES][32];
 	Left even, odd;
 
 	const int piece = threadIdx.x % 8, c = threadIdx.x / 8;
+	const bool aligned = (((u64)b.g.p | (u64)b.g.q) & 15) == 0 && ((b.g.ldp | b.g.ldq) & 3) == 0;
 	F flow = {address, 4 * piece, rows, (unsigned)(c * 128 + ((piece ^ c % 8) << 4)), aligned};
 	const int count = (rows + F::ROWS - 1) / F::ROWS;
 	int stage = 0, phase = 0, next = 0, next_phase = 1, loaded = 0;
@@ -123,92 +143,43 @@ __device__ inline void gram(const float *const *address, bool aligned, int rows,
 			for (int e = 0; e < 32; e++)
 				sum[h][e] += part[h][e];
 	};
-	auto leave = [&](unsigned barrier) {
-		__syncwarp();
-		if (threadIdx.x % 32 == 0)
-			arrive(barrier);
-	};
 #pragma unroll 1
 	while (loaded < count && loaded < F::DEPTH - 1)
 		load();
 	wait(full, 0);
 	see_copied();
 	even.fetch(stages + left);
-	if (GROUP == 1) {
-		start(part, even, stages + right, 0);
-		odd.fetch(stages + F::PART + left);
-		finish();
-	}
 #pragma unroll 1
 	for (int n = 1; n <= count; n++) {
 		const unsigned at = stages + stage * F::STAGE, done = empty + 8 * stage;
+		start(part, even, at + right);
+		odd.fetch(at + F::PART + left);
+		finish();
+		start(part, odd, at + F::PART + right);
 		if (++stage == F::DEPTH)
 			stage = 0, phase ^= 1;
-		const unsigned then = stages + stage * F::STAGE;
-		if (GROUP == 0) {
-			start(part, even, at + right, 0);
-			odd.fetch(at + F::PART + left);
-		}
-		start(part, odd, at + F::PART + right, GROUP == 0);
 		if (loaded < count)
 			load();
 		if (n < count) {
 			wait(full + 8 * stage, phase);
 			see_copied();
-			if (GROUP == 0)
-				wait_registers();
-			even.fetch(then + left);
-			if (GROUP == 1) {
-				start(part, even, then + right, 1);
-				wait_registers();
-				odd.fetch(then + F::PART + left);
-			}
+			even.fetch(stages + stage * F::STAGE + left);
 		}
 		finish();
-		leave(done);
+		__syncwarp();
+		if (threadIdx.x % 32 == 0)
+			arrive(done);
 	}
+	partial += ((blockIdx.z * chunks + blockIdx.y) * 4 * side * side + (KIND == SMALL ? 0 : 4 * I * side + 2 * J)) * 4096;
 #pragma unroll
 	for (int h = 0; h < HALVES; h++) {
-		float *const out = partial + (KIND == SMALL ? GROUP : GROUP * 2 * side + h) * 4096 + 16 * warp + g;
+		float *const out = partial + (KIND == SMALL ? group : group * 2 * side + h) * 4096 + 16 * warp + g;
 #pragma unroll
 		for (int n = 0; n < 8; n++)
 #pragma unroll
 			for (int e = 0; e < 4; e++)
 				out[8 * (e / 2) + (8 * n + 2 * t + e % 2) * 64] = sum[h][4 * n + e];
 	}
-}
-
-template <Kind KIND>
-__device__ inline void gram(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
-{
-	constexpr int DEPTH = Flow<KIND>::DEPTH;
-	extern __shared__ __align__(1024) unsigned char memory[];
-	__shared__ u64 barriers[2 * DEPTH];
-	__shared__ const float *address[Flow<KIND>::COLUMNS];
-	const SingleProblem &b = problems[blockIdx.z];
-	const int others = KIND == OTHER ? (int)side - 1 : 1, I = blockIdx.x / others, n = blockIdx.x % others;
-	const int J = KIND == OTHER ? n + (n >= I) : I;
-	const i64 first = blockIdx.y * b.chunk;
-	const int rows = (int)(b.g.m < first + b.chunk ? b.g.m - first : b.chunk);
-	if (b.g.m < least || (KIND == SMALL) != (b.k <= 64) || rows <= 0 || I * 128 >= b.k || J * 128 >= b.k)
-		return;
-	const unsigned full = (unsigned)__cvta_generic_to_shared(barriers);
-	const unsigned stages = ((unsigned)__cvta_generic_to_shared(memory) + 1023) & ~1023u;
-	if (threadIdx.x < DEPTH) {
-		set_barrier(full + 8 * threadIdx.x, GRAM_THREADS);
-		set_barrier(full + 8 * (DEPTH + threadIdx.x), GRAM_THREADS / 32);
-	}
-	if (threadIdx.x < Flow<KIND>::COLUMNS) {
-		const i64 j = (threadIdx.x < 128 ? I : J) * 128 + threadIdx.x % 128;
-		address[threadIdx.x] = j < b.k ? column(b.g, j) + first : 0;
-	}
-	__syncthreads();
-	const bool aligned = (((u64)b.g.p | (u64)b.g.q) & 15) == 0 && ((b.g.ldp | b.g.ldq) & 3) == 0;
-	partial += ((blockIdx.z * chunks + blockIdx.y) * 4 * side * side + (KIND == SMALL ? 0 : 4 * I * side + 2 * J)) * 4096;
-	if (threadIdx.x < 128)
-		gram<KIND, 0>(address, aligned, rows, stages, full, partial, side);
-	else
-		gram<KIND, 1>(address, aligned, rows, stages, full, partial, side);
 }
 #endif
 
@@ -286,7 +257,8 @@ single_gram_plain(const SingleProblem *problems, float *partial, i64 side, i64 c
 			out[r + 16 * m + (c + 16 * n) * 64] = sum[m][n];
 }
 
-// single_gram_add adds the sums of the chunks, in order, makes R of them, and sets Factors to Norms. Grid (pairs I ≤ J of 32×32 elements, problems), block 256 threads.
+// single_gram_add adds the sums of the chunks, in order, makes R of them, and sets Factors to Norms. Grid (pairs
+// I ≤ J of 32×32 elements, problems), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i64 chunks, i64 least)
 {

@@ -86,27 +86,27 @@ single_image_128(const SingleProblem *problems, float *images)
 	make_image<2>(problems[blockIdx.y], blockIdx.z, 0, 0, images + (i64)(2 * blockIdx.y + blockIdx.z) * Image<2>::WORDS);
 }
 
-// single_image_blocks makes the images of the side×side blocks of 128×128. Grid (16·side², problems, 1 or 2),
+// single_image_blocks makes the images of block-column j of W, of blocks of 128×128. Grid (16·side, problems),
 // block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
-single_image_blocks(const SingleProblem *problems, float *images, i64 side)
+single_image_blocks(const SingleProblem *problems, float *images, i64 side, i64 v, i64 j)
 {
-	const i64 block = blockIdx.x / 16, all = side * side;
-	make_image<2>(problems[blockIdx.y], blockIdx.z, (int)(block % side) * 128, (int)(block / side) * 128,
-		      images + ((2 * blockIdx.y + blockIdx.z) * all + block) * Image<2>::WORDS);
+	const i64 i = blockIdx.x / 16;
+	make_image<2>(problems[blockIdx.y], v, (int)i * 128, (int)j * 128,
+		      images + (blockIdx.y * side + i) * Image<2>::WORDS);
 }
 
 // single_weights makes W itself, `order` columns of leading dimension order, and then a number for each column
-// as in an image. Grid (⌈order/8⌉, problems, 1 or 2: G and V), block 256 threads.
+// as in an image. Grid (⌈order/8⌉, problems), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
-single_weights(const SingleProblem *problems, float *weights, i64 order)
+single_weights(const SingleProblem *problems, float *weights, i64 order, i64 v)
 {
 	const SingleProblem &b = problems[blockIdx.y];
 	const int j = blockIdx.x * 8 + threadIdx.x / 32;
 	if (b.tally->changed == 0 || j >= order)
 		return;
-	float *const w = weights + (2 * blockIdx.y + blockIdx.z) * order * (order + 1);
-	prepare(b, blockIdx.z, 0, (int)order, j, [&](int i, float x, bool near) {
+	float *const w = weights + blockIdx.y * order * (order + 1);
+	prepare(b, v, 0, (int)order, j, [&](int i, float x, bool near) {
 		w[i + j * order] = x;
 		if (i == j)
 			w[order * order + j] = near;
@@ -118,6 +118,14 @@ __device__ inline void replace_norms(const SingleProblem &b)
 {
 	for (i64 j = threadIdx.x; j < b.k; j += blockDim.x)
 		(j < b.g.np ? b.norms_p[j] : b.norms_q[j - b.g.np]) = b.factors[j];
+}
+
+// single_norms does so where G is multiplied by blocks or without tensor cores. Grid (problems), block 256
+// threads.
+extern "C" __global__ void __launch_bounds__(256) single_norms(const SingleProblem *problems)
+{
+	if (problems[blockIdx.x].tally->changed != 0)
+		replace_norms(problems[blockIdx.x]);
 }
 
 constexpr int GROUPS = 2, MULTIPLY_THREADS = 128 * GROUPS;
@@ -392,9 +400,6 @@ single_multiply_block(const SingleProblem *problems, i64 count, const float *ima
 	__shared__ u64 barrier;
 	Multiplier<2> multiplier(own_memory, &barrier);
 	const int listed = list_changed<MULTIPLY_THREADS>(problems, (int)count, list);
-	if (!v && first == 0 && i == 0 && j == 0)
-		for (int l = blockIdx.x; l < listed; l += gridDim.x)
-			replace_norms(problems[list[l]]);
 	const i64 each = rows / 64, all = listed * each, end = all * (blockIdx.x + 1) / gridDim.x;
 	const i64 side = (order + 127) / 128;
 #pragma unroll 1
@@ -409,7 +414,7 @@ single_multiply_block(const SingleProblem *problems, i64 count, const float *ima
 		Rows<2> from, to;
 		from.set({copy, copy, min(rows, out.m - first), b.k, rows, rows}, b.k, 128 * i);
 		to.set(out, b.k, 128 * j);
-		multiplier.run(images + (((2 * problem + v) * side + j) * side + i) * Image<2>::WORDS, from, to,
+		multiplier.run(images + (problem * side + i) * Image<2>::WORDS, from, to,
 			       (int)begin * 64, min((int)last * 64, from.m), (int)first, i != j);
 	}
 #endif
@@ -431,7 +436,7 @@ single_copy(const SingleProblem *problems, i64 order, i64 v, i64 first, i64 coun
 }
 
 // single_product multiplies those rows by W, without tensor cores. Grid (tiles of 64 rows, problems, ⌈order/64⌉),
-// block 256 threads. With the first rows of G norms are replaced.
+// block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 single_product(const SingleProblem *problems, i64 order, i64 v, i64 first, i64 count, const float *work,
 	       const float *weights)
@@ -442,12 +447,10 @@ single_product(const SingleProblem *problems, i64 order, i64 v, i64 first, i64 c
 	const i64 row = blockIdx.x * 64, j0 = blockIdx.z * 64;
 	if (b.tally->changed == 0)
 		return;
-	if (!v && first == 0 && blockIdx.x == 0 && blockIdx.z == 0)
-		replace_norms(b);
 	if (first + row >= out.m || j0 >= b.k)
 		return;
 	const float *const copy = work + blockIdx.y * order * count;
-	const float *const w = weights + (2 * blockIdx.y + v) * order * (order + 1);
+	const float *const w = weights + blockIdx.y * order * (order + 1);
 	const int r = threadIdx.x % 16, c = threadIdx.x / 16;
 	float sum[4][4] = {};
 	for (i64 l = 0; l < b.k; l += 16) {

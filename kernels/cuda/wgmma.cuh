@@ -74,9 +74,6 @@ __device__ inline void wait_products(float (&d)[2][32])
 		       "+f"(d[1][28]), "+f"(d[1][29]), "+f"(d[1][30]), "+f"(d[1][31])::"memory");
 }
 
-// wait_registers waits until all products but those since the last end_products have read their registers.
-__device__ inline void wait_registers() { asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory"); }
-
 // see_copied lets the tensor cores see what others have written to shared memory.
 __device__ inline void see_copied() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
 
