@@ -37,7 +37,7 @@ __device__ inline void copy_block(unsigned to, const void *from, int bytes, unsi
 {
 	asm volatile("{ .reg .b64 state; mbarrier.arrive.expect_tx.shared.b64 state, [%0], %1; }" ::"r"(barrier),
 		     "r"(bytes) : "memory");
-	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-		     "l"(from), "r"(bytes), "r"(barrier) : "memory");
+	asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+		     ::"r"(to), "l"(from), "r"(bytes), "r"(barrier) : "memory");
 }
 #endif

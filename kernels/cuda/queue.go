@@ -115,14 +115,6 @@ type batch struct {
 
 func (b *batch) n() int { return len(b.problems) }
 
-// kernel returns the name of a kernel that there is for both element types.
-func (b *batch) kernel(name string) string {
-	if b.Type == kernels.Float32 {
-		return "single_" + name
-	}
-	return name
-}
-
 // send brings the problems of a batch to the device, in parts for the lanes; with tally its tallies too,
 // unless the device has them already. fresh tallies are not sent: the primitive sets them.
 func (d *device) send(b *kernels.Batch, tally, fresh bool) ([]*batch, error) {

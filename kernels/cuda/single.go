@@ -95,7 +95,8 @@ func (d *device) singleMultiply(s *batch) error {
 	if err != nil {
 		return err
 	}
-	if err := d.launch("single_image_"+suffix, order/8, s.n(), matrices, 256, 0, s.at, word(images)); err != nil {
+	err = d.launch("single_image_"+suffix, order/8, s.n(), matrices, 256, 0, s.at, word(images))
+	if err != nil {
 		return err
 	}
 	g, v := ceil(s.rows, singleRows), ceil(s.vRows, singleRows)
@@ -134,19 +135,28 @@ func (d *device) singleBlocks(s *batch, matrices int) error {
 				} else if n <= j {
 					i--
 				}
-				for at := 0; at < s.n(); at += streamListed {
-					problems := min(streamListed, s.n()-at)
-					if err := d.launch("single_multiply_block", min(d.processors, problems*(count/singleRows)), 1, 1,
-						128*singleGroups, singleMultiplyShared(128), s.at+uint64(at*problemBytes), uint64(problems),
-						word(images)+uint64(at*side*image), word(work)+uint64(4*at*s.order*count), uint64(s.order),
-						uint64(v), uint64(first), uint64(count), uint64(i), uint64(j)); err != nil {
-						return err
-					}
+				if err := d.singleBlock(s, images, work, image*side, v, first, count, i, j); err != nil {
+					return err
 				}
 			}
 		}
 		return nil
 	})
+}
+
+// singleBlock multiplies block i of copies of rows by block (i,j) of W. each: bytes of the images of a problem.
+func (d *device) singleBlock(s *batch, images, work kernels.Address, each, v, first, count, i, j int) error {
+	for at := 0; at < s.n(); at += streamListed {
+		n := min(streamListed, s.n()-at)
+		err := d.launch("single_multiply_block", min(d.processors, n*(count/singleRows)), 1, 1,
+			128*singleGroups, singleMultiplyShared(128), s.at+uint64(at*problemBytes), uint64(n),
+			word(images)+uint64(at*each), word(work)+uint64(4*at*s.order*count), uint64(s.order), uint64(v),
+			uint64(first), uint64(count), uint64(i), uint64(j))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // singleCopies copies rows of G, and then of V, and calls f, some rows after the other. Then it replaces norms.

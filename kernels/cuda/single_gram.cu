@@ -1,9 +1,9 @@
 // Gram matrices of float32, [Nov15, Alg. 4.1], on tensor cores. A number is x = h + l, h and l of TF32. With H
 // and L the matrices of these, XᵀX = HᵀH + LᵀH + (LᵀH)ᵀ but for products of two l. So Q = (H + 2L)ᵀH is formed,
 // with what the tensor cores take of X in shared memory for the H on the right, and (Q + Qᵀ)/2 is the result.
-// Sums over 32 rows are added up in float32, those over chunks of rows in float64. Each element is one sequence of
-// operations that depends on its two columns, the number of rows, and whether k > 64. Gram matrices of few rows go
-// without tensor cores: what is left out counts there.
+// Sums over 32 rows are added up in float32, those over chunks of rows in float64. Each element is one sequence
+// of operations that depends on its two columns, the number of rows, and whether k > 64. Gram matrices of few
+// rows go without tensor cores: what is left out counts there.
 
 #include "wgmma.cuh"
 
@@ -47,7 +47,8 @@ template <Kind KIND> struct Flow {
 #pragma unroll
 			for (int step = 0; step < STEPS; step++) {
 				const int n = from ? rows - row - 32 * step : 0;
-				copy4<ALIGNED>(stage + step * PART + i * 4096 + to, n > 0 ? from + row + 32 * step : *address, n);
+				copy4<ALIGNED>(stage + step * PART + i * 4096 + to,
+					       n > 0 ? from + row + 32 * step : *address, n);
 			}
 		}
 	}
@@ -115,7 +116,8 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 	}
 	__syncthreads();
 
-	const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4, g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+	const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4;
+	const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 	const unsigned begin = KIND == SMALL ? group * 2 * F::PART : 0;
 	const unsigned left = begin + ((KIND == SMALL ? 0 : 64 * group) + 16 * warp + g) * 128 + 4 * t;
 	const unsigned right = begin + (KIND == OTHER ? F::PART / 2 : 0);
@@ -170,10 +172,11 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 		if (threadIdx.x % 32 == 0)
 			arrive(done);
 	}
-	partial += ((blockIdx.z * chunks + blockIdx.y) * 4 * side * side + (KIND == SMALL ? 0 : 4 * I * side + 2 * J)) * 4096;
+	partial += (blockIdx.z * chunks + blockIdx.y) * 4 * side * side * 4096;
 #pragma unroll
 	for (int h = 0; h < HALVES; h++) {
-		float *const out = partial + (KIND == SMALL ? group : group * 2 * side + h) * 4096 + 16 * warp + g;
+		const i64 block = KIND == SMALL ? group : (2 * I + group) * 2 * side + 2 * J + h;
+		float *const out = partial + block * 4096 + 16 * warp + g;
 #pragma unroll
 		for (int n = 0; n < 8; n++)
 #pragma unroll

@@ -1,15 +1,15 @@
-// Postmultiplication of float32, [Nov15, Alg. 4.2]: [P Q] ← [P Q]·W in place, W = T or D⁻¹TD'. As in multiply.cu
-// the identity is taken out of the columns of W that are near it. On tensor cores for k ≤ 128: a number is h + l,
-// h and l of TF32, and three products of these count. A group of threads keeps 64 rows of [P Q] in registers, W
-// is in shared memory. A sum over 32 columns is added to the others in float32. Each element is one sequence of
-// operations over the columns.
+// Postmultiplication of float32, [Nov15, Alg. 4.2]: [P Q] ← [P Q]·W in place, W = T or D⁻¹TD'. As in
+// multiply.cu the identity is taken out of the columns of W that are near it. On tensor cores a number is
+// h + l, h and l of TF32, and three products of these count. A group of threads keeps 64 rows of [P Q] in
+// registers, W is in shared memory. A sum over 32 columns is added to the others in float32. Each element is
+// one sequence of operations over the columns.
 
 #include "changed.cuh"
 #include "wgmma.cuh"
 
-// An image of W of order 64·SIDE for the tensor cores: all h, and all l, each for 32 rows of W after the other a
-// line of 128 bytes for each column, with its pieces of 16 bytes as in `operand`. Of eight rows of W the even
-// ones come first. Then for each column whether the identity has been taken out.
+// An image of W of order 64·SIDE for the tensor cores: all h, then all l. Of 32 rows of W each column is a line
+// of 128 bytes, with its pieces of 16 bytes as in `operand`. Of eight rows of W the even ones come first. Then
+// for each column whether the identity has been taken out.
 template <int SIDE> struct Image {
 	static constexpr int ORDER = 64 * SIDE, ROWS32 = ORDER * 32, HALF = ORDER * ORDER; // in numbers
 	static constexpr int WORDS = 2 * HALF + ORDER, BYTES = 4 * WORDS;
@@ -77,13 +77,15 @@ __device__ inline void make_image(const SingleProblem &b, bool v, int i0, int j0
 extern "C" __global__ void __launch_bounds__(256)
 single_image_64(const SingleProblem *problems, float *images)
 {
-	make_image<1>(problems[blockIdx.y], blockIdx.z, 0, 0, images + (i64)(2 * blockIdx.y + blockIdx.z) * Image<1>::WORDS);
+	images += (i64)(2 * blockIdx.y + blockIdx.z) * Image<1>::WORDS;
+	make_image<1>(problems[blockIdx.y], blockIdx.z, 0, 0, images);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
 single_image_128(const SingleProblem *problems, float *images)
 {
-	make_image<2>(problems[blockIdx.y], blockIdx.z, 0, 0, images + (i64)(2 * blockIdx.y + blockIdx.z) * Image<2>::WORDS);
+	images += (i64)(2 * blockIdx.y + blockIdx.z) * Image<2>::WORDS;
+	make_image<2>(problems[blockIdx.y], blockIdx.z, 0, 0, images);
 }
 
 // single_image_blocks makes the images of block-column j of W, of blocks of 128×128. Grid (16·side, problems),
@@ -136,7 +138,10 @@ __device__ inline float load1(const float *from, bool there)
 {
 	float x;
 	asm volatile("{\n.reg .pred there;\nsetp.ne.b32 there, %2, 0;\nmov.f32 %0, 0f00000000;\n"
-		     "@there ld.global.f32 %0, [%1];\n}" : "=f"(x) : "l"(from), "r"((int)there) : "memory");
+		     "@there ld.global.f32 %0, [%1];\n}"
+		     : "=f"(x)
+		     : "l"(from), "r"((int)there)
+		     : "memory");
 	return x;
 }
 
@@ -157,8 +162,8 @@ template <int SIDE> struct Rows {
 		p = (char *)(x.p + first * x.ldp), q = (char *)(x.q + (first - x.np) * x.ldq);
 		aligned = (((u64)x.p | (u64)x.q) & 15) == 0 && ((x.ldp | x.ldq) & 3) == 0;
 	}
-	// from returns what is left from a row and a column on. The compiler shall not keep addresses, for which there
-	// are no registers.
+	// from returns what is left from a row and a column on. The compiler shall not keep addresses, for which
+	// there are no registers.
 	__device__ Rows from(int row, int column) const
 	{
 		Rows r = *this;
@@ -168,7 +173,10 @@ template <int SIDE> struct Rows {
 		return r;
 	}
 	// at returns the address of column 8s, there() how many rows there are in it.
-	__device__ float *at(int s) const { return (float *)((8 * s < np ? p : q) + 8 * s * (i64)(8 * s < np ? ldp : ldq)); }
+	__device__ float *at(int s) const
+	{
+		return (float *)((8 * s < np ? p : q) + 8 * s * (i64)(8 * s < np ? ldp : ldq));
+	}
 	__device__ int there(int s) const { return 8 * s < k ? m : 0; }
 
 	// load starts to copy 16 rows.
@@ -349,7 +357,8 @@ __device__ inline void multiply(const SingleProblem *problems, i64 count, const 
 	__shared__ unsigned short list[LISTED];
 	__shared__ u64 barrier;
 	Multiplier<SIDE> multiplier(memory, &barrier);
-	const int each = (int)(g_tiles + v_tiles), listed = list_changed<MULTIPLY_THREADS>(problems, (int)count, list);
+	const int each = (int)(g_tiles + v_tiles);
+	const int listed = list_changed<MULTIPLY_THREADS>(problems, (int)count, list);
 	for (int i = blockIdx.x; i < listed; i += gridDim.x)
 		replace_norms(problems[list[i]]);
 	const i64 all = (i64)listed * each, end = all * (blockIdx.x + 1) / gridDim.x;
@@ -357,7 +366,8 @@ __device__ inline void multiply(const SingleProblem *problems, i64 count, const 
 	for (i64 tile = all * blockIdx.x / gridDim.x; tile < end;) {
 		const int problem = list[tile / each], first = (int)(tile % each);
 		const bool v = first >= g_tiles;
-		const int last = (int)min((i64)(v ? each : g_tiles), first + end - tile), origin = v ? (int)g_tiles : 0;
+		const int last = (int)min((i64)(v ? each : g_tiles), first + end - tile);
+		const int origin = v ? (int)g_tiles : 0;
 		tile += last - first;
 		const SingleProblem &b = problems[problem];
 		Rows<SIDE> rows;

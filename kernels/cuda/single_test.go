@@ -102,9 +102,10 @@ func TestSingleErrors(t *testing.T) {
 			gram := s.gramErrors(t, x)
 			far := s.multiplyErrors(t, x, 1)
 			close := s.multiplyErrors(t, x, 1e-3)
-			t.Logf("plain=%t, %v: errors in 2⁻²⁴: Gram diagonal mean %.2f, else max %.2f rms %.3f; multiply max %.2f "+
-				"rms %.3f, shrink %.2f; near the identity max %.2f rms %.3f", plain, x, gram[0], gram[1], gram[2], far[0],
-				far[1], far[2], close[0], close[1])
+			t.Logf("plain=%t, %v, errors in 2⁻²⁴: Gram, mean of the diagonal %.2f, else max %.2f rms %.3f",
+				plain, x, gram[0], gram[1], gram[2])
+			t.Logf("Multiply max %.2f rms %.3f shorter by %.2f, near the identity max %.2f rms %.3f", far[0], far[1],
+				far[2], close[0], close[1])
 			if !(math.Abs(gram[0]) < 6 && gram[1] < 2 && far[0] < 64 && far[1] < 5 && close[1] < 1) {
 				t.Errorf("plain=%t, %v: errors too large", plain, x)
 			}
@@ -262,7 +263,8 @@ func singleSquare(t testing.TB, d *device, n, w int) *singles {
 
 // BenchmarkSingle is BenchmarkProducts of float32.
 func BenchmarkSingle(b *testing.B) {
-	for _, x := range []struct{ n, w int }{{2048, 64}, {4096, 64}, {8192, 64}, {16384, 64}, {8192, 32}, {8192, 128}} {
+	for _, x := range []struct{ n, w int }{{2048, 64}, {4096, 64}, {8192, 64}, {16384, 64}, {8192, 32},
+		{8192, 128}} {
 		b.Run(fmt.Sprintf("n=%d/w=%d", x.n, x.w), func(b *testing.B) {
 			d := mustOpen(b, 0)
 			s := singleSquare(b, d, x.n, x.w)

@@ -21,11 +21,12 @@ template <bool ALIGNED> __device__ inline void copy4(unsigned to, const float *f
 {
 	n = n < 0 ? 0 : n > 4 ? 4 : n;
 	if (ALIGNED)
-		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(4 * n) : "memory");
+		asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(4 * n)
+			     : "memory");
 #pragma unroll
 	for (int i = 0; i < (ALIGNED ? 0 : 4); i++)
-		asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + 4 * i), "l"(i < n ? from + i : from),
-			     "r"(i < n ? 4 : 0) : "memory");
+		asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to + 4 * i),
+			     "l"(i < n ? from + i : from), "r"(i < n ? 4 : 0) : "memory");
 }
 
 // operand describes a matrix in shared memory, of 8 rows of 32 bytes or more. Its rows are 128 bytes apart.
