@@ -48,7 +48,7 @@ func corrected(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual fl
 	}
 	for size := 1.0; size > correctedOnce; {
 		var off []float64
-		if off, size, err = correct(w); err != nil {
+		if off, size, err = matrix.Correct(w, nearOrthonormal); err != nil {
 			return nil, 0, false, err
 		}
 		if off == nil {
@@ -60,23 +60,6 @@ func corrected(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual fl
 		residual += kernels.Norm2(off)
 	}
 	return w, relative(residual, sigma), true, nil
-}
-
-// correct does v ← v·(I − S), and returns the norms of the columns of S, and a bound of ‖S + Sᵀ‖_F. Where S
-// is not small enough it returns nil, and v is as it was.
-func correct(v *matrix.Matrix) (off []float64, size float64, err error) {
-	s, err := matrix.Departure(v)
-	if err != nil {
-		return nil, 0, err
-	}
-	defer s.Free()
-	if off, err = s.Norms(); err != nil {
-		return nil, 0, err
-	}
-	if size = 2 * kernels.Norm2(off); !(size <= nearOrthonormal) {
-		return nil, size, nil
-	}
-	return off, size, matrix.SubtractTriangular(v, s)
 }
 
 // relative returns a residual of V, in units of σ₁, relative to ‖X‖_F·n·ε.

@@ -41,6 +41,18 @@ type Dense interface {
 	// Leads returns of each column the first element of largest magnitude, 0 for a column of zeros. A NaN among
 	// the elements is not seen.
 	Leads(p Panel) ([]float64, error)
+	// Angles measures an n×n matrix of cosines, and may put angles in their place. A panel h[k] has some of its
+	// columns, from number first[k] on. The element c in row i and column j is the cosine of the angle between
+	// two columns of another matrix, of norms d_i and d_j, which are positive. Where |c| exceeds the tolerance,
+	// the angle of a rotation that makes the two orthogonal, to first order, is
+	//
+	//	e = ±r·|c|/((1 − r)·(1 + r)),  r = min(d_i, d_j)/max(d_i, d_j),
+	//
+	// with the sign of c if d_j > d_i, the opposite sign otherwise. There is none where |c| does not exceed the
+	// tolerance, and on the diagonal. An angle over the limit is large, and is left out. If asked to write, the
+	// primitive writes the others, and 0 where there is none or it is left out. Of a symmetric matrix this makes
+	// an antisymmetric one.
+	Angles(h []Panel, first []int, norms []float64, o AngleOptions) (Angles, error)
 
 	// Gemm does C ← α·op(A)·op(B) + β·C for some products, of which no C overlaps any other panel. β = 0 does
 	// not read C. The element types of a product are the same. Float64 products round componentwise: no fast
@@ -49,6 +61,9 @@ type Dense interface {
 	// Syrk does C ← AᵀA for some A and the C of the same number, both triangles, with the same bits in C_ij and
 	// C_ji. Any element type, the same for an A and its C.
 	Syrk(a, c []Panel) error
+	// Departures overwrites each square, symmetric panel P of a list by the upper triangular S with S + Sᵀ =
+	// P − I. It reads the upper triangle.
+	Departures(p []Panel) error
 	// Potrf overwrites the symmetric matrix A by its upper triangular factor, A = RᵀR, zero below the diagonal.
 	// It reads the upper triangle. It returns how many columns were factored: less than A.N where a pivot is not
 	// positive, or NaN. Then the leading part of that order has its factor, and the rest of A is undefined.
@@ -88,6 +103,28 @@ const (
 	// float64 their reflectors would not be orthogonal any more.
 	NegligibleLength = 0x1p-900
 )
+
+// PivotSide is the order of the square pieces that Angles counts.
+const PivotSide = 32
+
+// AngleOptions say which angles there are.
+type AngleOptions struct {
+	Tolerance float64 // of cosines
+	Limit     float64 // of angles
+	Write     bool    // the angles, in place of the cosines
+}
+
+// Angles is what the primitive Angles finds in the columns of all panels, one after the other.
+type Angles struct {
+	Cosine  []float64 // the largest |c| of the column, off the diagonal; a NaN is not seen
+	Largest []float64 // the largest |e| that is not left out
+	Sum     []float64 // of all |e| that are not left out; NaN if a cosine of the column is
+	// the rows of the first and the last e that is left out; n and −1 where there is none
+	Low, High []int
+	// how many pieces of PivotSide×PivotSide elements, those at the lower and right edges of a panel being
+	// smaller, have a cosine over the tolerance off the diagonal
+	Active int
+}
 
 // Gemm is a product of matrices: C ← Alpha·op(A)·op(B) + Beta·C, where op(X) is Xᵀ if TransX.
 type Gemm struct {

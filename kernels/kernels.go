@@ -167,6 +167,7 @@ type Limits struct {
 	FullBlock      bool // more than one inner sweep is faster in all than one (block-oriented)
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
 	Single         bool // the primitives of Pivots take batches of float32; without it they fail with ErrType
+	SingleOrder    int  // order of a matrix from which sweeps in float32 pay, refined in the end; 0: never
 	Slabs          int  // into how many slabs of rows a tall matrix is cut at most; 0: into short ones
 	// bytes that the primitives allocate for themselves: whatever the matrix, and how much more at most
 	Workspace, Scratch int64
@@ -232,8 +233,9 @@ type Memory interface {
 //	Cholesky  Broken is 1 if a diagonal element is not finite, or above 0 and below 2⁻⁶⁰, or if a pivot
 //	          r_jj² is at most k·2⁻²⁴·h_jj. A column of zeros has a column of zeros in R. In place of
 //	          ScreenTolerance it takes Cosine
-//	Jacobi    Open and Proper are the rotations of columns with a cosine above Cosine; none is idle. T' is as
-//	          orthogonal as the rotations leave it. No column becomes zero before its norm is below 2⁻¹⁰²²
+//	Jacobi    Open and Proper are the rotations of columns with a cosine above Cosine; none is idle. Columns
+//	          that have become shorter than 2⁻²² need not be rotated. T' is as orthogonal as the rotations
+//	          leave it. No column becomes zero before its norm is below 2⁻¹⁰²²
 //	Multiply  sets Norms to Factors where it multiplies G. V is multiplied by T' = D⁻¹·T·D', or by T (Scaled)
 type Pivots interface {
 	// Identity sets dst to zero, except ones where row = column + row0. Any element type that Pivots take.

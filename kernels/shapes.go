@@ -94,6 +94,24 @@ func CheckList(list []Panel) error {
 	return nil
 }
 
+// CheckAngles tells whether the panels are columns, from those numbers on, of a square matrix with so many
+// norms.
+func CheckAngles(h []Panel, first []int, norms []float64) error {
+	if err := CheckList(h); err != nil {
+		return err
+	}
+	if len(first) != len(h) {
+		return fmt.Errorf("%w: %d panels, and %d numbers of their first columns", ErrShape, len(h), len(first))
+	}
+	for k, p := range h {
+		if p.M != len(norms) || first[k] < 0 || first[k]+p.N > len(norms) {
+			return fmt.Errorf("%w: panel %d is %d×%d, with the columns from %d on of a matrix with %d norms", ErrShape,
+				k, p.M, p.N, first[k], len(norms))
+		}
+	}
+	return nil
+}
+
 // Inner returns the number of terms of a sum of the product.
 func (g Gemm) Inner() int {
 	if g.TransA {
@@ -145,6 +163,16 @@ func CheckSyrk(a, c []Panel) error {
 		}
 		if c[i].M != a[i].N || c[i].N != a[i].N {
 			return fmt.Errorf("%w: product %d: C is %d×%d, A %d×%d", ErrShape, i, c[i].M, c[i].N, a[i].M, a[i].N)
+		}
+	}
+	return nil
+}
+
+// CheckDepartures tells whether all panels are square.
+func CheckDepartures(p []Panel) error {
+	for i, x := range p {
+		if err := checkFactor(fmt.Sprintf("panel %d", i), x, x.N); err != nil {
+			return err
 		}
 	}
 	return nil

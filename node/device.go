@@ -23,12 +23,37 @@ type Config struct {
 	Strategy    string // of the inner orderings
 	Widths      []int  // preferred widths of the block-columns of the inner levels, outermost first
 	Sweeps      int    // inner sweeps: 1 (block-oriented), FewSweeps or FullSweeps (full block)
-	Exchanges   bool   // more than one device: a landing slot is needed
-	Profile     bool   // the phases are timed one by one, with a Sync after each
+	Precision   Precision
+	Exchanges   bool // more than one device: a landing slot is needed
+	Profile     bool // the phases are timed one by one, with a Sync after each
 	// Trace, if not nil, is called with every pivot pair that is executed: level 0 and indices of
 	// narrow block-columns of the matrix, or an inner level, the number of the parent problem in its
 	// batch, and indices within it.
 	Trace func(level, problem, p, q int)
+}
+
+// Precision says what numbers the block-columns of G and V consist of. The zero value is float64.
+type Precision struct {
+	Type kernels.Element // float32: the norms of the columns of G lie apart (kernels.Single); the SVD only
+	// with float32: the largest cosine of an angle between two columns that pass for orthogonal
+	Cosine float64
+}
+
+// check tells whether a device can do what is asked.
+func (p Precision) check(c Config, be kernels.Backend) error {
+	switch {
+	case p.Type != kernels.Float32:
+		return nil
+	case !be.Limits().Single:
+		return fmt.Errorf("node: %w: %s does not run the Jacobi method in float32, take float64", kernels.ErrType,
+			be.Describe().Name)
+	case c.Positive < c.Layout.N:
+		return fmt.Errorf("node: %w: the hyperbolic SVD is not done in float32, take float64", kernels.ErrType)
+	case !(p.Cosine > 0):
+		return fmt.Errorf("node: float32 needs a cosine above 0 of columns that pass for orthogonal, not %g",
+			p.Cosine)
+	}
+	return nil
 }
 
 // Device holds macro block-columns of G, and of V, and runs the recursion on their pairs.
@@ -39,10 +64,11 @@ type Device struct {
 	Tally    kernels.Tally
 	Problems int64
 
-	c      Config
-	memory kernels.Address // one block, cut into slots and the workspace of rec
-	slots  [Slots]slot
-	rec    recursion
+	c       Config
+	memory  kernels.Address // one block, cut into slots, staging and the workspace of rec
+	slots   [Slots]slot
+	staging kernels.Panel
+	rec     recursion
 
 	queued   []*kernels.Batch // whose tallies are not added up yet
 	problems int              // in them
@@ -53,6 +79,9 @@ const mostQueued = 1 << 15
 
 // NewDevice allocates the device's memory, Demand(c, be.Limits()) bytes. Every slot starts empty.
 func NewDevice(be kernels.Backend, c Config) (*Device, error) {
+	if err := c.Precision.check(c, be); err != nil {
+		return nil, err
+	}
 	limits := be.Limits()
 	a := arrange(c, limits)
 	if last := a.levels[len(a.levels)-1].order; last > limits.PointwiseOrder {
@@ -65,10 +94,10 @@ func NewDevice(be kernels.Backend, c Config) (*Device, error) {
 			c.Layout.MacroWidth(), err)
 	}
 	a.move(base)
-	d := &Device{Backend: be, c: c, memory: base, slots: a.slots}
+	d := &Device{Backend: be, c: c, memory: base, slots: a.slots, staging: a.staging}
 	d.rec = recursion{
 		be: be, levels: a.levels, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps,
-		independent: c.Independent, schedules: newSchedules(c.Strategy),
+		precision: c.Precision, independent: c.Independent, schedules: newSchedules(c.Strategy),
 		profile: c.Profile, trace: c.Trace, phases: &d.Phases,
 	}
 	return d, nil
@@ -99,50 +128,40 @@ func (d *Device) Slot(column int) int {
 }
 
 // Panels returns the memory of narrow block-columns i0 ≤ i < i1 (counted within the macro block-column
-// column) in slot s: of G, and of V (zero panel if it is not carried). Memory of neighbours is contiguous.
-func (d *Device) Panels(s, column, i0, i1 int) (g, v kernels.Panel) {
+// column) in slot s.
+func (d *Device) Panels(s, column, i0, i1 int) Block {
 	l := d.c.Layout
 	base := column * l.PerMacro
-	j0, j1 := l.Start(base+i0)-l.Start(base), l.Start(base+i1)-l.Start(base)
-	g = d.slots[s].g.Columns(j0, j1)
-	if d.c.Vectors {
-		v = d.slots[s].v.Columns(j0, j1)
-	}
-	return g, v
+	return d.slots[s].columns(l.Start(base+i0)-l.Start(base), l.Start(base+i1)-l.Start(base))
 }
+
+// Staging returns float64 memory for some columns of G, or of V, on their way to or from block-columns of
+// float32; the zero panel where these are float64.
+func (d *Device) Staging() kernels.Panel { return d.staging }
 
 // Run orthogonalizes pairs of narrow block-columns of the matrix, which must be disjoint and lie on
 // this device. It may return before the work is done, and can be called again at once: see Sync.
 func (d *Device) Run(pairs []strategy.Pair) error {
 	l := d.c.Layout
-	g := make([]kernels.Pivot, 0, len(pairs))
-	var v []kernels.Pivot
-	var positive []int
-	if d.c.Vectors {
-		v = make([]kernels.Pivot, 0, len(pairs))
-	}
+	x := newPivots(len(pairs), d.slots[0].Block)
 	for _, p := range pairs {
 		if l.Order(p) < 2 {
 			continue
 		}
-		gp, vp, err := d.narrow(p.P)
+		left, err := d.narrow(p.P)
 		if err != nil {
 			return err
 		}
-		gq, vq, err := d.narrow(p.Q)
+		right, err := d.narrow(p.Q)
 		if err != nil {
 			return err
 		}
-		g = append(g, kernels.Pivot{P: gp, Q: gq})
-		positive = append(positive, l.ones(p, d.c.Positive))
-		if d.c.Vectors {
-			v = append(v, kernels.Pivot{P: vp, Q: vq})
-		}
+		x.add(left, right, l.ones(p, d.c.Positive))
 		if d.c.Trace != nil {
 			d.c.Trace(0, 0, p.P, p.Q)
 		}
 	}
-	b, err := d.rec.batch(0, g, v, positive)
+	b, err := d.rec.batch(0, x)
 	if err != nil {
 		return err
 	}
@@ -179,13 +198,12 @@ func (d *Device) Sync() error {
 	return nil
 }
 
-// narrow returns the panels of narrow block-column j of the matrix.
-func (d *Device) narrow(j int) (g, v kernels.Panel, err error) {
+// narrow returns narrow block-column j of the matrix.
+func (d *Device) narrow(j int) (Block, error) {
 	column, i := j/d.c.Layout.PerMacro, j%d.c.Layout.PerMacro
 	s := d.Slot(column)
 	if s < 0 {
-		return g, v, fmt.Errorf("node: macro block-column %d is not on this device", column)
+		return Block{}, fmt.Errorf("node: macro block-column %d is not on this device", column)
 	}
-	g, v = d.Panels(s, column, i, i+1)
-	return g, v, nil
+	return d.Panels(s, column, i, i+1), nil
 }

@@ -43,11 +43,15 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			Layout: NewLayout(n, devices, rapid.IntRange(1, 90).Draw(t, "width")), Positive: n,
 			Vectors: rapid.Bool().Draw(t, "vectors"), Strategy: "rev-rowcyc", Sweeps: 1, Exchanges: devices > 1,
 		}
+		single := rapid.Bool().Draw(t, "float32")
+		if single {
+			c.Precision = Precision{kernels.Float32, 3e-6}
+		}
 		for width := c.Layout.Width(); width > 1 && rapid.Bool().Draw(t, "inner"); {
 			width = rapid.IntRange(1, width-1).Draw(t, "inner width")
 			c.Widths = append(c.Widths, width)
 		}
-		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000,
+		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000, Tile: 64, Single: true,
 			Align: rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
 		d, err := NewDevice(be, c)
 		if err != nil {
@@ -57,25 +61,38 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			t.Fatalf("%d bytes allocated, want %d", be.bytes, want)
 		}
 		end := d.memory // of what is handed out so far
-		take := func(what string, a kernels.Address, bytes int64) {
-			if a < end || a%memoryAlign != 0 {
-				t.Fatalf("%s at %d, after the end %d of what lies before it", what, a, end)
+		take := func(what string, p kernels.Panel, m, n int, e kernels.Element) {
+			if p.Data < end || p.Data%memoryAlign != 0 {
+				t.Fatalf("%s at %d, after the end %d of what lies before it", what, p.Data, end)
 			}
-			end = a + kernels.Address(bytes)
+			if p.Type != e || p.M < m || p.N != n || p.Ld < p.M ||
+				n > 1 && p.Ld*e.Bytes()%(be.limits.Align*kernels.WordBytes) != 0 {
+				t.Fatalf("%s is %+v, want %d×%d of %s", what, p, m, n, e)
+			}
+			end = p.Data + kernels.Address(p.Bytes())
 		}
+		width := c.Layout.MacroWidth()
 		for i, s := range d.slots {
 			if i == Slots-1 && !c.Exchanges {
 				break
 			}
-			take(fmt.Sprint("G of slot ", i), s.g.Data, s.g.Bytes())
+			take(fmt.Sprint("G of slot ", i), s.G, c.M, width, c.Precision.Type)
 			if c.Vectors {
-				take(fmt.Sprint("V of slot ", i), s.v.Data, s.v.Bytes())
+				take(fmt.Sprint("V of slot ", i), s.V, n, width, c.Precision.Type)
+			}
+			if single {
+				take(fmt.Sprint("norms of slot ", i), s.Norms, width, 1, kernels.Float64)
 			}
 		}
+		if single {
+			take("staging", d.Staging(), c.M, min(64, width), kernels.Float64)
+		}
 		for i, l := range d.rec.levels {
-			bytes := int64(l.problems) * int64(l.ld) * int64(l.order) * kernels.WordBytes
-			take(fmt.Sprint("R of level ", i), l.r, bytes)
-			take(fmt.Sprint("T of level ", i), l.t, bytes)
+			take(fmt.Sprint("R of level ", i), l.r, l.order, l.order*l.problems, c.Precision.Type)
+			take(fmt.Sprint("T of level ", i), l.t, l.order, l.order*l.problems, c.Precision.Type)
+			if single {
+				take(fmt.Sprint("factors of level ", i), l.factors, l.order*l.problems, 1, kernels.Float64)
+			}
 		}
 		if end > d.memory+kernels.Address(be.bytes) {
 			t.Fatalf("the panels end %d bytes behind the memory", end-d.memory-kernels.Address(be.bytes))

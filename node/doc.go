@@ -17,11 +17,18 @@
 // proper rotation is left (full block variant) run phases 1 to 3 with R in the role of G and V' in the role
 // of V. The pivot problems of one p-step of all parents together form one batch.
 //
+// # Float32
+//
+// Block-columns and factors may be float32 (Config.Precision). Then the columns of G are about as long as 1,
+// and lie with their norms, which are float64 (Block, kernels.Single). On the next level R and its Factors
+// take the places of G and its norms. T is the V of that level, and is multiplied as G is (Scaled).
+//
 // # Symbols
 //
 //	Gp, Gq      Batch.G[i].P, .Q     block-columns of a pivot pair
 //	R_pq        Batch.R[i]           its triangular factor, order k
 //	V'_pq       Batch.T[i]           its transformation
+//	D           Block.Norms          the norms of G's columns, with float32
 //	w           Layout.Width         width of the narrow block-columns
 //	N           Layout.Columns       their number, the order of the fine ordering
 //	c           Layout.PerMacro      narrow block-columns in a macro block-column

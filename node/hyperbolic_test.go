@@ -126,9 +126,9 @@ func newHyperbolic(t *testing.T, be kernels.Backend, c Config) *hyperbolic {
 	for s := range 2 {
 		d.SetColumn(s, s)
 		j0, j1 := c.Layout.Macro(s)
-		g, v := d.Panels(s, s, 0, c.Layout.PerMacro)
-		must(t, be.Write(g, x.a[m*j0:m*j1], m))
-		must(t, be.Identity(v, j0))
+		b := d.Panels(s, s, 0, c.Layout.PerMacro)
+		must(t, be.Write(b.G, x.a[m*j0:m*j1], m))
+		must(t, be.Identity(b.V, j0))
 	}
 	return x
 }
@@ -158,9 +158,9 @@ func (x *hyperbolic) solve(t *testing.T) {
 	t.Logf("%d sweeps", sweeps)
 	for s := range 2 {
 		j0, j1 := x.c.Layout.Macro(s)
-		g, v := x.Panels(s, s, 0, x.c.Layout.PerMacro)
-		must(t, x.Backend.Read(x.g[g.M*j0:g.M*j1], g.M, g))
-		must(t, x.Backend.Read(x.w[v.M*j0:v.M*j1], v.M, v))
+		b := x.Panels(s, s, 0, x.c.Layout.PerMacro)
+		must(t, x.Backend.Read(x.g[b.G.M*j0:b.G.M*j1], b.G.M, b.G))
+		must(t, x.Backend.Read(x.w[b.V.M*j0:b.V.M*j1], b.V.M, b.V))
 	}
 }
 

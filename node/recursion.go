@@ -22,31 +22,67 @@ type recursion struct {
 	levels      []level
 	widths      []int // widths[l]: preferred width of the block-columns of level l, l ≥ 1
 	sweeps      int   // inner sweeps: 1, FullSweeps or FewSweeps
-	independent bool  // columns are linearly independent
+	precision   Precision
+	independent bool // columns are linearly independent
 	schedules   *schedules
 	profile     bool
 	trace       func(level, problem, p, q int)
 	phases      *Phases
 }
 
-// batch gives pivot problems of a level, each of order 2 at least, their workspace. positive has the number
-// of columns with sign +1 of each.
-func (r *recursion) batch(lev int, g, v []kernels.Pivot, positive []int) (*kernels.Batch, error) {
-	l := &r.levels[lev]
-	if len(g) > l.problems {
-		return nil, fmt.Errorf("node: level %d: %d problems exceed the workspace of %d", lev, len(g), l.problems)
+// pivots are pivot problems, each of order 2 at least, that form a batch.
+type pivots struct {
+	g, v, norms []kernels.Pivot // as in kernels.Batch and kernels.Single, nil for nothing
+	positive    []int           // the number of columns with sign +1 of each
+}
+
+// newPivots returns a list with room for so many problems on block-columns that have what this one has.
+func newPivots(most int, like Block) *pivots {
+	room := func(p kernels.Panel) []kernels.Pivot {
+		if p.Ld == 0 {
+			return nil
+		}
+		return make([]kernels.Pivot, 0, most)
 	}
-	b := &kernels.Batch{G: g, V: v, R: make([]kernels.Panel, len(g)), T: make([]kernels.Panel, len(g)),
-		Tally: make([]kernels.Tally, len(g))}
-	for i, p := range g {
+	return &pivots{room(like.G), room(like.V), room(like.Norms), make([]int, 0, most)}
+}
+
+// add appends the problem of two block-columns.
+func (x *pivots) add(left, right Block, positive int) {
+	x.g = append(x.g, kernels.Pivot{P: left.G, Q: right.G})
+	if x.v != nil {
+		x.v = append(x.v, kernels.Pivot{P: left.V, Q: right.V})
+	}
+	if x.norms != nil {
+		x.norms = append(x.norms, kernels.Pivot{P: left.Norms, Q: right.Norms})
+	}
+	x.positive = append(x.positive, positive)
+}
+
+// batch gives pivot problems of a level their workspace.
+func (r *recursion) batch(lev int, x *pivots) (*kernels.Batch, error) {
+	l, count := &r.levels[lev], len(x.g)
+	if count > l.problems {
+		return nil, fmt.Errorf("node: level %d: %d problems exceed the workspace of %d", lev, count, l.problems)
+	}
+	b := &kernels.Batch{Type: r.precision.Type, G: x.g, V: x.v, R: make([]kernels.Panel, count),
+		T: make([]kernels.Panel, count), Tally: make([]kernels.Tally, count)}
+	if b.Type == kernels.Float32 {
+		b.Single = &kernels.Single{Norms: x.norms, Factors: make([]kernels.Panel, count),
+			Cosine: r.precision.Cosine, Scaled: lev > 0}
+	}
+	for i, p := range x.g {
 		k := p.Order()
 		if k > l.order {
 			return nil, fmt.Errorf("node: level %d: problem %d of order %d exceeds the workspace of order %d", lev, i,
 				k, l.order)
 		}
-		b.R[i], b.T[i] = l.factor(i, k)
-		if positive[i] < k {
-			b.Positive = positive // otherwise nil, all
+		var factors kernels.Panel
+		if b.R[i], b.T[i], factors = l.factor(i, k); b.Single != nil {
+			b.Single.Factors[i] = factors
+		}
+		if x.positive[i] < k {
+			b.Positive = x.positive // otherwise nil, all
 		}
 	}
 	return b, nil
@@ -160,25 +196,31 @@ func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, do
 func (r *recursion) inner(lev int, parents *kernels.Batch, active []int, columns int,
 	pairs []strategy.Pair) (*kernels.Batch, []int, error) {
 	most := len(active) * len(pairs)
-	g, v := make([]kernels.Pivot, 0, most), make([]kernels.Pivot, 0, most)
-	parent, positive := make([]int, 0, most), make([]int, 0, most)
+	x := newPivots(most, factorOf(parents, active[0]))
+	parent := make([]int, 0, most)
 	for _, i := range active {
-		l := Layout{N: parents.R[i].N, Columns: columns}
+		l, whole := Layout{N: parents.R[i].N, Columns: columns}, factorOf(parents, i)
 		for _, pair := range pairs {
 			if l.Order(pair) < 2 {
 				continue
 			}
-			p0, p1 := l.Start(pair.P), l.Start(pair.P+1)
-			q0, q1 := l.Start(pair.Q), l.Start(pair.Q+1)
-			g = append(g, kernels.Pivot{P: parents.R[i].Columns(p0, p1), Q: parents.R[i].Columns(q0, q1)})
-			v = append(v, kernels.Pivot{P: parents.T[i].Columns(p0, p1), Q: parents.T[i].Columns(q0, q1)})
+			x.add(whole.columns(l.Start(pair.P), l.Start(pair.P+1)), whole.columns(l.Start(pair.Q), l.Start(pair.Q+1)),
+				l.ones(pair, parents.Ones(i, l.N)))
 			parent = append(parent, i)
-			positive = append(positive, l.ones(pair, parents.Ones(i, l.N)))
 			if r.trace != nil {
 				r.trace(lev, i, pair.P, pair.Q)
 			}
 		}
 	}
-	b, err := r.batch(lev, g, v, positive)
+	b, err := r.batch(lev, x)
 	return b, parent, err
+}
+
+// factorOf returns the block that the next level works on: R of a parent in the role of G, T in that of V.
+func factorOf(parents *kernels.Batch, i int) Block {
+	f := Block{G: parents.R[i], V: parents.T[i]}
+	if parents.Single != nil {
+		f.Norms = parents.Single.Factors[i]
+	}
+	return f
 }

@@ -193,7 +193,8 @@ func (b *paperBench) solve(a factor, row *paper.Row) (float64, error) {
 		return 0, fmt.Errorf("variant %q: %w", row.Variant, err)
 	}
 	c := jacobi.Config{
-		Problem:  jacobi.Problem{M: a.n, N: a.n, Positive: a.positive, Vectors: true, Load: a.load},
+		Problem: jacobi.Problem{M: a.n, N: a.n, Positive: a.positive, Vectors: true,
+			Start: jacobi.Start{Load: a.load}},
 		Settings: method.settings(), Hooks: jacobi.Hooks{Log: b.log},
 	}
 	c.GPUDirect = b.direct

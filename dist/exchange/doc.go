@@ -2,9 +2,10 @@
 //
 // # Messages
 //
-// A macro block-column travels in at most four pieces (Pieces) of narrow block-columns, each of G and of V
-// apart (Label). It lands in a slot whose receives are posted before the macro step. So a device waits for
-// nothing but the pieces that it works on next. Between the devices of a rank pieces are copied
+// A macro block-column travels in at most four pieces (Pieces) of narrow block-columns. A piece is a message
+// of G, one of V where it is carried, and one of the norms of G's columns where these are float32 (Label). It
+// lands in a slot whose receives are posted before the macro step. So a device waits for nothing but the
+// pieces that it works on next. Between the devices of a rank pieces are copied
 // (kernels.Memory, Copy). Between ranks they are messages of package comm:
 //
 //	host      the devices' memory is host memory: the library reads and writes it
@@ -16,7 +17,7 @@
 //
 // A device sends only when its messages of the exchange before are through, and is never more than one
 // exchange ahead of the device that it sends to. So the tag of a message needs no more than the two devices,
-// the piece, G or V, and the parity of the exchange (Exchange.tag).
+// the piece, the kind, and the parity of the exchange (Exchange.tag).
 //
 // # Which transport
 //
@@ -32,5 +33,5 @@
 // # Symbols
 //
 //	2g           New's rank, of g devices    macro block-columns, two on a device: Label.Column
-//	G, V         Label.Kind 0, 1             what a message carries
+//	G, V, D      Label.Kind 0, 1, 2          what a message carries; D are the norms
 package exchange

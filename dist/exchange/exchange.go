@@ -30,7 +30,7 @@ type Exchange struct {
 type Label struct {
 	Column int // macro block-column
 	Piece  int // of it, < Pieces
-	Kind   int // 0: of G, 1: of V
+	Kind   int // 0: of G, 1: of V, 2: of the norms of G's columns; < Kinds
 	Parity int // of the exchange: 0, 1, 0, 1, …
 }
 
@@ -92,7 +92,7 @@ func (x *Exchange) Close() (err error) {
 // messages of the exchange before are through, and receives into one landing slot while the other may still
 // be filled, so a parity does.
 func (x *Exchange) tag(from, to int, p Label) int {
-	return (((x.local[from]*x.most+x.local[to])*Pieces+p.Piece)*2+p.Kind)*2 + p.Parity
+	return (((x.local[from]*x.most+x.local[to])*Pieces+p.Piece)*Kinds+p.Kind)*2 + p.Parity
 }
 
 func (x *Exchange) box(a address) chan parcel {
@@ -160,3 +160,6 @@ func (x *Exchange) Wait(what string, requests []*comm.Request) error {
 // Pieces is the largest number of messages in which a macro block-column of G travels, so that its first
 // narrow block-columns are under way, or already worked on, while its last are still computed.
 const Pieces = 4
+
+// Kinds is the largest number of messages in which a piece travels.
+const Kinds = 3

@@ -61,7 +61,7 @@ func newLane(x *Exchange, be kernels.Memory, inward bool, longest int64) (*lane,
 		run: x.run, fail: x.fail, comm: x.comm, be: be, inward: inward,
 		chunk: max(kernels.WordBytes, min(chunk, longest)),
 		free:  make(chan kernels.Address, stageBuffers), flying: make(chan flight, stageBuffers),
-		queue: make(chan *message, 4*Pieces), // of two exchanges
+		queue: make(chan *message, 2*Kinds*Pieces), // of two exchanges
 	}
 	var err error
 	if l.memory, err = be.AllocHost(stageBuffers * l.chunk); err != nil {

@@ -44,7 +44,7 @@ func TestTagsDoNotCollide(t *testing.T) {
 		for s, step := range plan.Steps {
 			for _, m := range step.Moves {
 				for piece := range Pieces {
-					for kind := range 2 {
+					for kind := range Kinds {
 						tag := x.tag(m.From, m.To, Label{m.Column, piece, kind, s % 2})
 						k, u := key{rank[m.From], rank[m.To], tag}, use{m.From, m.To, s}
 						before, used := last[k]
@@ -67,7 +67,7 @@ func TestTagsSuitEveryMPI(t *testing.T) {
 	for from := range devices {
 		for to := devices; to < 2*devices; to++ {
 			for piece := range Pieces {
-				for kind := range 2 {
+				for kind := range Kinds {
 					for parity := range 2 {
 						tag := x.tag(from, to, Label{0, piece, kind, parity})
 						if tag < 0 || tag > limit || seen[tag] {

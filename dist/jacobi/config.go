@@ -18,6 +18,7 @@ type Config struct {
 
 // Problem is a matrix, with the signs of its columns, and what is wanted of it.
 type Problem struct {
+	Start
 	M, N int // shape of the matrix, M ≥ N
 	// of the hyperbolic SVD: the leading columns with sign +1, 0 < Positive ≤ N, the others have −1;
 	// 0: N, the SVD
@@ -29,9 +30,21 @@ type Problem struct {
 	// Sorted says that the columns are those of a triangular factor, by about decreasing norms.
 	Sorted  bool
 	Vectors bool // accumulate V
+	// Precision is the type of the block-columns of G and V. With float32, columns lie there over their norms,
+	// which are float64 (kernels.Single). It takes Source, and is for the SVD.
+	Precision kernels.Element
+	// Cosine is, with float32, the largest cosine of an angle between two columns that pass for orthogonal, for
+	// example 3e-6.
+	Cosine float64
 	// StopBroken ends the method after the first sweep if pivots broke down in it: columns depend on each other.
 	StopBroken bool
+	// Enough, if not nil, is asked after each sweep, with all sweeps so far. If it says true the method ends,
+	// which is no error. It must answer the same on every rank.
+	Enough func(sweeps []SweepInfo) bool
+}
 
+// Start is what the method begins with.
+type Start struct {
 	// Load writes columns j0 ≤ j < j1 of the matrix to dst, column-major with leading dimension M. It is called
 	// from one goroutine, in increasing order within a macro block-column.
 	Load func(j0, j1 int, dst []float64) error
@@ -39,6 +52,9 @@ type Problem struct {
 	// the block-columns are copied, unless KeepSource is set.
 	Source     *matrix.Matrix
 	KeepSource bool
+	// Right, if not nil, is what V begins with instead of the identity: N×N, of an SVD with Vectors in float64.
+	// Its memory is given back when V has it.
+	Right *matrix.Matrix
 }
 
 // Settings choose the variant of the method. The zero value leaves all to the defaults, but

@@ -10,6 +10,7 @@ import (
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
 	"jmpi/kernels"
+	"jmpi/node"
 )
 
 // chunkBytes bounds the host memory through which block-columns are read and written.
@@ -22,85 +23,106 @@ type distributor struct {
 }
 
 // distribute makes block-columns of the matrix, scaled by a power of two so that its largest entry lies in
-// [2^(top−1), 2^top), and sets V to the identity; `at` has the two macro block-columns of each device. It
-// returns the exponent e of the scaling, G = 2^-e·A, the norm below which columns are rounding errors, and
-// the seconds of loading. It is collective.
+// [2^(top−1), 2^top), and of V; `at` has the two macro block-columns of each device. It returns the exponent
+// e of the scaling, G = 2^-e·A, the norm below which columns are rounding errors, and the seconds of loading.
+// It is collective.
 func (l distributor) distribute(at map[int][2]int) (e int, floor, loading float64, err error) {
-	take := l.takeLoaded
-	if l.Source != nil {
-		take = l.takeSource
+	for _, r := range l.runners {
+		for slot, column := range at[r.id] {
+			r.dev.SetColumn(slot, column)
+		}
+	}
+	if err := comm.Agree(l.comm, comm.BadResource, l.takeRight(at)); err != nil {
+		return 0, 0, 0, err
 	}
 	begin := time.Now()
-	largest, err := take(at)
-	if err := comm.Agree(l.comm, comm.BadInput, err); err != nil {
-		return 0, 0, 0, err
-	}
-	if l.Source == nil {
+	switch {
+	case l.Source == nil:
+		e, err = l.takeLoaded()
 		loading = time.Since(begin).Seconds()
+	case l.Precision == kernels.Float32:
+		e, err = l.takeSingle(at)
+	default:
+		e, err = l.takeSource(at)
 	}
-	if e, err = matrix.CommonExponent(l.comm, largest); err != nil {
-		return 0, 0, 0, err
-	}
-	if err := comm.Agree(l.comm, comm.BadResource, l.scaleAll(-e)); err != nil {
+	if err != nil {
 		return 0, 0, 0, err
 	}
 	norms, err := l.norms(false)
 	if err := comm.Agree(l.comm, comm.BadResource, err); err != nil {
 		return 0, 0, 0, err
 	}
-	return e, floorOf(norms), loading, nil
+	return e, floorOf(norms, l.Precision), loading, nil
 }
 
-// takeLoaded reads the block-columns of this rank's devices by Load, and returns the largest magnitude.
-func (l distributor) takeLoaded(at map[int][2]int) (largest float64, err error) {
-	for _, r := range l.runners {
-		for slot, column := range at[r.id] {
-			r.dev.SetColumn(slot, column)
-			if largest, err = l.readMacro(r, slot, column, largest); err != nil {
-				return 0, err
-			}
-		}
-	}
-	return largest, nil
-}
-
-// takeSource copies the block-columns of all devices from Source, and returns the largest magnitude on this
-// rank. It is collective.
-func (l distributor) takeSource(at map[int][2]int) (largest float64, err error) {
-	if largest, err = l.Source.Largest(); err != nil {
+// scaled scales G, of which this rank has elements up to the largest, and returns the exponent. err is what
+// went wrong before. It is collective.
+func (l distributor) scaled(largest float64, err error) (e int, _ error) {
+	if err := comm.Agree(l.comm, comm.BadInput, err); err != nil {
 		return 0, err
 	}
-	var to []matrix.Columns
+	if e, err = matrix.CommonExponent(l.comm, largest); err != nil {
+		return 0, err
+	}
+	return e, comm.Agree(l.comm, comm.BadResource, l.scaleAll(-e))
+}
+
+// takeLoaded reads the block-columns of this rank's devices by Load, and scales them. It is collective.
+func (l distributor) takeLoaded() (int, error) {
+	largest := 0.0
+	err := l.each(func(r *runner, slot, column int) (err error) {
+		largest, err = l.readMacro(r, slot, column, largest)
+		return err
+	})
+	return l.scaled(largest, err)
+}
+
+// takeSource copies the block-columns of all devices from Source, and scales them. It is collective.
+func (l distributor) takeSource(at map[int][2]int) (int, error) {
+	largest, err := l.Source.Largest()
+	if err == nil {
+		err = l.Source.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.G }))
+	}
+	if !l.KeepSource {
+		l.Source.Free()
+	}
+	return l.scaled(largest, err)
+}
+
+// takeRight makes V of Right, or of the identity. It is collective.
+func (l distributor) takeRight(at map[int][2]int) error {
+	if l.Right != nil {
+		defer l.Right.Free()
+		return l.Right.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.V }))
+	}
+	return l.each(func(r *runner, slot, column int) error {
+		v := l.panels(r, slot, column).V
+		if v.N == 0 {
+			return nil
+		}
+		j0, _ := l.layout.Macro(column)
+		return r.dev.Backend.Identity(v, j0)
+	})
+}
+
+// targets names the block-columns of all devices as columns of a matrix, with the panels of this rank.
+func (l distributor) targets(at map[int][2]int, of func(node.Block) kernels.Panel) (all []matrix.Columns) {
 	for _, id := range slices.Sorted(maps.Keys(at)) {
 		for slot, column := range at[id] {
 			j0, j1 := l.layout.Macro(column)
 			c := matrix.Columns{Device: id, To: matrix.Natural(j1)[j0:]}
-			for _, r := range l.runners {
-				if r.id != id {
-					continue
-				}
-				r.dev.SetColumn(slot, column)
-				g, v := l.panels(r, slot, column)
-				c.Panel = g
-				if v.N > 0 {
-					if err := r.dev.Backend.Identity(v, j0); err != nil {
-						return 0, err
-					}
-				}
+			if r := l.runner(id); r != nil {
+				c.Panel = of(l.panels(r, slot, column))
 			}
-			to = append(to, c)
+			all = append(all, c)
 		}
 	}
-	err = l.Source.Give(to)
-	if !l.KeepSource {
-		l.Source.Free()
-	}
-	return largest, err
+	return all
 }
 
 // readMacro reads one macro block-column, and returns its largest magnitude or the one given.
 func (l distributor) readMacro(r *runner, slot, column int, largest float64) (float64, error) {
-	g, v := l.panels(r, slot, column)
+	g := l.panels(r, slot, column).G
 	j0, _ := l.layout.Macro(column)
 	err := chunks(g, func(a, b int, buf []float64) error {
 		if err := l.Load(j0+a, j0+b, buf); err != nil {
@@ -111,13 +133,7 @@ func (l distributor) readMacro(r *runner, slot, column int, largest float64) (fl
 		}
 		return r.dev.Backend.Write(g.Columns(a, b), buf, g.M)
 	})
-	if err != nil {
-		return 0, err
-	}
-	if v.N > 0 {
-		return largest, r.dev.Backend.Identity(v, j0)
-	}
-	return largest, nil
+	return largest, err
 }
 
 // scaleAll multiplies G by 2^e on the devices of this rank.
@@ -126,8 +142,7 @@ func (l distributor) scaleAll(e int) error {
 		return nil
 	}
 	return l.each(func(r *runner, slot, column int) error {
-		g, _ := l.panels(r, slot, column)
-		if err := r.dev.Backend.Ldexp(g, e); err != nil {
+		if err := r.dev.Backend.Ldexp(l.panels(r, slot, column).G, e); err != nil {
 			return fmt.Errorf("jacobi: scale: %w", err)
 		}
 		return nil

@@ -16,10 +16,12 @@
 //  1. Start: exchange.Census tells every rank of all devices, exchange.ChooseTransport how messages travel.
 //     The program of the levels (node.NewProgram) and the first exchange plan (planner) follow.
 //  2. Distribute: the columns of a matrix on the devices (Problem.Source), or of one that is read
-//     (Problem.Load), become the block-columns of G. G is scaled by a power of two, and V ← I (distributor).
-//  3. Sweeps, until one has no proper rotation (kernels.Tally, Settled) or there were MaxSweeps. The ranks
-//     agree on its counters, which are integers. This is the only collective operation of a sweep, and no
-//     floating-point number is summed in an order that depends on the ranks (run.count).
+//     (Problem.Load), become the block-columns of G. G is scaled by a power of two. V ← I, or what is given
+//     (Problem.Right; distributor).
+//  3. Sweeps, until one has no proper rotation (kernels.Tally, Settled), there were MaxSweeps, or the caller
+//     has enough (Problem.Enough). The ranks agree on its counters, which are integers. This is the only
+//     collective operation of a sweep, and no floating-point number is summed in an order that depends on
+//     the ranks (run.count).
 //  4. Extraction: σ_j = ‖g_j‖₂, u_j = g_j/σ_j ([Nov15, (2.5)]; extract). The vectors become matrices on the
 //     same devices (Solution.Collect), or are written from the block-columns as they lie (Solution.Columns).
 //
@@ -48,6 +50,15 @@
 // orthonormal set: they are columns of Q in the QR factorization of the others, followed by the short ones
 // (Solution.complete).
 //
+// # Float32
+//
+// The block-columns of G and V may be float32 (Problem.Precision), for an SVD that somebody refines. The
+// columns of G are those of the matrix over their norms. The norms are float64, move with G, and become Σ. So
+// neither Σ nor the rotations mind how the columns are graded. Columns are orthogonal when no cosine is above
+// Problem.Cosine. All columns pass through a little float64 memory of the device (node.Device, Staging) on
+// their way in and out. Collect makes their lengths 1 in float64. In such a method 2⁻²⁴ takes the place of
+// 2⁻⁵³ in floorOf, no column is tiny, and columns of V for σ = 0 are completed as those of U are.
+//
 // # The hyperbolic SVD
 //
 // The leading columns, Problem.Positive of them, have the sign +1, the others −1 ([Nov15, (2.10)]). A·W = U·Σ
@@ -60,6 +71,7 @@
 //	g           node.Layout.Macros/2        devices of all ranks
 //	G, V        spread.panels               block-columns on a device; W in the hyperbolic SVD
 //	p-step      topology.Step               a macro step with its moves
+//	D           node.Block.Norms            the norms of G's columns, with float32
 //	J           Problem.Positive            diag(I, −I)
 //	Σ, σ        Solution.Sigma              not scaled; columns.position has the order
 //	2^-e        columns.scale               the devices hold 2^-e·G

@@ -12,14 +12,17 @@ import (
 const floorSweeps = 3
 
 // floorOf returns the norm below which a column of G·V is nothing but rounding errors: every column of V has
-// norm 1, so that of G·V carries errors of at least 2⁻⁵³ times the norm of the shortest column of G. It is 0
-// if all columns are zero.
-func floorOf(norms []float64) float64 {
+// norm 1, so that of G·V carries errors of at least 2⁻⁵³ times the norm of the shortest column of G, or 2⁻²⁴
+// times it in float32. It is 0 if all columns are zero.
+func floorOf(norms []float64, e kernels.Element) float64 {
 	shortest := 0.0
 	for _, x := range norms {
 		if x > 0 && (shortest == 0 || x < shortest) {
 			shortest = x
 		}
+	}
+	if e == kernels.Float32 {
+		return kernels.UnitRoundoff32 * shortest
 	}
 	return kernels.UnitRoundoff * shortest
 }
@@ -41,20 +44,33 @@ func clearDependent(r *run, sweep int, floor float64) error {
 			if column < 0 {
 				continue
 			}
-			g, _ := r.panels(d, slot, column)
-			norms, err := d.dev.Backend.ColumnNorms(g)
-			if err != nil {
-				return fmt.Errorf("jacobi: norms: %w", err)
-			}
-			for j, x := range norms {
-				if x == 0 || x >= floor {
-					continue
-				}
-				if err := d.dev.Backend.Identity(g.Columns(j, j+1), g.M); err != nil { // no row: zero
-					return fmt.Errorf("jacobi: dependent columns: %w", err)
-				}
+			if err := r.clearBelow(d, slot, column, floor); err != nil {
+				return fmt.Errorf("jacobi: dependent columns: %w", err)
 			}
 		}
 		return d.dev.Backend.Sync()
 	})
+}
+
+// clearBelow sets the columns of a macro block-column of G to zero that are shorter than floor.
+func (s *spread) clearBelow(r *runner, slot, column int, floor float64) error {
+	be, b := r.dev.Backend, s.panels(r, slot, column)
+	norms, err := s.lengths(r, slot, column, false)
+	if err != nil {
+		return err
+	}
+	short := false
+	for j, x := range norms {
+		if x == 0 || x >= floor {
+			continue
+		}
+		if err := be.Identity(b.G.Columns(j, j+1), b.G.M); err != nil { // no row: zero
+			return err
+		}
+		norms[j], short = 0, true
+	}
+	if !short || s.precision != kernels.Float32 {
+		return nil
+	}
+	return be.Write(b.Norms, norms, len(norms))
 }

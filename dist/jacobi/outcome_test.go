@@ -44,21 +44,32 @@ func variantOf(full bool) Variant {
 func decompose(t *testing.T, a []float64, ranks, devices int, c Config) outcome {
 	t.Helper()
 	return decomposeOn(t, a, comm.NewLocal(ranks), c, func(comm comm.Comm) ([]kernels.Backend, comm.Comm) {
-		var backends []kernels.Backend
-		for range devices {
-			be, err := cpu.Open(1)
-			if err != nil {
-				t.Error(err)
-			}
-			backends = append(backends, be)
-		}
-		return backends, comm
+		return openHosts(t, devices), comm
 	})
+}
+
+// openHosts opens so many CPU devices.
+func openHosts(t *testing.T, count int) (backends []kernels.Backend) {
+	for range count {
+		be, err := cpu.Open(1)
+		if err != nil {
+			t.Error(err)
+		}
+		backends = append(backends, be)
+	}
+	return backends
 }
 
 // decomposeOn runs Solve on some ranks, with the devices and the Comm that open gives a rank. What the other
 // ranks have of U and V stays zero.
 func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
+	open func(comm.Comm) ([]kernels.Backend, comm.Comm)) outcome {
+	t.Helper()
+	return decomposeFrom(t, a, nil, comms, c, open)
+}
+
+// decomposeFrom is decomposeOn with a V to begin with, nil for none.
+func decomposeFrom(t *testing.T, a, right []float64, comms []comm.Comm, c Config,
 	open func(comm.Comm) ([]kernels.Backend, comm.Comm)) outcome {
 	t.Helper()
 	o := outcome{m: c.M, n: c.N, u: make([]float64, c.M*c.N), v: make([]float64, c.N*c.N),
@@ -90,7 +101,7 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 					}
 				}()
 			}
-			s, err := Solve(context.Background(), comm, backends, c)
+			s, err := solve(comm, backends, a, right, c)
 			if err != nil {
 				t.Error(err)
 				comm.Abort(1)
@@ -114,14 +125,46 @@ func decomposeOn(t *testing.T, a []float64, comms []comm.Comm, c Config,
 	return o
 }
 
+// solve runs Solve, with a matrix on the devices where it must be there.
+func solve(world comm.Comm, backends []kernels.Backend, a, right []float64,
+	c Config) (s *Solution, err error) {
+	d, err := matrix.NewDevices(world, backends, backends[0].Limits().HostMemory)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, d.Free()) }()
+	if c.Precision == kernels.Float32 {
+		if c.Source, err = scatter(d, a, c.M, c.N); err != nil {
+			return nil, err
+		}
+	}
+	if right != nil {
+		if c.Right, err = scatter(d, right, c.N, c.N); err != nil {
+			return nil, err
+		}
+	}
+	return Solve(context.Background(), world, backends, c)
+}
+
+// scatter makes a matrix on the devices of one that every rank has.
+func scatter(d *matrix.Devices, a []float64, m, n int) (*matrix.Matrix, error) {
+	columns := map[int][]float64{}
+	if d.Comm.Rank() == 0 {
+		for j := range n {
+			columns[j] = a[j*m : (j+1)*m]
+		}
+	}
+	return d.Scatter(m, n, columns)
+}
+
 // read copies the vectors that this rank has; ranks write disjoint parts. U is completed if it must be.
 func (o outcome) read(s *Solution, world comm.Comm, backends []kernels.Backend) (err error) {
-	d, err := matrix.NewDevices(world, backends, true)
+	d, err := matrix.NewDevices(world, backends, backends[0].Limits().HostMemory)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, d.Free()) }()
-	if !s.Deficient() {
+	if !s.Deficient() && s.run.precision == kernels.Float64 {
 		if err := s.Finish(false); err != nil {
 			return err
 		}
@@ -157,23 +200,8 @@ func (o outcome) verify(t *testing.T, a []float64, limit float64) {
 	if !o.done {
 		t.Errorf("not converged in %d sweeps", len(o.sweeps))
 	}
-	normA, r := 0.0, 0.0
-	for j := range o.n {
-		for i := range o.m {
-			x := a[j*o.m+i]
-			normA += x * x
-			for k := range o.n {
-				x -= o.u[k*o.m+i] * o.s[k] * o.v[k*o.n+j]
-			}
-			r += x * x
-		}
-	}
-	if normA > 0 {
-		if got := math.Sqrt(r) / (math.Sqrt(normA) * float64(max(o.m, o.n)) * kernels.Epsilon); !(got < limit) {
-			t.Errorf("residual %.3g", got)
-		}
-	} else if r != 0 {
-		t.Errorf("residual of the zero matrix %g", r)
+	if got := o.residual(a) / (float64(max(o.m, o.n)) * kernels.Epsilon); !(got < limit) {
+		t.Errorf("residual %.3g", got)
 	}
 	if got := disttest.Orthogonality(o.u, o.m, o.n); !(got < limit) {
 		t.Errorf("orthU %.3g", got)
@@ -186,4 +214,23 @@ func (o outcome) verify(t *testing.T, a []float64, limit float64) {
 			t.Fatalf("σ_%d = %g after %g", k+1, o.s[k], o.s[max(k-1, 0)])
 		}
 	}
+}
+
+// residual returns ‖A − U·Σ·Vᵀ‖/‖A‖, and that of the zero matrix without the quotient.
+func (o outcome) residual(a []float64) float64 {
+	normA, r := 0.0, 0.0
+	for j := range o.n {
+		for i := range o.m {
+			x := a[j*o.m+i]
+			normA += x * x
+			for k := range o.n {
+				x -= o.u[k*o.m+i] * o.s[k] * o.v[k*o.n+j]
+			}
+			r += x * x
+		}
+	}
+	if normA == 0 {
+		return math.Sqrt(r)
+	}
+	return math.Sqrt(r) / math.Sqrt(normA)
 }

@@ -16,7 +16,7 @@ import (
 // of devices that would do.
 func TestMemoryIsCheckedFirst(t *testing.T) {
 	c := Config{Problem: Problem{M: 600, N: 512, Vectors: true,
-		Load: func(j0, j1 int, dst []float64) error { return nil }},
+		Start: Start{Load: func(j0, j1 int, dst []float64) error { return nil }}},
 		Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 1, Block: 16, Variant: Block}}
 	be, err := cpu.Open(1)
 	if err != nil {

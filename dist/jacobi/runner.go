@@ -107,8 +107,7 @@ func (r *runner) openLanding(in *topology.Move) (landing, error) {
 	}
 	for i, cut := range r.cuts() {
 		a := arrival{column: in.Column, i0: cut[0], i1: cut[1]}
-		g, v := r.dev.Panels(l.slot, in.Column, cut[0], cut[1])
-		for k, p := range []kernels.Panel{g, v} {
+		for k, p := range r.dev.Panels(l.slot, in.Column, cut[0], cut[1]).Panels() {
 			if p.Bytes() > 0 {
 				a.requests = append(a.requests, r.exchange.Receive(r.dev.Backend, in.From, in.To,
 					exchange.Label{Column: in.Column, Piece: i, Kind: k, Parity: r.parity}, p))
@@ -204,8 +203,7 @@ func (r *runner) depart(out *topology.Move, piece int, cut [2]int) error {
 	if err := r.dev.Sync(); err != nil {
 		return err
 	}
-	g, v := r.dev.Panels(r.dev.Slot(out.Column), out.Column, cut[0], cut[1])
-	for k, p := range []kernels.Panel{g, v} {
+	for k, p := range r.dev.Panels(r.dev.Slot(out.Column), out.Column, cut[0], cut[1]).Panels() {
 		if p.Bytes() > 0 {
 			r.outgoing = append(r.outgoing, r.exchange.Send(out.From, out.To,
 				exchange.Label{Column: out.Column, Piece: piece, Kind: k, Parity: r.parity}, p))
@@ -218,8 +216,9 @@ func (r *runner) depart(out *topology.Move, piece int, cut [2]int) error {
 func (r *runner) longest() (bytes int64) {
 	for column := range r.program.Layout.Macros {
 		for _, cut := range r.cuts() {
-			g, v := r.dev.Panels(0, column, cut[0], cut[1])
-			bytes = max(bytes, g.Bytes(), v.Bytes())
+			for _, p := range r.dev.Panels(0, column, cut[0], cut[1]).Panels() {
+				bytes = max(bytes, p.Bytes())
+			}
 		}
 	}
 	return bytes

@@ -39,7 +39,7 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	nc := node.Config{
 		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Independent: c.Independent,
 		Vectors: c.Vectors, Strategy: c.PivotStrategy(), Sweeps: 1,
-		Exchanges: devices > 1,
+		Precision: node.Precision{Type: c.Precision, Cosine: c.Cosine}, Exchanges: devices > 1,
 	}
 	variant := c.Variant.Resolve(limits, c.positive() < c.N)
 	if variant != Block {

@@ -6,6 +6,7 @@ import (
 
 	"jmpi/dist/exchange"
 	"jmpi/dist/matrix"
+	"jmpi/kernels"
 	"jmpi/node"
 )
 
@@ -44,6 +45,9 @@ func (s *Solution) Broken() bool {
 
 // Deficient tells whether some columns of G·V are zero or tiny, so that U has to be completed.
 func (s *Solution) Deficient() bool {
+	if s.run.precision == kernels.Float32 {
+		return slices.Contains(s.at.norm, 0)
+	}
 	return deficient(s.at.norm)
 }
 

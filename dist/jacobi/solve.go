@@ -58,7 +58,7 @@ type run struct {
 // prepare makes the program and the first plan, and allocates the devices' memory.
 func prepare(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	c Config) (*run, *planner, error) {
-	r := &run{spread: &spread{comm: world, m: c.M, n: c.N}, config: c}
+	r := &run{spread: &spread{comm: world, m: c.M, n: c.N, precision: c.Precision}, config: c}
 	r.ctx, r.cancel = context.WithCancelCause(ctx)
 	var err error
 	if r.devices, err = exchange.Census(world, devices); err != nil {
@@ -72,6 +72,9 @@ func prepare(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	}
 	var p *planner
 	build := func() (comm.Kind, error) {
+		if err := c.check(); err != nil {
+			return comm.BadUse, err
+		}
 		nc := c.Node(len(r.devices), devices[0].Limits())
 		r.layout = nc.Layout
 		program, err := node.NewProgram(nc.Strategy, r.layout)

@@ -6,6 +6,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"sync"
 	"testing"
 
@@ -52,11 +53,10 @@ func TestSolveThreeLevels(t *testing.T) {
 	}
 }
 
-// What one-sided Jacobi programs stumble over: zero and equal columns, rank one, the identity, huge
-// and tiny entries.
-func TestSolveDegenerate(t *testing.T) {
-	const n = 24
-	entry := map[string]func(i, j int) float64{
+// degenerate returns n×n matrices that one-sided Jacobi programs stumble over.
+func degenerate(n int) map[string][]float64 {
+	matrices := map[string][]float64{}
+	for name, f := range map[string]func(i, j int) float64{
 		"zero":          func(i, j int) float64 { return 0 },
 		"one entry":     func(i, j int) float64 { return map[bool]float64{true: 3}[i == 4 && j == 7] },
 		"identity":      func(i, j int) float64 { return map[bool]float64{true: 1}[i == j] },
@@ -70,31 +70,45 @@ func TestSolveDegenerate(t *testing.T) {
 		"tiny":         func(i, j int) float64 { return 0x1p-1000 * math.Sin(float64(i*i+3*i*j+j)) },
 		"many equal σ": func(i, j int) float64 { return map[bool]float64{true: 1 + float64(i%2)}[i == (j+5)%n] },
 		"graded 1…1e-300": func(i, j int) float64 {
-			return math.Sin(float64(i*i+3*i*j+j)) * math.Pow(10, -300*float64(j)/(n-1))
+			return math.Sin(float64(i*i+3*i*j+j)) * math.Pow(10, -300*float64(j)/float64(n-1))
 		},
-	}
-	for name, f := range entry {
+	} {
 		a := make([]float64, n*n)
-		largest := 0.0
 		for j := range n {
 			for i := range n {
 				a[j*n+i] = f(i, j)
-				largest = math.Max(largest, math.Abs(a[j*n+i]))
 			}
 		}
+		matrices[name] = a
+	}
+	return matrices
+}
+
+// rescaled returns the matrix multiplied by a power of two so that nothing overflows, and σ multiplied by it.
+func rescaled(a, sigma []float64) []float64 {
+	a, largest := slices.Clone(a), 0.0
+	for _, x := range a {
+		largest = max(largest, math.Abs(x))
+	}
+	if largest > 0 {
+		_, e := math.Frexp(largest)
+		dense.Ldexp(a, -e)
+		dense.Ldexp(sigma, -e)
+	}
+	return a
+}
+
+// Zero and equal columns, rank one, the identity, huge and tiny entries.
+func TestSolveDegenerate(t *testing.T) {
+	const n = 24
+	for name, a := range degenerate(n) {
 		for _, grid := range [][2]int{{1, 1}, {2, 1}, {3, 1}} {
 			for _, full := range []bool{false, true} {
 				t.Run(fmt.Sprintf("%s on %d×%d full=%v", name, grid[0], grid[1], full), func(t *testing.T) {
 					o := decompose(t, a, grid[0], grid[1],
 						Config{Problem: Problem{M: n, N: n, Vectors: true},
 							Settings: Settings{Variant: variantOf(full), Block: 3}})
-					scaled := append([]float64(nil), a...)
-					if largest > 0 { // powers of two, so that the verification cannot overflow
-						_, e := math.Frexp(largest)
-						dense.Ldexp(scaled, -e)
-						dense.Ldexp(o.s, -e)
-					}
-					o.verify(t, scaled, 5)
+					o.verify(t, rescaled(a, o.s), 5)
 				})
 			}
 		}
@@ -271,12 +285,12 @@ func TestLoadFailureIsAgreed(t *testing.T) {
 				}
 			}()
 			_, errs[i] = Solve(context.Background(), comm, []kernels.Backend{be},
-				Config{Problem: Problem{M: 12, N: 12, Load: func(j0, j1 int, dst []float64) error {
+				Config{Problem: Problem{M: 12, N: 12, Start: Start{Load: func(j0, j1 int, dst []float64) error {
 					if comm.Rank() == 1 {
 						return fmt.Errorf("NaN at row 3, column 17")
 					}
 					return nil
-				}}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 5, Block: 2, Variant: Block}})
+				}}}, Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 5, Block: 2, Variant: Block}})
 		})
 	}
 	wg.Wait()

@@ -12,10 +12,11 @@ import (
 
 // spread is G, m×n, and V where it is carried, on the devices of all ranks.
 type spread struct {
-	comm    comm.Comm
-	layout  node.Layout
-	m, n    int
-	runners []*runner // of this rank's devices
+	comm      comm.Comm
+	layout    node.Layout
+	m, n      int
+	precision kernels.Element
+	runners   []*runner // of this rank's devices
 }
 
 // each calls f for every macro block-column on this rank.
@@ -32,25 +33,45 @@ func (s *spread) each(f func(r *runner, slot, column int) error) error {
 	return nil
 }
 
+// runner returns that of a device, nil if it is another rank's.
+func (s *spread) runner(id int) *runner {
+	for _, r := range s.runners {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
 // panels returns a macro block-column of G and V.
-func (s *spread) panels(r *runner, slot, column int) (g, v kernels.Panel) {
+func (s *spread) panels(r *runner, slot, column int) node.Block {
 	return r.dev.Panels(slot, column, 0, s.layout.PerMacro)
 }
 
 // panel returns a macro block-column of G or, with right, of V.
 func (s *spread) panel(r *runner, slot, column int, right bool) kernels.Panel {
-	g, v := s.panels(r, slot, column)
+	b := s.panels(r, slot, column)
 	if right {
-		return v
+		return b.V
 	}
-	return g
+	return b.G
+}
+
+// lengths returns the norms of the columns of a macro block-column of G or, with right, of V.
+func (s *spread) lengths(r *runner, slot, column int, right bool) ([]float64, error) {
+	b := s.panels(r, slot, column)
+	if right || s.precision != kernels.Float32 {
+		return r.dev.Backend.ColumnNorms(s.panel(r, slot, column, right))
+	}
+	x := make([]float64, b.Norms.M)
+	return x, r.dev.Backend.Read(x, max(1, len(x)), b.Norms)
 }
 
 // norms gathers the column norms of G or, with right, of V, in the order of the columns. It is collective.
 func (s *spread) norms(right bool) ([]float64, error) {
 	var mine []byte
 	err := s.each(func(r *runner, slot, column int) error {
-		x, err := r.dev.Backend.ColumnNorms(s.panel(r, slot, column, right))
+		x, err := s.lengths(r, slot, column, right)
 		if err != nil {
 			return err
 		}

@@ -73,7 +73,7 @@ func solveStaged(c comm.Comm, backends []kernels.Backend, a []float64, n int) er
 		return nil
 	}
 	_, err := Solve(context.Background(), c, backends, Config{
-		Problem:  Problem{M: n, N: n, Load: load},
+		Problem:  Problem{M: n, N: n, Start: Start{Load: load}},
 		Settings: Settings{Strategy: "rev-rowcyc", MaxSweeps: 30, Block: 4, Variant: Block},
 	})
 	return err

@@ -23,10 +23,11 @@ type iterated struct {
 	converged bool
 	stalled   bool // columns of different signs stayed parallel
 	broken    bool // pivots broke down, which was to end the method
+	enough    bool // as Problem.Enough says
 }
 
-// iterate sweeps until a sweep has no proper rotation, or the limit is reached. Columns of G·V whose norm is
-// below floor are rounding errors.
+// iterate sweeps until a sweep has no proper rotation, the limit is reached, or it is enough. Columns of G·V
+// whose norm is below floor are rounding errors.
 func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 	failed := true // by an error or a panic
 	defer func() {
@@ -35,7 +36,7 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		}
 		err = errors.Join(err, r.exchange.Close())
 	}()
-	for n := 1; n <= r.config.MaxSweeps && !done.converged && !done.broken; n++ {
+	for n := 1; n <= r.config.MaxSweeps && !done.converged && !done.broken && !done.enough; n++ {
 		start := time.Now()
 		steps, err := p.sweep(n - 1)
 		if err != nil {
@@ -64,6 +65,7 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		if r.config.Swept != nil {
 			r.config.Swept(info)
 		}
+		done.enough = r.config.Enough != nil && r.config.Enough(done.sweeps)
 	}
 	err = r.all((*runner).settle)
 	failed = err != nil

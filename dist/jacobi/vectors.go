@@ -1,6 +1,7 @@
 package jacobi
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,8 +16,12 @@ import (
 // the entry of largest magnitude of each column of V, not of U, is positive. U must not be Deficient. It is
 // collective, and is done once.
 func (s *Solution) Finish(signByV bool) error {
+	if s.run.precision == kernels.Float32 {
+		return errors.New("jacobi: block-columns of float32 do not become vectors where they lie: Collect them")
+	}
 	return comm.Agree(s.run.comm, comm.BadResource, s.run.each(func(r *runner, slot, column int) error {
-		g, v := s.run.panels(r, slot, column)
+		b := s.run.panels(r, slot, column)
+		g, v := b.G, b.V
 		j0, j1 := s.Layout.Macro(column)
 		be := r.dev.Backend
 		if err := be.Divide(g, nil, s.at.norm[j0:j1]); err != nil {
@@ -75,7 +80,12 @@ func (s *Solution) Collect(d *matrix.Devices) (u, v *matrix.Matrix, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if err = s.normalize(u); err != nil {
+	if s.run.precision == kernels.Float32 {
+		err = s.normalizeSingle(u, v)
+	} else {
+		err = s.normalize(u)
+	}
+	if err != nil {
 		return nil, nil, err
 	}
 	lead, err := u.Leads()
@@ -106,13 +116,13 @@ func (s *Solution) take(d *matrix.Devices) (u, v *matrix.Matrix, err error) {
 	}
 	m, n := s.run.m, s.run.n
 	if u, err = d.New(m, n); err == nil {
-		err = u.Take(left)
+		err = s.run.takeColumns(u, left)
 	}
 	if err != nil || !s.run.config.Vectors {
 		return u, nil, err
 	}
 	if v, err = d.New(n, n); err == nil {
-		err = v.Take(right)
+		err = s.run.takeColumns(v, right)
 	}
 	return u, v, err
 }
@@ -140,9 +150,9 @@ func (s *Solution) pieces() (left, right []matrix.Columns, err error) {
 	var mine []float64 // device and macro block-column
 	var panels [][2]kernels.Panel
 	_ = s.run.each(func(r *runner, slot, column int) error { // which never fails
-		g, w := s.run.panels(r, slot, column)
+		b := s.run.panels(r, slot, column)
 		mine = append(mine, float64(r.id), float64(column))
-		panels = append(panels, [2]kernels.Panel{g, w})
+		panels = append(panels, [2]kernels.Panel{b.G, b.V})
 		return nil
 	})
 	all, err := comm.Gather(s.run.comm, mine)

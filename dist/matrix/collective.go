@@ -249,7 +249,11 @@ func (s *Matrix) transposeBlock(t *Matrix, b int, start, from []int) error {
 		if source == target {
 			err = source.Transpose(rows, s.shares[id-s.first].Rows(i0, i1))
 		} else {
-			err = s.transposeFrom(source, id, i0, i1, to, rows)
+			piece := kernels.Panel{}
+			if source != nil {
+				piece = s.shares[id-s.first].Rows(i0, i1)
+			}
+			err = s.transposeFrom(end{dev: source, panel: piece}, id, to, rows)
 		}
 		if err != nil {
 			return err
@@ -261,22 +265,22 @@ func (s *Matrix) transposeBlock(t *Matrix, b int, start, from []int) error {
 	return target.GatherRows(t.block(b), stack, from)
 }
 
-// transposeFrom sends the transpose of rows i0 ≤ i < i1 of one device's share to another device.
-func (s *Matrix) transposeFrom(source *device, id, i0, i1, to int, rows kernels.Panel) error {
-	if source == nil {
+// transposeFrom sends the transpose of a panel of one device to another device.
+func (s *Matrix) transposeFrom(source end, id, to int, rows kernels.Panel) error {
+	if source.dev == nil {
 		return s.transfer(id, kernels.Panel{}, to, rows)
 	}
-	packed, err := source.panel(rows.M, rows.N)
+	packed, err := source.dev.panel(rows.M, rows.N)
 	if err != nil {
 		return err
 	}
-	if err := source.Transpose(packed, s.shares[id-s.first].Rows(i0, i1)); err != nil {
+	if err := source.dev.Transpose(packed, source.panel); err != nil {
 		return err
 	}
 	if err := s.transfer(id, packed, to, rows); err != nil {
 		return err
 	}
-	return source.release(packed.Data)
+	return source.dev.release(packed.Data)
 }
 
 // Times is that of Operator.

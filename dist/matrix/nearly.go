@@ -15,50 +15,52 @@ func Departure(v *Matrix) (*Matrix, error) {
 		return nil, err
 	}
 	err = pass(v, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		s.eachUpper(i, i0, i1, func(b int, upper kernels.Panel) {
-			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, upper.M), B: v.block(b),
-				C: upper})
-		})
+		for _, c := range s.above(i, i0, i1, true) {
+			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: v.same(i, c),
+				C: c.Panel})
+		}
 		return products
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s, s.eachBlock(func(dev *device, b int, _ kernels.Panel) error {
-		p := s.diagonalBlock(b)
-		host := make([]float64, p.M*p.N)
-		if err := dev.Read(host, p.M, p); err != nil {
-			return err
+	return s, s.each(func(i int, dev *device) error {
+		var diagonal []kernels.Panel
+		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+			diagonal = append(diagonal, s.diagonalBlock(b))
 		}
-		for j := range p.N {
-			host[j*(p.M+1)] = (host[j*(p.M+1)] - 1) / 2
-			clear(host[j*(p.M+1)+1 : (j+1)*p.M])
-		}
-		return dev.Write(p, host, p.M)
+		return dev.Departures(diagonal)
 	})
-}
-
-// eachUpper calls f for the blocks of this rank's device i that have elements on or above the diagonal in the
-// rows i0 ≤ i < i1, with these rows of the block, as far as its diagonal goes.
-func (s *Matrix) eachUpper(i, i0, i1 int, f func(b int, upper kernels.Panel)) {
-	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
-		if _, j1 := s.span(b); j1 > i0 {
-			f(b, s.block(b).Rows(i0, min(i1, j1)))
-		}
-	}
 }
 
 // SubtractTriangular does v ← v − v·s, with an upper triangular s. It is collective.
 func SubtractTriangular(v, s *Matrix) error {
 	err := passBack(v, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		s.eachUpper(i, i0, i1, func(b int, upper kernels.Panel) {
-			products = append(products, kernels.Gemm{Alpha: -1, A: a.Columns(0, upper.M), B: upper, Beta: 1,
-				C: v.block(b)})
-		})
+		for _, c := range s.above(i, i0, i1, true) {
+			products = append(products, kernels.Gemm{Alpha: -1, A: a.Columns(0, c.M), B: c.Panel, Beta: 1,
+				C: v.same(i, c)})
+		}
 		return products
 	})
 	if err != nil {
 		return fmt.Errorf("matrix: correction of nearly orthonormal columns: %w", err)
 	}
 	return nil
+}
+
+// Correct does v ← v·(I − S) with S of Departure, and returns the norms of the columns of S, and a bound of
+// ‖S + Sᵀ‖_F. Where that is over the limit it returns nil, and v is as it was. It is collective.
+func Correct(v *Matrix, limit float64) (off []float64, size float64, err error) {
+	s, err := Departure(v)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer s.Free()
+	if off, err = s.Norms(); err != nil {
+		return nil, 0, err
+	}
+	if size = 2 * kernels.Norm2(off); !(size <= limit) {
+		return nil, size, nil
+	}
+	return off, size, SubtractTriangular(v, s)
 }

@@ -41,8 +41,8 @@ func Product(x, u *Matrix, lower bool) (*Matrix, error) {
 		if lower {
 			first = i0
 		}
-		right := u.tiles(i, i0, i1)
-		for b, c := range w.tiles(i, first, w.M) {
+		right := u.broad(i, i0, i1)
+		for b, c := range w.broad(i, first, w.M) {
 			products = append(products, kernels.Gemm{Alpha: 1, A: a.Rows(first, a.M), B: right[b], Beta: 1, C: c})
 		}
 		return products
@@ -52,12 +52,87 @@ func Product(x, u *Matrix, lower bool) (*Matrix, error) {
 // SubtractProduct does w ← w − α·x·u. It is collective.
 func SubtractProduct(w, x, u *Matrix, alpha float64) error {
 	return pass(x, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		right := u.tiles(i, i0, i1)
-		for b, c := range w.tiles(i, 0, w.M) {
+		right := u.broad(i, i0, i1)
+		for b, c := range w.broad(i, 0, w.M) {
 			products = append(products, kernels.Gemm{Alpha: -alpha, A: a, B: right[b], Beta: 1, C: c})
 		}
 		return products
 	})
+}
+
+// Gram returns xᵀ·x, both triangles, with the same bits in elements i,j and j,i. It is collective.
+func Gram(x *Matrix) (*Matrix, error) {
+	h, err := x.New(x.N, x.N)
+	if err != nil {
+		return nil, err
+	}
+	err = pass(x, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
+		for _, c := range h.above(i, i0, i1, false) {
+			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: x.same(i, c),
+				C: c.Panel})
+		}
+		return products
+	})
+	if err == nil {
+		err = h.each(func(i int, dev *device) error {
+			var from, to []kernels.Panel
+			for b := h.first + i; b < h.blocks(); b += len(h.ranks) {
+				from, to = append(from, x.block(b)), append(to, h.diagonalBlock(b))
+			}
+			return dev.Syrk(from, to)
+		})
+	}
+	if err == nil {
+		err = h.mirror()
+	}
+	if err != nil {
+		h.Free()
+		return nil, fmt.Errorf("matrix: Gram matrix: %w", err)
+	}
+	return h, nil
+}
+
+// columnsAt is a panel of some rows of a share, from a column of it on.
+type columnsAt struct {
+	kernels.Panel
+	at int
+}
+
+// same returns the columns of s, on this rank's device i, that are those of a panel of another matrix.
+func (s *Matrix) same(i int, c columnsAt) kernels.Panel { return s.shares[i].Columns(c.at, c.at+c.N) }
+
+// above returns rows i0 ≤ i < i1 of the blocks of this rank's device i, as far as they are above the diagonal
+// block, or with it: on hosts block by block, on GPUs as many as possible in one.
+func (s *Matrix) above(i, i0, i1 int, diagonal bool) (all []columnsAt) {
+	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		j0, j1 := s.span(b)
+		_, at := s.home(j0)
+		if j0 >= i1 && !s.HostMemory() {
+			return append(all, columnsAt{s.shares[i].Columns(at, s.shares[i].N).Rows(i0, i1), at})
+		}
+		last := j0
+		if diagonal {
+			last = j1
+		}
+		if last > i0 {
+			all = append(all, columnsAt{s.shares[i].Columns(at, at+j1-j0).Rows(i0, min(i1, last)), at})
+		}
+	}
+	return all
+}
+
+// Add does s ← s + t.
+func (s *Matrix) Add(t *Matrix) error {
+	return s.each(func(i int, dev *device) error { return dev.Add(s.shares[i], t.shares[i]) })
+}
+
+// broad returns rows i0 ≤ i < i1 of what this rank's device i has: block by block on hosts, all in one on
+// GPUs, since a product of a single block is too small for them.
+func (s *Matrix) broad(i, i0, i1 int) []kernels.Panel {
+	if s.HostMemory() {
+		return s.tiles(i, i0, i1)
+	}
+	return []kernels.Panel{s.shares[i].Rows(i0, i1)}
 }
 
 // passColumns is how many columns pass by at a time on CPUs, where blocks are narrower, and products with few

@@ -31,7 +31,7 @@ var (
 )
 
 // floors are the packages of a distributed decomposition. Each may import those that come after it.
-var floors = []string{"dist", "dist/jacobi", "dist/matrix", "dist/exchange", "dist/comm"}
+var floors = []string{"dist", "dist/jacobi", "dist/refine", "dist/matrix", "dist/exchange", "dist/comm"}
 
 // upward tells whether a folder on one floor imports a package on a floor above it.
 func upward(folder, imported string) bool {
@@ -58,6 +58,7 @@ var rules = map[string]rule{
 		tests: backends},
 	"dist":               {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
 	"dist/jacobi":        {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
+	"dist/refine":        {never: append([]string{"dist/exchange"}, planned...)},
 	"dist/matrix":        {never: planned},
 	"dist/exchange":      {never: planned, tests: []string{"strategy", "topology"}},
 	"dist/comm":          {never: planned},
@@ -287,6 +288,9 @@ func TestCheckerFindsViolations(t *testing.T) {
 		{"dist/matrix/matrix.go", "jmpi/dist/jacobi", false},
 		{"dist/matrix/matrix.go", "jmpi/dist", false},
 		{"dist/matrix/matrix.go", "C", false},
+		{"dist/refine/loop.go", "jmpi/dist/matrix", true},
+		{"dist/refine/loop.go", "jmpi/dist/jacobi", false},
+		{"dist/refine/loop.go", "jmpi/dist/exchange", false},
 		{"dist/jacobi/solve.go", "jmpi/topology", true},
 		{"dist/jacobi/solve.go", "jmpi/dist", false},
 		{"dist/decompose.go", "jmpi/dist/jacobi", true},

@@ -250,10 +250,6 @@ INLINE int shift_of(int64_t k, const REAL *r, int64_t ldr)
 
 #else
 
-// LEAST bounds from below what the length of a column is taken for in one call: one that rotations leave
-// shorter is nothing but rounding errors, of columns of length 1.
-#define LEAST 0x1p-22f
-
 // part makes the columns of r and those of t unit columns of r, and puts their norms into norms. Those below
 // the range become zero.
 INLINE void part(struct problem *a)

@@ -81,6 +81,11 @@ INLINE void rotations_of(struct pivots h, vec tol, const int mixed, const struct
 
 #else
 
+// LEAST bounds from below what the length of a column is taken for in one call: one that rotations leave
+// shorter is nothing but rounding errors, of columns of length 1. Such columns are not rotated any more: what
+// is squared in a rotation would leave the range.
+#define LEAST 0x1p-22f
+
 // rotations_of forms the rotations of columns dp·x, dq·y of which h has the products of x and y. These are
 // what is rotated: with ρ = dq/dp, x' = x − ρ·sin φ·(y + tan(φ/2)/ρ·x) and y' = y + sin φ/ρ·(x −
 // ρ·tan(φ/2)·y). The ratio ϱ of the smaller norm to the larger one may underflow. So with δ the difference of
@@ -89,7 +94,7 @@ INLINE void rotations_of(struct pivots h, vec tol, const int mixed, const struct
 // that are not rotated, and of those whose rotation is not proper.
 INLINE void rotations_of(struct pivots h, vec tol, vec cosine, vec ratio, mask wider, struct rotations *r)
 {
-	const vec zero = v_set1(0), one = v_set1(1), smallest = v_set1(SMALLEST);
+	const vec zero = v_set1(0), one = v_set1(1), smallest = v_set1(LEAST * LEAST);
 
 	memset(r, 0, sizeof *r);
 	vec size = v_abs(h.pq), product = v_sqrt(v_mul(h.pp, h.qq));

@@ -296,7 +296,7 @@ func BenchmarkProducts(b *testing.B) {
 
 // products returns the seconds of Gram and of Multiply. Some work goes before, so that the device does not
 // wait for the host.
-func (s *square) products(t testing.TB) (gram, multiply float64) {
+func (s *pivots) products(t testing.TB) (gram, multiply float64) {
 	d := s.d
 	for range 3 {
 		must(t, d.Multiply(&s.batch))

@@ -1,21 +1,41 @@
 // The Cholesky factorization of Gram matrices, H = RᵀR, [Nov15, §4.1]. Orders up to `block` are factored
 // by one block of threads in shared memory; larger ones block-row by block-row, the rest being updated by
-// the Gram kernels between.
+// the Gram kernels between. The element type E is double or float.
 
 #include "fragment.cuh"
 
 constexpr int PANEL = 8; // columns that are factored at a time
 constexpr int THREADS = 512;
 
-constexpr double SMALLEST = 0x1p-900; // least squared norm that a Gram matrix is trusted with
+// Which Gram matrices are trusted: the least squared norm of a column, whether one of zeros is, and
+// the unit roundoff. leading returns the leading dimension in shared memory, for so many rows that
+// are a multiple of 16.
+template <class E> struct Trust;
+template <> struct Trust<double> {
+	static constexpr double SMALLEST = 0x1p-900, ROUNDOFF = EPSILON;
+	static constexpr bool ZERO = false;
+	static __device__ int leading(int rows) { return rows + PAD; }
+};
+template <> struct Trust<float> {
+	static constexpr float SMALLEST = 0x1p-60f, ROUNDOFF = 0x1p-24f;
+	static constexpr bool ZERO = true;
+	static __device__ int leading(int rows) { return (rows + 31) / 32 * 32 + 8; }
+};
+
+__device__ inline double inverse_root(double x) { return rsqrt(x); }
+__device__ inline float inverse_root(float x)
+{
+	const float y = rsqrtf(x);
+	return __fmaf_rn(0.5f * y, __fmaf_rn(-x * y, y, 1), y);
+}
 
 // factor_panel does what is left to do on columns c … c+PANEL−1 of the lower triangular factor l: every
 // thread that has a row c + thread factors the block on the diagonal for itself, and then solves for its row.
-__device__ inline void factor_panel(double *l, int ld, int n, int c)
+template <class E> __device__ inline void factor_panel(E *l, int ld, int n, int c)
 {
 	const int i = c + threadIdx.x, width = min(PANEL, n - c);
 	const bool busy = i - (int)threadIdx.x % 32 < n;
-	double x[PANEL], d[PANEL][PANEL];
+	E x[PANEL], d[PANEL][PANEL];
 	if (busy) {
 #pragma unroll
 		for (int j = 0; j < PANEL; j++) {
@@ -27,17 +47,17 @@ __device__ inline void factor_panel(double *l, int ld, int n, int c)
 #pragma unroll
 		for (int j = 0; j < PANEL; j++) {
 			// not finite, and found later, if the matrix is not positive definite
-			const double inverse = rsqrt(d[j][j]);
+			const E inverse = inverse_root(d[j][j]);
 			x[j] *= inverse;
 #pragma unroll
 			for (int m = j + 1; m < PANEL; m++)
 				d[m][j] *= inverse;
 #pragma unroll
 			for (int m = j + 1; m < PANEL; m++) {
-				x[m] = __fma_rn(-x[j], d[m][j], x[m]);
+				x[m] = fused(-x[j], d[m][j], x[m]);
 #pragma unroll
 				for (int o = m; o < PANEL; o++)
-					d[o][m] = __fma_rn(-d[o][j], d[m][j], d[o][m]);
+					d[o][m] = fused(-d[o][j], d[m][j], d[o][m]);
 			}
 		}
 	}
@@ -73,14 +93,45 @@ __device__ inline void update_panel(double *l, int ld, int n, int c)
 	}
 }
 
+// The same for float32. A warp does 8 rows, four lanes to a row, each with a quarter of the columns
+// to the left.
+__device__ inline void update_panel(float *l, int ld, int n, int c)
+{
+	const int lane = threadIdx.x % 32, part = lane / 8;
+	for (int i = c + threadIdx.x / 32 * 8; i < n; i += THREADS / 4) {
+		const int row = i + lane % 8;
+		float sum[8] = {};
+		for (int p = part; p < c; p += 4) {
+			const float *const at = l + p * ld, x = at[row];
+			const float4 y = *(const float4 *)(at + c), z = *(const float4 *)(at + c + 4);
+			const float other[8] = {y.x, y.y, y.z, y.w, z.x, z.y, z.z, z.w};
+#pragma unroll
+			for (int m = 0; m < 8; m++)
+				sum[m] = __fmaf_rn(x, other[m], sum[m]);
+		}
+		float half[4];
+#pragma unroll
+		for (int m = 0; m < 4; m++)
+			half[m] = (part & 2 ? sum[m + 4] : sum[m]) +
+				  __shfl_xor_sync(0xffffffff, part & 2 ? sum[m] : sum[m + 4], 16);
+#pragma unroll
+		for (int m = 0; m < 2; m++) {
+			const float all = (part & 1 ? half[m + 2] : half[m]) +
+					  __shfl_xor_sync(0xffffffff, part & 1 ? half[m] : half[m + 2], 8);
+			if (row < n)
+				l[row + (c + part / 2 * 4 + part % 2 * 2 + m) * ld] -= all;
+		}
+	}
+}
+
 // orthogonal tells whether no cosine of an angle between two columns with the Gram matrix R exceeds b.screen.
 // diagonal is that of R. A warp takes every 16th column, until it finds one. All threads call it, and all get
 // the answer.
-__device__ inline bool orthogonal(const Problem &b, const double *diagonal)
+template <class E> __device__ inline bool orthogonal(const ProblemOf<E> &b, const E *diagonal)
 {
 	bool ok = true;
 	for (i64 j = threadIdx.x / 32; ok && j < b.k; j += THREADS / 32) {
-		const double most = b.screen * sqrt(diagonal[j]);
+		const E most = (E)b.screen * sqrt(diagonal[j]);
 		for (i64 i = threadIdx.x % 32; ok && i < j; i += 32)
 			ok = fabs(b.r[i + j * b.ldr]) <= most * sqrt(diagonal[i]);
 	}
@@ -89,22 +140,22 @@ __device__ inline bool orthogonal(const Problem &b, const double *diagonal)
 
 // cholesky_block factors rows and columns j0 … j1−1 of R in place, upper triangular, zero below the diagonal,
 // and sets the tally: to zero when j0 = 0, Inactive = 1 instead where the columns are orthogonal, Broken = 1
-// where the factorization breaks down. Grid (problems), block 512 threads. diagonal has `order` elements for
-// each problem, which keep the diagonal of H from the block with j0 = 0 on. Shared bytes: 8·w·(w + PAD), w
-// being j1 − j0, rounded up to a multiple of 16.
-extern "C" __global__ void __launch_bounds__(THREADS)
-cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 order)
+// where the factorization breaks down. diagonal has `order` elements for each problem, which keep the
+// diagonal of H from the block with j0 = 0 on.
+template <class E>
+__device__ inline void factor_block(const ProblemOf<E> *problems, i64 j0, i64 j1, E *diagonal, i64 order)
 {
-	extern __shared__ double l[]; // element (i,j) of the lower triangular factor at i + j·ld
-	const Problem &b = problems[blockIdx.x];
-	const int n = (int)(min(b.k, j1) - j0), ld = (int)(j1 - j0 + 15) / 16 * 16 + PAD;
+	extern __shared__ __align__(16) unsigned char memory[];
+	E *const l = (E *)memory; // element (i,j) of the lower triangular factor at i + j·ld
+	const ProblemOf<E> &b = problems[blockIdx.x];
+	const int n = (int)(min(b.k, j1) - j0), ld = Trust<E>::leading((int)(j1 - j0 + 15) / 16 * 16);
 	diagonal += blockIdx.x * order;
 	bool ok = true;
 	if (j0 == 0) {
 		for (i64 j = threadIdx.x; j < b.k; j += THREADS) {
-			const double h = b.r[j + j * b.ldr];
+			const E h = b.r[j + j * b.ldr];
 			diagonal[j] = h;
-			ok = ok && h >= SMALLEST && h < 1.0 / 0.0;
+			ok = ok && ((h >= Trust<E>::SMALLEST && h < (E)(1.0 / 0.0)) || (Trust<E>::ZERO && h == 0));
 		}
 		ok = __syncthreads_and(ok);
 		const bool inactive = ok && orthogonal(b, diagonal);
@@ -119,7 +170,7 @@ cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 or
 	}
 	if (!ok || n <= 0)
 		return;
-	double *r = b.r + j0 * (b.ldr + 1);
+	E *r = b.r + j0 * (b.ldr + 1);
 	const i64 ldr = b.ldr;
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 #pragma unroll 4
@@ -128,6 +179,12 @@ cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 or
 		for (int i = lane; i < 128; i += 32)
 			if (i >= j && i < n)
 				l[i + j * ld] = r[i + j * ldr];
+	if (Trust<E>::ZERO) { // 1 instead, for a while
+		__syncthreads();
+		for (int j = threadIdx.x; j < n; j += THREADS)
+			if (diagonal[j0 + j] == 0)
+				l[j + j * ld] = 1;
+	}
 	for (int c = 0; c < n; c += PANEL) {
 		__syncthreads();
 		if (c > 0)
@@ -137,8 +194,11 @@ cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 or
 	}
 	__syncthreads();
 	for (int j = threadIdx.x; j < n; j += THREADS) {
-		const double x = l[j + j * ld];
-		ok = ok && x * x > b.k * EPSILON * diagonal[j0 + j];
+		const E x = l[j + j * ld], h = diagonal[j0 + j];
+		if (Trust<E>::ZERO && h == 0)
+			l[j + j * ld] = 0;
+		else
+			ok = ok && x * x > b.k * Trust<E>::ROUNDOFF * h;
 	}
 	ok = __syncthreads_and(ok);
 	if (threadIdx.x == 0 && !ok)
@@ -150,25 +210,40 @@ cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 or
 			r[i + j * ldr] = i <= j ? l[j + i * ld] : 0;
 }
 
+// cholesky_block, single_cholesky_block: grid (problems), block 512 threads. Shared bytes: w columns of the
+// leading dimension, w being j1 − j0, rounded up to a multiple of 16.
+extern "C" __global__ void __launch_bounds__(THREADS)
+cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 order)
+{
+	factor_block(problems, j0, j1, diagonal, order);
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+single_cholesky_block(const SingleProblem *problems, i64 j0, i64 j1, float *diagonal, i64 order)
+{
+	factor_block(problems, j0, j1, diagonal, order);
+}
+
 // cholesky_row puts rows j0 … j1−1 of R right of column j1: X with R₀ᵀX = H, R₀ the triangular block of these
 // rows; and zeroes below R₀. Grid (⌈order/16⌉, problems), block 256 threads, j1 − j0 = N = 64 or 128: half a
-// warp does a column, lane l its rows l, l+16, … Shared bytes: 8·N·(N + 1).
-template <int N>
-__device__ inline void solve_row(const Problem *problems, i64 j0, i64 j1)
+// warp does a column, lane l its rows l, l+16, … Shared: N·(N + 1) elements.
+template <int N, class E>
+__device__ inline void solve_row(const ProblemOf<E> *problems, i64 j0, i64 j1)
 {
 	constexpr int LD = N + 1, ROWS = N / 16;
-	extern __shared__ double l[]; // R₀ᵀ, element (i,j) at i + j·LD
-	const Problem &b = problems[blockIdx.y];
+	extern __shared__ __align__(16) unsigned char memory[];
+	E *const l = (E *)memory; // R₀ᵀ, element (i,j) at i + j·LD
+	const ProblemOf<E> &b = problems[blockIdx.y];
 	const i64 col = j1 + blockIdx.x * 16 + threadIdx.x / 16;
 	if (!factored(b) || j1 + (i64)blockIdx.x * 16 >= b.k)
 		return;
-	const double *block = b.r + j0 * (b.ldr + 1);
+	const E *block = b.r + j0 * (b.ldr + 1);
 	for (int i = threadIdx.x; i < N * N; i += 256)
 		l[i / N + i % N * LD] = block[i % N + i / N * b.ldr];
 	__syncthreads();
 	const int lane = threadIdx.x % 16;
 	const bool valid = col < b.k;
-	double *x = b.r + j0 + (valid ? col : j1) * b.ldr, y[ROWS];
+	E *x = b.r + j0 + (valid ? col : j1) * b.ldr, y[ROWS];
 #pragma unroll
 	for (int s = 0; s < ROWS; s++)
 		y[s] = x[16 * s + lane];
@@ -176,13 +251,14 @@ __device__ inline void solve_row(const Problem *problems, i64 j0, i64 j1)
 	for (int s = 0; s < ROWS; s++)
 		for (int o = 0; o < 16; o++) {
 			const int j = 16 * s + o; // y[s] of lane o is element j
-			const double z = __shfl_sync(0xffffffff, y[s], o, 16) / l[j + j * LD];
+			const E d = l[j + j * LD], top = __shfl_sync(0xffffffff, y[s], o, 16);
+			const E z = Trust<E>::ZERO && d == 0 ? 0 : top / d;
 			if (lane == o)
 				y[s] = z;
 #pragma unroll
 			for (int m = s; m < ROWS; m++)
 				if (16 * m + lane > j)
-					y[m] = __fma_rn(-l[16 * m + lane + j * LD], z, y[m]);
+					y[m] = fused(-l[16 * m + lane + j * LD], z, y[m]);
 		}
 	if (!valid)
 		return;
@@ -198,6 +274,16 @@ extern "C" __global__ void __launch_bounds__(256) cholesky_row_64(const Problem 
 	solve_row<64>(problems, j0, j1);
 }
 extern "C" __global__ void __launch_bounds__(256) cholesky_row_128(const Problem *problems, i64 j0, i64 j1)
+{
+	solve_row<128>(problems, j0, j1);
+}
+extern "C" __global__ void __launch_bounds__(256)
+single_cholesky_row_64(const SingleProblem *problems, i64 j0, i64 j1)
+{
+	solve_row<64>(problems, j0, j1);
+}
+extern "C" __global__ void __launch_bounds__(256)
+single_cholesky_row_128(const SingleProblem *problems, i64 j0, i64 j1)
 {
 	solve_row<128>(problems, j0, j1);
 }

@@ -1,51 +1,51 @@
 // What a warp holds of a matrix in registers: sixteen columns, each of eight on the left to be paired with
-// each of eight on the right. Lane l has the rows l, l+32, … of all.
+// each of eight on the right. Lane l has the rows l, l+32, … of all. The element type E is double or float.
 #pragma once
 
 #include "common.cuh"
 
 // scatter_sum returns in lane l the sum of x[l mod 8] over all lanes.
-__device__ inline double scatter_sum(const double x[8])
+template <class E> __device__ inline E scatter_sum(const E x[8])
 {
 	const int lane = threadIdx.x % 32;
-	double y[4], z[2];
+	E y[4], z[2];
 #pragma unroll
 	for (int i = 0; i < 4; i++)
 		y[i] = (lane & 4 ? x[i + 4] : x[i]) + __shfl_xor_sync(0xffffffff, lane & 4 ? x[i] : x[i + 4], 4);
 #pragma unroll
 	for (int i = 0; i < 2; i++)
 		z[i] = (lane & 2 ? y[i + 2] : y[i]) + __shfl_xor_sync(0xffffffff, lane & 2 ? y[i] : y[i + 2], 2);
-	double sum = (lane & 1 ? z[1] : z[0]) + __shfl_xor_sync(0xffffffff, lane & 1 ? z[0] : z[1], 1);
+	E sum = (lane & 1 ? z[1] : z[0]) + __shfl_xor_sync(0xffffffff, lane & 1 ? z[0] : z[1], 1);
 	sum += __shfl_xor_sync(0xffffffff, sum, 8);
 	return sum + __shfl_xor_sync(0xffffffff, sum, 16);
 }
 
 // What a rotation does to a row of two columns: x + a·(y + b·x), y + c·(x + d·y).
-struct Turn {
-	double a, b, c, d;
+template <class E> struct alignas(16) Turn {
+	E a, b, c, d;
 };
 
 // turn_of returns the turn by sin φ and tan(φ/2), both with the opposite sign where the columns are swapped
 // before. kind is 𝔱 of kernels.Kind. The results are those of kernels.Turn.Rotate, swapped after.
-__device__ inline Turn turn_of(double sin, double tau, double kind)
+__device__ inline Turn<double> turn_of(double sin, double tau, double kind)
 {
 	return {-kind * sin, tau, sin, -kind * tau};
 }
 
 // The rotations of a p-step, those of the warp's eight pairs, and a bit for each pair that is swapped before.
-struct Turns {
-	const Turn *turns; // in shared memory
+template <class E> struct Turns {
+	const Turn<E> *turns; // in shared memory
 	unsigned swapped;
 };
 
 // Columns of a matrix of order SIZE at most. In p-step t of a round pair s is left[s] and right[s⊕t].
-template <int SIZE> struct Columns {
+template <class E, int SIZE> struct Columns {
 	static constexpr int WARPS = SIZE / 16, ROWS = SIZE / 32;
 	// In shared memory columns are LD elements apart; one of zeros comes after the last.
 	static constexpr int LD = SIZE + 4, WORDS = (SIZE + 1) * LD;
 
 	u64 lefts, rights; // numbers of the columns, a byte each; SIZE is that of no column
-	double left[8][ROWS], right[8][ROWS];
+	E left[8][ROWS], right[8][ROWS];
 
 	// first returns the columns 16w … 16w+7 of warp w; the next eight are NEXT further on.
 	static constexpr u64 NEXT = 0x0808080808080808ull;
@@ -81,12 +81,12 @@ template <int SIZE> struct Columns {
 			}
 	}
 
-	static __device__ void put(double *shared, u64 columns, const double (&x)[8][ROWS])
+	static __device__ void put(E *shared, u64 columns, const E (&x)[8][ROWS])
 	{
 #pragma unroll
 		for (int s = 0; s < 8; s++) {
 			const int j = number(columns, s);
-			double *const to = shared + j * LD + threadIdx.x % 32;
+			E *const to = shared + j * LD + threadIdx.x % 32;
 #pragma unroll
 			for (int r = 0; r < ROWS; r++)
 				if (j < SIZE)
@@ -94,11 +94,11 @@ template <int SIZE> struct Columns {
 		}
 	}
 
-	static __device__ void get(const double *shared, u64 columns, double (&x)[8][ROWS])
+	static __device__ void get(const E *shared, u64 columns, E (&x)[8][ROWS])
 	{
 #pragma unroll
 		for (int s = 0; s < 8; s++) {
-			const double *const from = shared + number(columns, s) * LD + threadIdx.x % 32;
+			const E *const from = shared + number(columns, s) * LD + threadIdx.x % 32;
 #pragma unroll
 			for (int r = 0; r < ROWS; r++)
 				x[s][r] = from[32 * r];
@@ -107,7 +107,7 @@ template <int SIZE> struct Columns {
 
 	// exchange brings other columns; those on the left mostly stay. Whoever has a column has put it in its
 	// place before he fetches it again, so the block meets once.
-	__device__ void exchange(double *shared, u64 new_lefts, u64 new_rights)
+	__device__ void exchange(E *shared, u64 new_lefts, u64 new_rights)
 	{
 		const bool all = new_lefts != lefts;
 		put(shared, rights, right);
@@ -122,7 +122,7 @@ template <int SIZE> struct Columns {
 	}
 
 	// products returns in lane l the product of pair l mod 8 of p-step t.
-	__device__ double products(int t) const
+	__device__ E products(int t) const
 	{
 		switch (t) { // registers cannot be chosen by a variable
 		case 0: return products<0>();
@@ -136,9 +136,9 @@ template <int SIZE> struct Columns {
 		}
 	}
 
-	template <int T> __device__ double products() const
+	template <int T> __device__ E products() const
 	{
-		double sum[8];
+		E sum[8];
 #pragma unroll
 		for (int s = 0; s < 8; s++)
 			sum[s] = product(left[s], right[s ^ T]);
@@ -146,9 +146,9 @@ template <int SIZE> struct Columns {
 	}
 
 	// squares returns in lane l the squared norm of column l mod 8 of those on one side.
-	static __device__ double squares(const double (&x)[8][ROWS])
+	static __device__ E squares(const E (&x)[8][ROWS])
 	{
-		double sum[8];
+		E sum[8];
 #pragma unroll
 		for (int s = 0; s < 8; s++)
 			sum[s] = product(x[s], x[s]);
@@ -156,17 +156,17 @@ template <int SIZE> struct Columns {
 	}
 
 	// product returns this lane's part of the product of two columns.
-	static __device__ double product(const double (&x)[ROWS], const double (&y)[ROWS])
+	static __device__ E product(const E (&x)[ROWS], const E (&y)[ROWS])
 	{
-		double sum = x[0] * y[0];
+		E sum = x[0] * y[0];
 #pragma unroll
 		for (int r = 1; r < ROWS; r++)
-			sum = __fma_rn(x[r], y[r], sum);
+			sum = fused(x[r], y[r], sum);
 		return sum;
 	}
 
 	// turn applies the rotations of p-step t.
-	__device__ void turn(int t, const Turns &turns)
+	__device__ void turn(int t, const Turns<E> &turns)
 	{
 		switch (t) {
 		case 0: return turn<0>(turns);
@@ -180,7 +180,7 @@ template <int SIZE> struct Columns {
 		}
 	}
 
-	template <int T> __device__ void turn(const Turns &turns)
+	template <int T> __device__ void turn(const Turns<E> &turns)
 	{
 		if (turns.swapped)
 #pragma unroll
@@ -188,21 +188,49 @@ template <int SIZE> struct Columns {
 				const bool swap = turns.swapped >> s & 1;
 #pragma unroll
 				for (int r = 0; r < ROWS; r++) {
-					const double x = left[s][r], y = right[s ^ T][r];
+					const E x = left[s][r], y = right[s ^ T][r];
 					left[s][r] = swap ? y : x;
 					right[s ^ T][r] = swap ? x : y;
 				}
 			}
 #pragma unroll
 		for (int s = 0; s < 8; s++) {
-			const Turn turn = turns.turns[s];
+			const Turn<E> turn = turns.turns[s];
 #pragma unroll
 			for (int r = 0; r < ROWS; r++) {
-				double &x = left[s][r], &y = right[s ^ T][r];
-				const double u = __fma_rn(turn.b, x, y), v = __fma_rn(turn.d, y, x);
-				x = __fma_rn(turn.a, u, x);
-				y = __fma_rn(turn.c, v, y);
+				E &x = left[s][r], &y = right[s ^ T][r];
+				const E u = fused(turn.b, x, y), v = fused(turn.d, y, x);
+				x = fused(turn.a, u, x);
+				y = fused(turn.c, v, y);
 			}
 		}
+	}
+};
+
+// The squared norms of the columns of the pairs of a p-step, those of pair l mod 8 in lane l. They are taken
+// anew in every round. Within a round each rotation says how it changes them; where a column becomes so short
+// that this cancels, all are taken anew.
+template <class E, int SIZE> struct Norms {
+	E left, right;
+	int step; // that the order of the columns on the right is that of
+
+	__device__ void take(const Columns<E, SIZE> &c, int t)
+	{
+		left = c.squares(c.left);
+		right = __shfl_xor_sync(0xffffffff, c.squares(c.right), t);
+		step = t;
+	}
+	__device__ void go_to(int t)
+	{
+		right = __shfl_xor_sync(0xffffffff, right, step ^ t);
+		step = t;
+	}
+	// change tells whether they must be taken anew.
+	template <class R> __device__ bool change(const R &r)
+	{
+		const bool cancels = r.rotate && r.cancels(left, right);
+		left = r.rotate ? r.pp : left;
+		right = r.rotate ? r.qq : right;
+		return __any_sync(0xffffffff, cancels);
 	}
 };

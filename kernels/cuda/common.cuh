@@ -12,23 +12,32 @@ struct Tally {
 	i64 rotations, proper, open, idle, changed, broken, inactive, degenerate;
 };
 
-// A pivot block-pair [P Q] of m rows, P of np columns.
-struct Pivot {
-	double *p, *q;
+// A pivot block-pair [P Q] of m rows, P of np columns, of float64 or float32.
+template <class E> struct PivotOf {
+	E *p, *q;
 	i64 m, np, ldp, ldq;
 };
 
-// A pivot problem of order k, laid out as `problem` in batch.go. What a primitive does not use may be 0.
-struct Problem {
-	Pivot g, v;
-	double *r, *t; // k×k
+// A pivot problem of order k, laid out as `problem` in queue.go. What a primitive does not use may be 0.
+template <class E> struct ProblemOf {
+	PivotOf<E> g, v;
+	E *r, *t; // k×k
 	i64 ldr, ldt, k;
 	i64 chunk; // rows of g that one block of the Gram kernel sums
 	double tol; // c(ε)
-	double screen; // kernels.ScreenTolerance
+	double screen; // the largest cosine of columns that pass for orthogonal
 	Tally *tally;
 	i64 positive; // columns with sign +1, the leading ones
+
+	// of float32 only: kernels.Single
+	double *norms_p, *norms_q; // of the columns of g
+	double *factors; // those of r
+	i64 scaled; // 1: V is multiplied by T
 };
+
+using Pivot = PivotOf<double>;
+using Problem = ProblemOf<double>;
+using SingleProblem = ProblemOf<float>;
 
 // What a column of T asks for: that the identity is taken out of T, or that the product is zero.
 enum Column { NEAR = 1, ZERO = 2 };
@@ -40,13 +49,16 @@ struct Member {
 };
 
 // skipped tells whether nothing is to be done for a problem after Cholesky: its columns are orthogonal.
-__device__ inline bool skipped(const Problem &b) { return b.tally->inactive != 0; }
+template <class E> __device__ inline bool skipped(const ProblemOf<E> &b) { return b.tally->inactive != 0; }
 
 // factored tells whether R is, or becomes, a Cholesky factor.
-__device__ inline bool factored(const Problem &b) { return !b.tally->broken && !skipped(b); }
+template <class E> __device__ inline bool factored(const ProblemOf<E> &b)
+{
+	return !b.tally->broken && !skipped(b);
+}
 
 // column returns the address of column j of [P Q].
-__device__ inline double *column(const Pivot &g, i64 j)
+template <class E> __device__ inline E *column(const PivotOf<E> &g, i64 j)
 {
 	return j < g.np ? g.p + j * g.ldp : g.q + (j - g.np) * g.ldq;
 }
@@ -54,15 +66,19 @@ __device__ inline double *column(const Pivot &g, i64 j)
 // even tells whether columns from p on, ld apart, lie at multiples of 16 bytes.
 __device__ inline bool even(const double *p, i64 ld) { return ((u64)p & 15) == 0 && (ld & 1) == 0; }
 
+// fused returns x·y + z, rounded once.
+__device__ inline double fused(double x, double y, double z) { return __fma_rn(x, y, z); }
+__device__ inline float fused(float x, float y, float z) { return __fmaf_rn(x, y, z); }
+
 // warp_sum returns the sum over the lanes, the same bits on all of them: lanes i and i⊕16, ⊕8, … are added.
-__device__ inline double warp_sum(double x)
+template <class E> __device__ inline E warp_sum(E x)
 {
 	for (int distance = 16; distance > 0; distance /= 2)
 		x += __shfl_xor_sync(0xffffffff, x, distance);
 	return x;
 }
 
-__device__ inline double warp_max(double x)
+template <class E> __device__ inline E warp_max(E x)
 {
 	for (int distance = 16; distance > 0; distance /= 2)
 		x = fmax(x, __shfl_xor_sync(0xffffffff, x, distance));

@@ -112,7 +112,13 @@ func normal(m, n int) []float64 {
 // panel allocates a panel that is freed with the test.
 func (p *pivots) panel(t testing.TB, m, n int) kernels.Panel {
 	t.Helper()
-	a := kernels.Panel{M: m, N: n, Ld: ceil(m, alignment) * alignment}
+	return p.panelOf(t, m, n, kernels.Float64)
+}
+
+// panelOf is panel for elements of any type.
+func (p *pivots) panelOf(t testing.TB, m, n int, e kernels.Element) kernels.Panel {
+	t.Helper()
+	a := kernels.Panel{M: m, N: n, Ld: ceil(m, alignment) * alignment, Type: e}
 	data, err := p.d.Alloc(a.Bytes())
 	must(t, err)
 	t.Cleanup(func() { must(t, p.d.Free(data)) })

@@ -38,6 +38,9 @@ type device struct {
 
 	name, uuid, architecture, compiler string
 
+	target string // what the kernels are compiled for
+	plain  bool   // batches of float32 go without tensor cores
+
 	bytes      int64 // of memory
 	processors int   // multiprocessors
 	shared     int   // bytes of shared memory that a block can have
@@ -270,7 +273,7 @@ func (d *device) Describe() kernels.Description {
 
 // order is the largest order of a factor that one block of threads can have in its shared memory.
 func (d *device) order() int {
-	if d.shared > columnsShared(pointwiseOrder) {
+	if d.shared > columnsShared(pointwiseOrder, kernels.Float64) {
 		return pointwiseOrder
 	}
 	return smallOrder
@@ -285,6 +288,7 @@ func Limits() kernels.Limits { return limits(pointwiseOrder) }
 
 func limits(order int) kernels.Limits {
 	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16,
+		Single: true, SingleOrder: 512,
 		Workspace: fixedBytes, Scratch: scratchBytes}
 }
 

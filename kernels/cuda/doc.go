@@ -27,8 +27,21 @@
 //	                         multiply_64, _128, _256          64 rows of [P Q]·T, in place
 //	                         multiply_stream (64 < k ≤ 128)   some tiles of 32 rows, of one or more problems
 //	                         copy_rows, multiply_large (k > 256)
-//	Identity   initV         identity
-//	norms      Sigma, App. A column_norms                     a column
+//	  of float32             single_gram_small, _diagonal     64² or 128² elements over a chunk of rows; the
+//	                         (k > 128) single_gram_other      same beside the diagonal
+//	                         single_gram_plain                64² elements without tensor cores
+//	                         single_gram_add                  the sum of the chunks, made symmetric
+//	                         single_image_64, _128            T, split and laid out for the tensor cores
+//	                         single_multiply_64, _128         some tiles of 64 rows, of one or more problems
+//	                         (k > 128) single_image_blocks,   the same for a block of 128×128 of T, from copies
+//	                         single_copy,                     of rows
+//	                         single_multiply_block
+//	                         single_weights, single_product   the same without tensor cores
+//	Identity   initV         identity_64, identity_32         a column
+//	norms      Sigma, App. A column_norms_64, column_norms_32 a column
+//
+// Batches of float32 have kernels whose names begin with single: those of Cholesky and QR are of the same
+// source, the others of their own.
 //
 // # Products
 //
@@ -40,6 +53,15 @@
 // From compute capability 9.0 on, pivots of 65 to 128 columns pass through shared memory instead, 32 rows at
 // a time, six tiles deep (stream.cuh). T stays in registers, and a multiprocessor goes from one problem to
 // the next without a pause.
+//
+// # Products of float32
+//
+// They need compute capability 9.0, and NVRTC 12 or newer, which compiles for sm_90a. Other GPUs multiply
+// without tensor cores. A number is split into two of TF32, so that three products have nearly the accuracy
+// of float32 (wgmma.cuh). What the tensor cores take from shared memory they cut off to TF32 themselves. So
+// Gram matrices need no second copy of G there. Sums within the tensor cores are cut off and not rounded:
+// they are short, and added up in float32. For Multiply [P Q] passes through registers, and T, in two
+// parts, is in shared memory.
 //
 // # Jacobi
 //
@@ -54,14 +76,19 @@
 // orthogonal after the last sweep. So a problem has two multiprocessors, and its time is that of R, the last
 // round of T and two products.
 //
+// Float32 (single_jacobi.cu) goes the same way. A rotation is four numbers, formed from the products of two
+// columns and the ratio of their norms, which are in shared memory (single_rotation.cuh). The columns on the
+// right change places from p-step to p-step (single_columns.cuh), so that the code of a round is short. T has
+// no Newton–Schulz step; both R·T and T are divided by the lengths of the columns of R·T.
+//
 // # Dense
 //
 // Products and triangular solves are cuBLAS's, Cholesky factors cuSOLVER's (blas.go, solver.go). They are
 // opened when they are first needed. For few columns and many rows cuBLAS is slow. Kernels of our own do Syrk
 // of tall panels, all of a list in three launches, and Trsm 64 columns at a time, between products (tall.cu).
 // Where one is missing the primitive fails. A product of a list is one call. cuBLAS has a workspace of its
-// own and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu and
-// measure.cu move and measure.
+// own and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu, measure.cu
+// and angles.cu move and measure.
 //
 // Reflectors go over a list of panels in three launches (reflect.cu). The rows of YᵀC are summed 32 at a time
 // (16 before compute capability 9.0), those sums over pieces of 512 rows, and the pieces in eight parts.

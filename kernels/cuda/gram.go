@@ -30,6 +30,9 @@ func chunkRows(m, k int) int {
 
 func (d *device) Gram(b *kernels.Batch) error {
 	return d.primitive("Gram", b, kernels.Needs{G: true, R: true}, false, func(s *batch) error {
+		if s.Single != nil {
+			return d.singleGram(s)
+		}
 		chunks := 1
 		for _, p := range s.problems {
 			chunks = max(chunks, ceil(int(p.g.m), int(p.chunk)))

@@ -13,22 +13,10 @@
 #include "sweep.cuh"
 #include "orthogonal.cuh"
 
-// A round: its number of p-steps, and what the calling warp has in it.
-struct Round {
-	int steps;
-	u64 lefts, rights;
-};
-
-template <int WARPS> __device__ inline Round round_of(const Sweep &a, int number)
-{
-	const u64 *words = a.rounds + number * (1 + 2 * WARPS), *own = words + 1 + 2 * (threadIdx.x / 32);
-	return {(int)words[0], own[0], own[1]};
-}
-
 // begin_factor loads R, scaled, and returns the shift. Before the first sweep it chooses the shift and notes
 // the norms of the columns.
 template <int SIZE> __device__ inline int begin_factor(const Sweep &a, const Problem &b, State &state,
-						       Columns<SIZE> &c)
+						       Columns<double, SIZE> &c)
 {
 	constexpr int WARPS = SIZE / 16;
 	__shared__ double largest[WARPS];
@@ -59,8 +47,9 @@ template <int SIZE> __device__ inline int begin_factor(const Sweep &a, const Pro
 }
 
 // end_factor puts R back if it has changed, and notes the norms of its columns.
-template <int SIZE> __device__ inline void end_factor(const Problem &b, State &state, Columns<SIZE> &c,
-						      double *shared, int shift, bool changed)
+template <int SIZE>
+__device__ inline void end_factor(const Problem &b, State &state, Columns<double, SIZE> &c, double *shared,
+				  int shift, bool changed)
 {
 	const int k = (int)b.k, lane = threadIdx.x % 32, first = threadIdx.x / 32 * 16;
 	c.exchange(shared, c.first(), c.first() + c.NEXT);
@@ -76,40 +65,12 @@ template <int SIZE> __device__ inline void end_factor(const Problem &b, State &s
 		});
 }
 
-// The squared norms of the columns of the pairs of a p-step, those of pair l mod 8 in lane l. They are taken
-// anew in every round. Within a round each rotation says how it changes them; where a column becomes so short
-// that this cancels, all are taken anew.
-template <int SIZE> struct Norms {
-	double left, right;
-	int step; // that the order of the columns on the right is that of
-
-	__device__ void take(const Columns<SIZE> &c, int t)
-	{
-		left = c.squares(c.left);
-		right = __shfl_xor_sync(0xffffffff, c.squares(c.right), t);
-		step = t;
-	}
-	__device__ void go_to(int t)
-	{
-		right = __shfl_xor_sync(0xffffffff, right, step ^ t);
-		step = t;
-	}
-	// change tells whether they must be taken anew.
-	__device__ bool change(const Rotation &r)
-	{
-		const bool cancels = r.rotate && (r.degenerate || fmin(r.pp, r.qq) < 0.5 * fmin(left, right));
-		left = r.rotate ? r.pp : left;
-		right = r.rotate ? r.qq : right;
-		return __any_sync(0xffffffff, cancels);
-	}
-};
-
 // factor_role runs the sweep on R.
 template <int SIZE>
 __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 {
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
-	__shared__ Turn turns[2][WARPS][8];
+	__shared__ Turn<double> turns[2][WARPS][8];
 	__shared__ int rotations, proper, open, idle, degenerate;
 	const Problem &b = a.problems[problem];
 	State &state = a.states[problem];
@@ -119,16 +80,16 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 	const double tol = b.tol;
 	if (thread == 0)
 		rotations = proper = open = idle = degenerate = 0;
-	for (int i = thread; i < Columns<SIZE>::LD; i += 32 * WARPS)
-		shared[SIZE * Columns<SIZE>::LD + i] = 0;
-	Columns<SIZE> c;
+	for (int i = thread; i < Columns<double, SIZE>::LD; i += 32 * WARPS)
+		shared[SIZE * Columns<double, SIZE>::LD + i] = 0;
+	Columns<double, SIZE> c;
 	const int shift = begin_factor(a, b, state, c);
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane;
 	int my_rotations = 0, my_proper = 0, my_open = 0, my_idle = 0, my_degenerate = 0;
 	for (int round = 0; round < (int)a.length; round++) {
 		const Round now = round_of<WARPS>(a, round);
 		c.exchange(shared, now.lefts, now.rights);
-		Norms<SIZE> norms;
+		Norms<double, SIZE> norms;
 		norms.take(c, 0);
 		for (int t = 0; t < now.steps; t++) {
 			norms.go_to(t);
@@ -136,7 +97,7 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 			const Signs signs = signs_of(c.number(c.lefts, lane % 8), c.number(c.rights, lane % 8 ^ t), positive);
 			const bool pair = norms.left > 0 && norms.right > 0; // or a column is zero, or there is none
 			const Rotation r = rotation(pair ? norms.left : 1, pair ? norms.right : 1, pair ? hpq : 0, tol, signs);
-			Turn *const own = turns[t % 2][warp];
+			Turn<double> *const own = turns[t % 2][warp];
 			if (lane < 8) {
 				const double tau = r.swap ? -r.tau : r.tau;
 				send(letter, r.sin, tau);
@@ -182,10 +143,10 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 
 // follow applies the rotations of the sweep to T.
 template <int SIZE>
-__device__ inline void follow(const Sweep &a, i64 problem, double *shared, Columns<SIZE> &c)
+__device__ inline void follow(const Sweep &a, i64 problem, double *shared, Columns<double, SIZE> &c)
 {
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
-	__shared__ Turn turns[WARPS][8][8]; // of the p-steps of a round
+	__shared__ Turn<double> turns[WARPS][8][8]; // of the p-steps of a round
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, positive = (int)a.problems[problem].positive;
 	// Lane l receives the letters of pair l mod 8 in p-steps l/8 and l/8 + 4.
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane % 8 + lane / 8 * PAIRS;
@@ -224,9 +185,9 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 	if (skipped(b) || (done && !a.last))
 		return;
 	const int k = (int)b.k;
-	for (int i = threadIdx.x; i < Columns<SIZE>::LD; i += 2 * SIZE)
-		shared[SIZE * Columns<SIZE>::LD + i] = 0;
-	Columns<SIZE> c;
+	for (int i = threadIdx.x; i < Columns<double, SIZE>::LD; i += 2 * SIZE)
+		shared[SIZE * Columns<double, SIZE>::LD + i] = 0;
+	Columns<double, SIZE> c;
 	double *const t = b.t;
 	const i64 ldt = b.ldt;
 	if (a.number > 0)
@@ -258,12 +219,8 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 template <int SIZE>
 __device__ inline void sweep(const Sweep &a)
 {
-	extern __shared__ __align__(16) double shared[]; // Columns<SIZE>::WORDS
-	__shared__ u64 ticket;
-	if (threadIdx.x == 0)
-		ticket = atomicAdd(a.ticket, 1ull) - a.tickets;
-	__syncthreads();
-	const i64 role = (i64)ticket;
+	extern __shared__ __align__(16) double shared[]; // Columns<double, SIZE>::WORDS
+	const i64 role = role_of(a);
 	if (role < a.count)
 		factor_role<SIZE>(a, role, shared);
 	else

@@ -34,7 +34,7 @@ func (e *epoch) close(d *device) error {
 
 func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 	n := kernels.Needs{R: true, T: true, Tally: true}
-	err := checkBatch(b, n)
+	err := b.Check(n)
 	if err == nil {
 		err = d.checkSchedule(b, o)
 	}
@@ -63,11 +63,11 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 	if err != nil {
 		return err
 	}
-	name := fmt.Sprint("jacobi_", size)
+	name := fmt.Sprint(s.kernel("jacobi_"), size)
 	cancels := flag(!o.Independent)
 	for sweep := range o.MaxSweeps {
 		d.epoch.launches++
-		err := d.launch(name, 2*n, 1, 1, 2*size, columnsShared(size), s.at, word(states), word(letters),
+		err := d.launch(name, 2*n, 1, 1, 2*size, columnsShared(size, s.Type), s.at, word(states), word(letters),
 			word(plan.rounds), word(d.epoch.ticket), d.epoch.blocks, d.epoch.launches, uint64(n), uint64(plan.length),
 			uint64(plan.steps), uint64(sweep), flag(sweep == o.MaxSweeps-1), cancels)
 		if err != nil {
@@ -79,8 +79,8 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 }
 
 // columnsShared is the shared memory that the columns of a factor of that size take.
-func columnsShared(size int) int {
-	return (size + 1) * (size + columnPad) * kernels.WordBytes
+func columnsShared(size int, e kernels.Element) int {
+	return (size + 1) * (size + columnPad) * e.Bytes()
 }
 
 // flag is a truth value as an argument of a kernel.

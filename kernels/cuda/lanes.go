@@ -167,7 +167,11 @@ func everyone() (w waits) {
 
 // panels returns the panels that the primitives read or write.
 func (b *batch) panels() (p []kernels.Panel) {
-	for _, list := range [][]kernels.Pivot{b.G, b.V} {
+	pivots := [][]kernels.Pivot{b.G, b.V}
+	if b.Single != nil {
+		pivots, p = append(pivots, b.Single.Norms), append(p, b.Single.Factors...)
+	}
+	for _, list := range pivots {
 		for _, x := range list {
 			p = append(p, x.P, x.Q)
 		}
@@ -177,7 +181,7 @@ func (b *batch) panels() (p []kernels.Panel) {
 
 // part returns problems i ≤ p < j of a batch.
 func part(b *kernels.Batch, i, j int) *kernels.Batch {
-	c := &kernels.Batch{R: b.R[i:j]}
+	c := &kernels.Batch{Type: b.Type, R: b.R[i:j]}
 	if len(b.G) == len(b.R) {
 		c.G = b.G[i:j]
 	}
@@ -192,6 +196,15 @@ func part(b *kernels.Batch, i, j int) *kernels.Batch {
 	}
 	if b.Positive != nil {
 		c.Positive = b.Positive[i:j]
+	}
+	if s := b.Single; s != nil {
+		c.Single = &kernels.Single{Cosine: s.Cosine, Scaled: s.Scaled}
+		if len(s.Norms) == len(b.R) {
+			c.Single.Norms = s.Norms[i:j]
+		}
+		if len(s.Factors) == len(b.R) {
+			c.Single.Factors = s.Factors[i:j]
+		}
 	}
 	return c
 }

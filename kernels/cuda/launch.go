@@ -16,23 +16,34 @@ type kernel struct {
 
 // entries are the kernels of each source file.
 var entries = map[string][]string{
-	"move.cu": {"identity", "column_norms", "lengths", "product", "product_transposed"},
+	"move.cu": {"identity_64", "identity_32", "column_norms_64", "column_norms_32", "lengths", "product",
+		"product_transposed"},
 	"gram.cu": {"gram_diagonal_64", "gram_diagonal_128", "gram_other_64", "gram_other_128", "gram_add_64",
 		"gram_add_128"},
-	"cholesky.cu": {"cholesky_block", "cholesky_row_64", "cholesky_row_128"},
+	"cholesky.cu": {"cholesky_block", "cholesky_row_64", "cholesky_row_128", "single_cholesky_block",
+		"single_cholesky_row_64", "single_cholesky_row_128"},
 	"shape.cu": {"convert_64_64", "convert_64_32", "convert_32_64", "convert_32_32", "transpose_64",
 		"transpose_32", "gather_rows", "move_columns", "scale", "divide", "multiply_power", "add", "lower_64",
 		"lower_32"},
 	"tall.cu":    {"square_diagonal", "square_other", "square_add", "solve"},
+	"angles.cu":  {"angles", "departures"},
 	"measure.cu": {"row_maxima", "column_maxima", "leads"},
 	"natural.cu": {"natural_64_64", "natural_64_128", "natural_32_512", "natural_16_1024", "natural_far"},
 	"pivoted.cu": {"factor_pivoted"},
 	"reflect.cu": {"reflect_sums", "reflect_turn", "reflect_add"},
-	"qr.cu":      {"qr_exponents", "qr_64", "qr_128", "qr_gather", "qr_scatter"},
-	"jacobi.cu":  {"jacobi_32", "jacobi_64", "jacobi_128"},
+	"qr.cu": {"qr_exponents", "qr_64", "qr_128", "qr_gather", "qr_scatter", "single_qr_exponents",
+		"single_qr_64", "single_qr_128", "single_qr_gather", "single_qr_scatter"},
+	"single_jacobi.cu": {"single_jacobi_32", "single_jacobi_64", "single_jacobi_128"},
+	"single_update.cu": {"single_update"},
+	"jacobi.cu":        {"jacobi_32", "jacobi_64", "jacobi_128"},
 	"multiply.cu": {"mark_columns", "multiply_64", "multiply_128", "multiply_256", "multiply_large",
 		"copy_rows"},
 	"stream_multiply.cu": {"multiply_stream"},
+	"single_gram.cu": {"single_gram_small", "single_gram_diagonal", "single_gram_other", "single_gram_plain",
+		"single_gram_add"},
+	"single_multiply.cu": {"single_image_64", "single_image_128", "single_image_blocks", "single_multiply_64",
+		"single_multiply_128", "single_multiply_block"},
+	"single_products.cu": {"single_weights", "single_norms", "single_copy", "single_product"},
 }
 
 // defaultShared is the dynamic shared memory that any kernel may have.
@@ -44,7 +55,7 @@ func (d *device) loadKernels(code map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	d.compiler = c.version
+	d.compiler, d.target = c.version, target(d.architecture, c.version)
 	d.kernels = map[string]*kernel{}
 	for file, names := range entries {
 		var module uintptr

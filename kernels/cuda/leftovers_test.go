@@ -47,6 +47,7 @@ func TestLeftovers(t *testing.T) {
 	}
 	d.before = before
 	t.Run("pivots", func(t *testing.T) { kerneltest.All(t, d) })
+	t.Run("single", func(t *testing.T) { singleProducts(t, d) })
 	t.Run("dense", func(t *testing.T) { kerneltest.AllDense(t, d) })
 	if filled < 100 {
 		t.Errorf("%d launches only", filled)

@@ -1,27 +1,37 @@
-// The identity, the norms of columns, and products with a few vectors.
+// The identity, the norms of columns, and products with a few vectors. The element type E is double or float.
 
 #include "common.cuh"
 
-// identity sets the m×n panel p to zero, except ones where row = column + row0. Grid (columns, at most
-// 65535), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256) identity(double *p, i64 m, i64 n, i64 ld, i64 row0)
+template <class E> __device__ inline void identity(E *p, i64 m, i64 n, i64 ld, i64 row0)
 {
 	for (i64 j = blockIdx.x; j < n; j += gridDim.x)
 		for (i64 i = threadIdx.x; i < m; i += 256)
 			p[i + j * ld] = i == j + row0;
 }
 
+// identity_64, identity_32 set the m×n panel p to zero, except ones where row = column + row0. Grid (columns,
+// at most 65535), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256) identity_64(double *p, i64 m, i64 n, i64 ld, i64 row0)
+{
+	identity(p, m, n, ld, row0);
+}
+
+extern "C" __global__ void __launch_bounds__(256) identity_32(float *p, i64 m, i64 n, i64 ld, i64 row0)
+{
+	identity(p, m, n, ld, row0);
+}
+
 // exact_norm returns the norm of m numbers, [Nov15, App. A], as kernels.Norm2: the plain sum of squares
 // where it is safe, else values below `low`, from `high` on and between are scaled and summed apart. All
 // 256 threads of the block call it.
-__device__ inline double exact_norm(const double *a, i64 m, double *shared)
+template <class E> __device__ inline double exact_norm(const E *a, i64 m, double *shared)
 {
 	const double infinity = 1.0 / 0.0, low = 0x1p-511;
 	const double high = ldexp(1.0, (1022 - (m > 0 ? ilogb((double)m) + 1 : 0)) / 2);
 	const auto add = [](double x, double y) { return x + y; };
 	double largest = 0, smallest = infinity, odd = 0; // odd: NaN if there is one
 	for (i64 i = threadIdx.x; i < m; i += 256) {
-		const double x = fabs(a[i]);
+		const double x = fabs((double)a[i]);
 		largest = fmax(largest, x);
 		smallest = x > 0 ? fmin(smallest, x) : smallest;
 		odd += x != x ? x : 0;
@@ -40,7 +50,7 @@ __device__ inline double exact_norm(const double *a, i64 m, double *shared)
 		const double scale = ldexp(1.0, shift);
 		double part = 0;
 		for (i64 i = threadIdx.x; i < m; i += 256) {
-			const double x = fabs(a[i]), y = scale * x;
+			const double x = fabs((double)a[i]), y = scale * x;
 			if (x >= from && x < to)
 				part = __fma_rn(y, y, part);
 		}
@@ -56,10 +66,7 @@ __device__ inline double exact_norm(const double *a, i64 m, double *shared)
 	return odd != odd ? odd : largest == 0 || largest == infinity ? largest : x;
 }
 
-// column_norms puts the norms of the columns of the m×n panel p into norms. Grid (columns, at most 65535),
-// block 256 threads.
-extern "C" __global__ void __launch_bounds__(256)
-column_norms(const double *p, i64 m, i64 n, i64 ld, double *norms)
+template <class E> __device__ inline void column_norms(const E *p, i64 m, i64 n, i64 ld, double *norms)
 {
 	__shared__ double shared[8];
 	for (i64 j = blockIdx.x; j < n; j += gridDim.x) {
@@ -67,6 +74,20 @@ column_norms(const double *p, i64 m, i64 n, i64 ld, double *norms)
 		if (threadIdx.x == 0)
 			norms[j] = x;
 	}
+}
+
+// column_norms_64, column_norms_32 put the norms of the columns of the m×n panel p into norms. Grid (columns,
+// at most 65535), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+column_norms_64(const double *p, i64 m, i64 n, i64 ld, double *norms)
+{
+	column_norms(p, m, n, ld, norms);
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+column_norms_32(const float *p, i64 m, i64 n, i64 ld, double *norms)
+{
+	column_norms(p, m, n, ld, norms);
 }
 
 // lengths puts the norms of the columns of all panels of a list into norms. The plain sum of squares is taken

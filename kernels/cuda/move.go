@@ -87,9 +87,10 @@ type side struct {
 	host    bool
 	address uintptr
 	ld      int
+	element kernels.Element
 }
 
-func on(p kernels.Panel) side { return side{false, uintptr(p.Data), p.Ld} }
+func on(p kernels.Panel) side { return side{false, uintptr(p.Data), p.Ld, p.Type} }
 
 // copy2D is CUDA_MEMCPY2D.
 type copy2D struct {
@@ -105,18 +106,19 @@ type copy2D struct {
 // CUmemorytype. The addresses of devices are unified: they tell which device it is.
 const memoryHost, memoryUnified = 1, 4
 
-// copyMatrix queues the copy of an m×n matrix.
+// copyMatrix queues the copy of an m×n matrix. Both sides have the same element type.
 func (d *device) copyMatrix(stream uintptr, to, from side, m, n int) error {
 	if m == 0 || n == 0 {
 		return nil
 	}
+	size := uintptr(from.element.Bytes())
 	if n == 1 || (m == to.ld && m == from.ld) {
-		return d.copyBytes(stream, to.address, from.address, int64(m)*int64(n)*kernels.WordBytes)
+		return d.copyBytes(stream, to.address, from.address, int64(m)*int64(n)*int64(size))
 	}
 	c := &copy2D{
-		srcType: memoryUnified, srcDevice: from.address, srcPitch: uintptr(from.ld) * kernels.WordBytes,
-		dstType: memoryUnified, dstDevice: to.address, dstPitch: uintptr(to.ld) * kernels.WordBytes,
-		width: uintptr(m) * kernels.WordBytes, height: uintptr(n),
+		srcType: memoryUnified, srcDevice: from.address, srcPitch: uintptr(from.ld) * size,
+		dstType: memoryUnified, dstDevice: to.address, dstPitch: uintptr(to.ld) * size,
+		width: uintptr(m) * size, height: uintptr(n),
 	}
 	if from.host {
 		c.srcType, c.srcHost, c.srcDevice = memoryHost, from.address, 0
@@ -137,10 +139,10 @@ func (d *device) copyBytes(stream, to, from uintptr, bytes int64) error {
 // pinned returns the side of a host matrix whose slice stays where it is until the pinner lets go.
 func pinned(pin *runtime.Pinner, x []float64, ld int) side {
 	if len(x) == 0 {
-		return side{true, 0, ld}
+		return side{host: true, ld: ld}
 	}
 	pin.Pin(&x[0])
-	return side{true, uintptr(unsafe.Pointer(&x[0])), ld}
+	return side{host: true, address: uintptr(unsafe.Pointer(&x[0])), ld: ld}
 }
 
 func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
@@ -168,9 +170,9 @@ func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
 // Copy copies from this device, in the order of the calls, or from another of this process: then it starts at
 // once, and both devices must be done with the memory that it touches.
 func (d *device) Copy(dst, src kernels.Panel) error {
-	err := errors.Join(dst.Check("dst"), src.Check("src"))
-	if err == nil && (dst.M != src.M || dst.N != src.N) {
-		err = fmt.Errorf("%w: dst is %d×%d, src %d×%d", kernels.ErrShape, dst.M, dst.N, src.M, src.N)
+	err := kernels.CheckConvert(dst, src)
+	if err == nil && dst.Type != src.Type {
+		err = fmt.Errorf("%w: dst is of %s, src of %s", kernels.ErrShape, dst.Type, src.Type)
 	}
 	if err != nil {
 		return fmt.Errorf("cuda: Copy: %w", err)
@@ -207,19 +209,16 @@ func (d *device) Store(device, host kernels.Address, bytes int64) error {
 const gridLimit = 65535
 
 func (d *device) Identity(dst kernels.Panel, row0 int) error {
-	if err := dst.Check("dst"); err != nil {
-		return fmt.Errorf("cuda: Identity: %w", err)
-	}
-	return d.entered("Identity", func() error {
-		return d.launch("identity", min(dst.N, gridLimit), 1, 1, 256, 0, word(dst.Data), uint64(dst.M),
+	return d.checked("Identity", dst.CheckAny("dst"), func() error {
+		return d.launch("identity_"+bits(dst), min(dst.N, gridLimit), 1, 1, 256, 0, word(dst.Data), uint64(dst.M),
 			uint64(dst.N), uint64(dst.Ld), uint64(row0))
 	})
 }
 
 func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
-	return d.results("ColumnNorms", p.Check("panel"), p.N, func(out kernels.Address) error {
-		return d.launch("column_norms", min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
-			uint64(p.Ld), word(out))
+	return d.results("ColumnNorms", p.CheckAny("panel"), p.N, func(out kernels.Address) error {
+		return d.launch("column_norms_"+bits(p), min(p.N, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M),
+			uint64(p.N), uint64(p.Ld), word(out))
 	})
 }
 

@@ -19,6 +19,9 @@ func (d *device) Multiply(b *kernels.Batch) error {
 // multiply forms the products in place where one block of threads has all columns of T, else from
 // copies of rows.
 func (d *device) multiply(s *batch) error {
+	if s.Single != nil {
+		return d.singleMultiply(s)
+	}
 	flags, err := d.need("flags of columns", 2*int64(s.n())*int64(s.order))
 	if err != nil {
 		return err

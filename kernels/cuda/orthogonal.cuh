@@ -15,7 +15,7 @@ template <int SIZE> __device__ inline void cancel(const Problem &b, const State 
 	for (int j = threadIdx.x / 32; j < k; j += SIZE / 16) {
 		double sum = 0;
 		for (int i = lane; i < k; i += 32) {
-			const double part = fmin(fabs(t[i + j * Columns<SIZE>::LD]), most) * state.before[i];
+			const double part = fmin(fabs(t[i + j * Columns<double, SIZE>::LD]), most) * state.before[i];
 			sum = __fma_rn(part, part, sum);
 		}
 		if (sqrt(state.after[j]) <= b.tol * sqrt(warp_sum(sum)))
@@ -24,15 +24,41 @@ template <int SIZE> __device__ inline void cancel(const Problem &b, const State 
 	}
 }
 
-// orthogonalize does T ← T + T·E, a Newton–Schulz step, with E = (I − TᵀT)/2, or E = (I − J·TᵀJT)/2 where
-// columns have sign −1. It takes T from shared memory, Columns<SIZE>::LD apart, and puts it where it belongs.
+// A sum of products of which the parts that are multiples of 2⁻⁴⁰ are summed for themselves, which is exact
+// as long as they are below 2¹¹. So none is lost against a large one.
+struct SplitSum {
+	double high = 0, low = 0;
+
+	__device__ void add(double x, double y)
+	{
+		const double split = 0x1.8p12, part = __dadd_rn(__fma_rn(x, y, split), -split);
+		high += part;
+		low += __fma_rn(x, y, -part);
+	}
+	// gather adds those of the four lanes 4g … 4g+3.
+	__device__ void gather()
+	{
+		for (int distance = 1; distance <= 2; distance *= 2) {
+			high += __shfl_xor_sync(0xffffffff, high, distance);
+			low += __shfl_xor_sync(0xffffffff, low, distance);
+		}
+	}
+	__device__ double minus(double x) const { return (high - x) + low; }
+};
+
+// orthogonalize does T ← T + T·E, a Newton–Schulz step, with E = (I − TᵀT)/2, or E = (I − J·TᵀJT)/2
+// where columns have sign −1. It takes T from shared memory, Columns<double, SIZE>::LD apart, and
+// puts it where it belongs.
+//
+// The diagonal of TᵀT is a sum of squares that are mostly small and all positive. Were those lost that come
+// after a large one, the columns of T would be too long.
 //
 // Where T is close to I, E = −(D + J·DᵀJ + J·DᵀJD)/2 is computed from D = T − I, which is exact. Where
 // columns have sign −1, columns of T may be long, and elements of E above 2⁻²⁶ ≈ √ε are nothing but their
 // rounding errors: 0 takes their place. A warp has sixteen columns of E in registers, as their transpose.
 template <int SIZE> __device__ inline void orthogonalize(const Problem &b, double *t)
 {
-	constexpr int LD = Columns<SIZE>::LD;
+	constexpr int LD = Columns<double, SIZE>::LD;
 	const int k = (int)b.k, positive = (int)b.positive, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
 	const int g = lane / 4, t4 = lane % 4, own = threadIdx.x; // diagonal element
 	const bool mixed = positive < k;
@@ -42,25 +68,34 @@ template <int SIZE> __device__ inline void orthogonalize(const Problem &b, doubl
 		t[own * (LD + 1)] -= 1;
 	__syncthreads();
 	double e[SIZE / 8][4] = {}; // e[n][2h+i]: element (8n + 2·t4 + i, j0 + 8h + g) of E
+	SplitSum squares[2];	    // of columns j0 + 8h + g, the diagonal of TᵀJT
 #pragma unroll 1
 	for (int l = t4; l < SIZE; l += 4) {
 		double x[2];
 #pragma unroll
-		for (int h = 0; h < 2; h++)
-			x[h] = sign(l) * t[l + (j0 + 8 * h + g) * LD];
+		for (int h = 0; h < 2; h++) {
+			const double y = t[l + (j0 + 8 * h + g) * LD];
+			x[h] = sign(l) * y;
+			if (!near)
+				squares[h].add(x[h], y);
+		}
 #pragma unroll
 		for (int n = 0; n < SIZE / 8; n++)
 			add_product(e[n], x, t[l + (8 * n + g) * LD]);
 	}
+	squares[0].gather();
+	squares[1].gather();
 #pragma unroll
 	for (int n = 0; n < SIZE / 8; n++)
 #pragma unroll
 		for (int m = 0; m < 4; m++) {
 			const int i = 8 * n + 2 * t4 + m % 2, j = j0 + m / 2 * 8 + g;
-			double rest = i == j ? -sign(i) : 0;
+			double excess = e[n][m]; // of TᵀJT over J
 			if (near)
-				rest = sign(i) * t[i + j * LD] + sign(j) * t[j + i * LD];
-			const double x = -0.5 * (e[n][m] + rest);
+				excess += sign(i) * t[i + j * LD] + sign(j) * t[j + i * LD];
+			else if (i == j)
+				excess = squares[m / 2].minus(sign(i));
+			const double x = -0.5 * excess;
 			e[n][m] = mixed && !(fabs(x) <= 0x1p-26) ? 0 : sign(i) * x;
 		}
 	__syncthreads();

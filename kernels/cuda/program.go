@@ -65,6 +65,7 @@ func build(architecture string, one func(c *compiler, file, source string, heade
 	if err != nil {
 		return nil, fmt.Errorf("cuda: embedded sources: %w", err)
 	}
+	architecture = target(architecture, c.version)
 	t, err := tilingOf(architecture)
 	if err != nil {
 		return nil, err
@@ -89,6 +90,15 @@ func build(architecture string, one func(c *compiler, file, source string, heade
 		built[name] = code[i]
 	}
 	return built, nil
+}
+
+// target returns the architecture that the kernels are compiled for: with what it has beyond others, where
+// they use that and the compiler knows it.
+func target(architecture, version string) string {
+	if architecture == "sm_90" && !strings.HasPrefix(version, "11.") {
+		return "sm_90a"
+	}
+	return architecture
 }
 
 // CompileError is a source file that NVRTC refuses.

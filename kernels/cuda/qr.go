@@ -38,12 +38,12 @@ func (d *device) smallQR(s *batch) error {
 		return err
 	}
 	slab := 128
-	shared := func(slab int) int { return (order*(order+1)/2 + slab*order) * kernels.WordBytes }
+	shared := func(slab int) int { return (order*(order+1)/2 + slab*order) * s.Type.Bytes() }
 	if shared(slab)+qrStatic > d.shared {
 		slab = 64
 	}
-	return d.launch(fmt.Sprint("qr_", slab), min(n*pieces, d.processors), 1, 1, 512, shared(slab), s.at,
-		uint64(n), word(exponents), word(factors), word(done), uint64(order), uint64(pieces))
+	return d.launch(fmt.Sprint(s.kernel("qr_"), slab), min(n*pieces, d.processors), 1, 1, 512, shared(slab),
+		s.at, uint64(n), word(exponents), word(factors), word(done), uint64(order), uint64(pieces))
 }
 
 func (d *device) largeQR(s *batch) error {
@@ -73,23 +73,23 @@ func (d *device) largeQR(s *batch) error {
 		if p.k == 0 {
 			continue
 		}
-		a, err := d.need("QR", p.g.m*p.k*kernels.WordBytes)
+		a, err := d.need("QR", p.g.m*p.k*int64(s.Type.Bytes()))
 		if err != nil {
 			return err
 		}
 		words := []uint64{s.at, uint64(i), word(exponents), word(a)}
-		if err := d.launch("qr_exponents", int(p.k), 1, 1, 32, 0, words[:3]...); err != nil {
+		if err := d.launch(s.kernel("qr_exponents"), int(p.k), 1, 1, 32, 0, words[:3]...); err != nil {
 			return err
 		}
-		if err := d.launch("qr_gather", int(p.k), 1, 1, 256, 0, words...); err != nil {
+		if err := d.launch(s.kernel("qr_gather"), int(p.k), 1, 1, 256, 0, words...); err != nil {
 			return err
 		}
 		if p.g.m > 0 {
-			if err := d.solver.geqrf(d, int(p.g.m), int(p.k), a); err != nil {
+			if err := d.solver.geqrf(d, int(p.g.m), int(p.k), a, s.Type); err != nil {
 				return err
 			}
 		}
-		if err := d.launch("qr_scatter", int(p.k), 1, 1, 256, 0, words...); err != nil {
+		if err := d.launch(s.kernel("qr_scatter"), int(p.k), 1, 1, 256, 0, words...); err != nil {
 			return err
 		}
 	}

@@ -23,6 +23,9 @@ type problem struct {
 	tol, screen float64
 	tally       kernels.Address
 	positive    int64
+
+	normsP, normsQ, factors kernels.Address
+	scaled                  int64
 }
 
 const (
@@ -112,6 +115,14 @@ type batch struct {
 
 func (b *batch) n() int { return len(b.problems) }
 
+// kernel returns the name of a kernel that there is for both element types.
+func (b *batch) kernel(name string) string {
+	if b.Type == kernels.Float32 {
+		return "single_" + name
+	}
+	return name
+}
+
 // send brings the problems of a batch to the device, in parts for the lanes; with tally its tallies too,
 // unless the device has them already. fresh tallies are not sent: the primitive sets them.
 func (d *device) send(b *kernels.Batch, tally, fresh bool) ([]*batch, error) {
@@ -151,7 +162,15 @@ func (d *device) send(b *kernels.Batch, tally, fresh bool) ([]*batch, error) {
 // until Sync.
 func alike(a, b *kernels.Batch) bool {
 	return sameMemory(a.G, b.G) && sameMemory(a.V, b.V) && sameMemory(a.R, b.R) && sameMemory(a.T, b.T) &&
-		sameMemory(a.Positive, b.Positive) && sameMemory(a.Tally, b.Tally)
+		sameMemory(a.Positive, b.Positive) && sameMemory(a.Tally, b.Tally) && alikeSingle(a.Single, b.Single)
+}
+
+func alikeSingle(a, b *kernels.Single) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return sameMemory(a.Norms, b.Norms) && sameMemory(a.Factors, b.Factors) && a.Cosine == b.Cosine &&
+		a.Scaled == b.Scaled
 }
 
 // sameMemory tells whether two slices are the same memory.
@@ -199,6 +218,10 @@ func (d *device) sendProblems(b *kernels.Batch) error {
 		q.mirrored = max(q.mirrored, q.count)
 	}
 	header := *b
+	if b.Single != nil {
+		single := *b.Single
+		header.Single = &single
+	}
 	q.last, q.parts = &header, parts
 	return nil
 }
@@ -235,6 +258,9 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 			tol: kernels.Tolerance(k), screen: kernels.ScreenTolerance(k, positive)}
 		if len(b.G) == n {
 			x.g, x.chunk = pivotOf(b.G[i]), int64(chunkRows(b.G[i].P.M, k))
+			if b.Type == kernels.Float32 {
+				x.chunk = int64(singleChunk(b.G[i].P.M, k))
+			}
 			s.rows = max(s.rows, b.G[i].P.M)
 		}
 		if len(b.V) == n {
@@ -244,12 +270,29 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 		if len(b.T) == n {
 			x.t, x.ldt = b.T[i].Data, int64(b.T[i].Ld)
 		}
+		if b.Single != nil {
+			x.ofSingle(b.Single, i)
+		}
 		if tallies != 0 {
 			x.tally = tallies + kernels.Address(i*tallyBytes)
 		}
 		s.problems[i] = x
 	}
 	return s
+}
+
+// ofSingle adds what problem i of a batch of float32 has besides.
+func (p *problem) ofSingle(s *kernels.Single, i int) {
+	p.tol, p.screen = kernels.Tolerance32(int(p.k)), s.Cosine
+	if len(s.Norms) > i {
+		p.normsP, p.normsQ = s.Norms[i].P.Data, s.Norms[i].Q.Data
+	}
+	if len(s.Factors) > i {
+		p.factors = s.Factors[i].Data
+	}
+	if s.Scaled {
+		p.scaled = 1
+	}
 }
 
 func pivotOf(p kernels.Pivot) pivot {
@@ -289,19 +332,11 @@ func (d *device) sync() error {
 // Sync waits for everything that is queued, and fails if any of it has failed.
 func (d *device) Sync() error { return d.entered("Sync", d.sync) }
 
-// checkBatch refuses batches that do not fit, and those of float32.
-func checkBatch(b *kernels.Batch, n kernels.Needs) error {
-	if b.Type == kernels.Float32 {
-		return fmt.Errorf("%w: GPUs take batches of float64 only", kernels.ErrType)
-	}
-	return b.Check(n)
-}
-
 // primitive checks a batch, sends it to the device and runs a primitive on its parts, each on its lane.
 // fresh: the primitive sets the tally.
 func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh bool,
 	run func(*batch) error) error {
-	if err := checkBatch(b, n); err != nil {
+	if err := b.Check(n); err != nil {
 		return fmt.Errorf("cuda: %s: %w", name, err)
 	}
 	if len(b.R) == 0 {

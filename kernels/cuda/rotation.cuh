@@ -8,6 +8,12 @@
 struct Rotation {
 	double sin, tau, pp, qq;
 	bool rotate, proper, open, idle, swap, degenerate;
+
+	// cancels tells whether pp and qq are not known well enough; left and right are what they were before.
+	__device__ bool cancels(double left, double right) const
+	{
+		return degenerate || fmin(pp, qq) < 0.5 * fmin(left, right);
+	}
 };
 
 // What the signs of columns p < q ask for: 𝔱 of kernels.Kind, and whether h'pp ≥ h'qq (1), h'pp ≤ h'qq (−1)

@@ -11,8 +11,9 @@ import (
 
 // cusolver is NVIDIA's cuSOLVER, opened at run time when it is first needed.
 type cusolver struct {
-	cusolverDnCreate, cusolverDnDestroy, cusolverDnSetStream, cusolverDnDgeqrfBufferSize,
-	cusolverDnDgeqrf, cusolverDnDpotrfBufferSize, cusolverDnDpotrf uintptr
+	cusolverDnCreate, cusolverDnDestroy, cusolverDnSetStream, cusolverDnDpotrfBufferSize,
+	cusolverDnDpotrf uintptr
+	geqrf [2]struct{ size, factor uintptr } // by kernels.Element
 }
 
 var loadSolver = sync.OnceValues(func() (*cusolver, error) {
@@ -24,8 +25,10 @@ var loadSolver = sync.OnceValues(func() (*cusolver, error) {
 	err = lib.Bind(nvidia.Routines{
 		"cusolverDnCreate": &c.cusolverDnCreate, "cusolverDnDestroy": &c.cusolverDnDestroy,
 		"cusolverDnSetStream":         &c.cusolverDnSetStream,
-		"cusolverDnDgeqrf_bufferSize": &c.cusolverDnDgeqrfBufferSize,
-		"cusolverDnDgeqrf":            &c.cusolverDnDgeqrf,
+		"cusolverDnDgeqrf_bufferSize": &c.geqrf[kernels.Float64].size,
+		"cusolverDnDgeqrf":            &c.geqrf[kernels.Float64].factor,
+		"cusolverDnSgeqrf_bufferSize": &c.geqrf[kernels.Float32].size,
+		"cusolverDnSgeqrf":            &c.geqrf[kernels.Float32].factor,
 		"cusolverDnDpotrf_bufferSize": &c.cusolverDnDpotrfBufferSize,
 		"cusolverDnDpotrf":            &c.cusolverDnDpotrf,
 	})
@@ -64,15 +67,16 @@ func (s *solver) open(d *device) error {
 }
 
 // geqrf overwrites the m×k matrix a, leading dimension m, by its QR factorization.
-func (s *solver) geqrf(d *device, m, k int, a kernels.Address) error {
+func (s *solver) geqrf(d *device, m, k int, a kernels.Address, e kernels.Element) error {
 	if err := s.open(d); err != nil {
 		return fmt.Errorf("pivots of order over %d: %w", d.order(), err)
 	}
 	rows, columns, ld := uintptr(m), uintptr(k), uintptr(m)
 	var elements int32
-	code := nvidia.Invoke(s.api.cusolverDnDgeqrfBufferSize, s.handle, rows, columns, uintptr(a), ld,
+	call, routines := "cusolverDn"+letter(e)+"geqrf", s.api.geqrf[e]
+	code := nvidia.Invoke(routines.size, s.handle, rows, columns, uintptr(a), ld,
 		uintptr(unsafe.Pointer(&elements)))
-	if err := s.check("cusolverDnDgeqrf_bufferSize", code); err != nil {
+	if err := s.check(call+"_bufferSize", code); err != nil {
 		return err
 	}
 	// The scalars of the reflectors, the status, and the workspace.
@@ -81,9 +85,17 @@ func (s *solver) geqrf(d *device, m, k int, a kernels.Address) error {
 		return err
 	}
 	info := work + kernels.Address(k*kernels.WordBytes)
-	code = nvidia.Invoke(s.api.cusolverDnDgeqrf, s.handle, rows, columns, uintptr(a), ld, uintptr(work),
+	code = nvidia.Invoke(routines.factor, s.handle, rows, columns, uintptr(a), ld, uintptr(work),
 		uintptr(info)+kernels.WordBytes, uintptr(elements), uintptr(info))
-	return s.check("cusolverDnDgeqrf", code)
+	return s.check(call, code)
+}
+
+// letter is what the libraries call an element type.
+func letter(e kernels.Element) string {
+	if e == kernels.Float32 {
+		return "S"
+	}
+	return "D"
 }
 
 // potrf overwrites the upper triangle of a by its Cholesky factor, and the int32 at info by 0, or by the

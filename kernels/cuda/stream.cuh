@@ -3,6 +3,7 @@
 // shared memory (tiling.go), which is so from compute capability 9.0 on.
 #pragma once
 
+#include "barrier.cuh"
 #include "tile.cuh"
 
 constexpr int STREAM_ROWS = 32, STREAM_COLUMNS = 128, STREAM_THREADS = 256;
@@ -10,26 +11,6 @@ constexpr int STREAM_LD = STREAM_ROWS + PAD;		// of a tile in shared memory
 constexpr int STREAM_TILE = STREAM_COLUMNS * STREAM_LD; // elements
 
 #if STREAM_STAGES > 0
-// arrive makes this thread arrive at a barrier, an address within shared memory.
-__device__ inline void arrive(unsigned barrier)
-{
-	asm volatile("{ .reg .b64 state; mbarrier.arrive.shared.b64 state, [%0]; }" ::"r"(barrier) : "memory");
-}
-
-// arrive_copied lets this thread arrive at a barrier when the copies that it has started are done.
-__device__ inline void arrive_copied(unsigned barrier)
-{
-	asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(barrier) : "memory");
-}
-
-// wait waits until all have arrived at the barrier: the first time with phase 0, then with 1, 0, …
-__device__ inline void wait(unsigned barrier, int phase)
-{
-	asm volatile("{\n.reg .pred done;\n"
-		     "again: mbarrier.try_wait.parity.shared.b64 done, [%0], %1;\n"
-		     "@!done bra again;\n}" ::"r"(barrier), "r"(phase) : "memory");
-}
-
 // Columns are those of a matrix [P Q]: column c begins at p + c·ldp up to column np, at q + c·ldq
 // from there on.
 struct Columns {
@@ -80,9 +61,8 @@ template <class Work> __device__ inline void stream(int count, double *tiles, Wo
 	const unsigned full = (unsigned)__cvta_generic_to_shared(barriers), empty = full + 8 * STREAM_STAGES;
 	if (threadIdx.x == 0)
 		for (int i = 0; i < STREAM_STAGES; i++) {
-			asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(full + 8 * i), "r"(STREAM_THREADS) : "memory");
-			asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(empty + 8 * i), "r"(STREAM_THREADS / 32)
-				     : "memory");
+			set_barrier(full + 8 * i, STREAM_THREADS);
+			set_barrier(empty + 8 * i, STREAM_THREADS / 32);
 		}
 	__syncthreads();
 	int stage = 0, phase = 0;     // of the tile that is processed

@@ -6,7 +6,7 @@ const (
 	streamRows    = 32   // STREAM_ROWS of stream.cuh
 	streamColumns = 128  // STREAM_COLUMNS
 	streamThreads = 256  // STREAM_THREADS
-	streamListed  = 1024 // LISTED of stream_multiply.cu
+	streamListed  = 1024 // LISTED of changed.cuh
 )
 
 // streamShared is the shared memory of a block through which pivots stream.

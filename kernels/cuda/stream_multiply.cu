@@ -4,39 +4,12 @@
 // change are divided evenly among the blocks. An element has the same bits whichever block forms it, and
 // the same as in multiply.cu.
 
+#include "changed.cuh"
 #include "stream.cuh"
 
-constexpr int LISTED = 1024;			      // most problems of a launch
 constexpr int T_TILES = STREAM_COLUMNS / STREAM_ROWS; // of T
 
 #if STREAM_STAGES > 0
-// list_changed lists the problems with Changed ≠ 0 in order, and returns how many there are. All threads call
-// it.
-__device__ inline int list_changed(const Problem *problems, int count, unsigned short *list)
-{
-	constexpr int WARPS = STREAM_THREADS / 32;
-	__shared__ unsigned masks[WARPS];
-	const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-	int found = 0;
-	for (int first = 0; first < count; first += STREAM_THREADS) {
-		const int i = first + threadIdx.x;
-		const bool changed = i < count && problems[i].tally->changed != 0;
-		const unsigned mask = __ballot_sync(0xffffffff, changed);
-		if (lane == 0)
-			masks[warp] = mask;
-		__syncthreads();
-		int place = found + __popc(mask & ((1u << lane) - 1));
-		for (int w = 0; w < WARPS; w++) {
-			place += w < warp ? __popc(masks[w]) : 0;
-			found += __popc(masks[w]);
-		}
-		if (changed)
-			list[place] = (unsigned short)i;
-		__syncthreads();
-	}
-	return found;
-}
-
 // multiply_add16 does c ← c + a·b for a 16×8 matrix c, a 16×16 matrix a and a 16×8 matrix b in
 // fragments: lane 4g+t has rows g and g + 8 of column 4i + t of a in a[i], row 4i + t of column g of b
 // in b[i], and c as in tile.cuh.
@@ -211,7 +184,7 @@ multiply_stream(const Problem *problems, i64 count, const unsigned char *columns
 	extern __shared__ __align__(16) double shared[];
 	__shared__ unsigned short list[LISTED];
 	const int each = (int)(g_tiles + v_tiles);
-	const i64 all = (i64)list_changed(problems, (int)count, list) * each;
+	const i64 all = (i64)list_changed<STREAM_THREADS>(problems, (int)count, list) * each;
 	const i64 first = all * blockIdx.x / gridDim.x, end = all * (blockIdx.x + 1) / gridDim.x;
 	if (first == end)
 		return;

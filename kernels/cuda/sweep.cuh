@@ -20,16 +20,17 @@ struct State {
 constexpr i64 NEVER = 1ll << 62;
 
 // A rotation on its way from one block to the other: the complements of sin φ and of tan(φ/2), with the
-// opposite sign where the columns are swapped. 0 is what has not come yet; who fetches a rotation puts 0 in
-// its place. So a rotation says itself that it is there, and no block waits for memory to become consistent.
+// opposite sign where the columns are swapped, or of the four numbers of one of float32. 0 is what has not
+// come yet; who fetches a rotation puts 0 in its place. So a rotation says itself that it is there, and no
+// block waits for memory to become consistent.
 struct Letter {
 	u64 sin, tau;
 };
 
 // What a launch works on. rounds has for each round its number of p-steps, and then for each warp the numbers
 // of its columns, on the left and on the right. letters has one for every problem, p-step and pair.
-struct Sweep {
-	const Problem *problems;
+template <class E> struct SweepOf {
+	const ProblemOf<E> *problems;
 	State *states;
 	Letter *letters;
 	const u64 *rounds;
@@ -41,28 +42,65 @@ struct Sweep {
 	i64 steps;   // p-steps
 	i64 number;  // of this sweep, from 0
 	i64 last;    // 1: no sweep follows
-	i64 cancels; // 1: columns that are only rounding errors become zero
+	i64 cancels; // 1: columns that are only rounding errors become zero (float64)
 };
 
-__device__ inline void send(Letter *to, double sin, double tau)
+using Sweep = SweepOf<double>;
+
+// A round: its number of p-steps, and what the calling warp has in it.
+struct Round {
+	int steps;
+	u64 lefts, rights;
+};
+
+template <int WARPS, class E> __device__ inline Round round_of(const SweepOf<E> &a, int number)
 {
-	asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to),
-		     "l"(~(u64)__double_as_longlong(sin)), "l"(~(u64)__double_as_longlong(tau))
-		     : "memory");
+	const u64 *words = a.rounds + number * (1 + 2 * WARPS), *own = words + 1 + 2 * (threadIdx.x / 32);
+	return {(int)words[0], own[0], own[1]};
 }
 
-// receive waits for a letter, and takes it.
-__device__ inline double2 receive(Letter *from)
+// role_of returns the number of this block in the order in which the blocks start. All threads call it.
+template <class E> __device__ inline i64 role_of(const SweepOf<E> &a)
 {
-	u64 sin, tau;
+	__shared__ u64 ticket;
+	if (threadIdx.x == 0)
+		ticket = atomicAdd(a.ticket, 1ull) - a.tickets;
+	__syncthreads();
+	return (i64)ticket;
+}
+
+// A word of a letter is the complement of what it says. 0 says nothing.
+__device__ inline void send_words(Letter *to, u64 sin, u64 tau)
+{
+	asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(~sin), "l"(~tau) : "memory");
+}
+
+// receive_words waits for a letter, and takes it.
+__device__ inline Letter receive_words(Letter *from)
+{
+	Letter x;
 	for (;;) {
-		asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];" : "=l"(sin), "=l"(tau) : "l"(from) : "memory");
-		if (sin != 0 && tau != 0)
+		asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+			     : "=l"(x.sin), "=l"(x.tau)
+			     : "l"(from)
+			     : "memory");
+		if (x.sin != 0 && x.tau != 0)
 			break;
 		__nanosleep(100);
 	}
 	*from = {0, 0};
-	return {__longlong_as_double((i64)~sin), __longlong_as_double((i64)~tau)};
+	return {~x.sin, ~x.tau};
+}
+
+__device__ inline void send(Letter *to, double sin, double tau)
+{
+	send_words(to, (u64)__double_as_longlong(sin), (u64)__double_as_longlong(tau));
+}
+
+__device__ inline double2 receive(Letter *from)
+{
+	const Letter x = receive_words(from);
+	return {__longlong_as_double((i64)x.sin), __longlong_as_double((i64)x.tau)};
 }
 
 // publish makes everything that the block wrote before its last barrier visible to who waits for this value.

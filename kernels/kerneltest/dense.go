@@ -16,6 +16,7 @@ func AllDense(t *testing.T, b kernels.Backend) {
 		{"Convert", Convert}, {"Zero", Zero}, {"Transpose", Transpose}, {"GatherRows", GatherRows},
 		{"MoveColumns", MoveColumns}, {"Scale", Scale}, {"Divide", Divide}, {"Ldexp", Ldexp},
 		{"Add", Add}, {"Lengths", Lengths}, {"Maxima", Maxima}, {"Leads", Leads},
+		{"Angles", Angles}, {"Departures", Departures},
 		{"Gemm", Gemm}, {"Syrk", Syrk}, {"Potrf", Potrf}, {"Trsm", Trsm},
 		{"FactorPanel", FactorPanel}, {"Reflect", Reflect}, {"OneSign", OneSign},
 		{"FactorPivoted", FactorPivoted}, {"SortedRows", SortedRows}, {"PivotsEnd", PivotsEnd},

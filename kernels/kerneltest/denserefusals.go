@@ -25,6 +25,10 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 	list := func(p ...kernels.Panel) []kernels.Panel { return p }
 	gemm := func(g kernels.Gemm) error { return b.Gemm([]kernels.Gemm{{A: p, B: square, C: panel(5, 3)}, g}) }
 	numbers := func(_ []float64, err error) error { return err }
+	angles := func(norms []float64, first int, h ...kernels.Panel) error {
+		_, err := b.Angles(h, []int{first}, norms, kernels.AngleOptions{})
+		return err
+	}
 	pivoted := func(a kernels.Panel, q kernels.Reflectors, noise *kernels.PanelNoise) error {
 		_, err := b.FactorPivoted(a, q, kernels.PanelOptions{Noise: noise})
 		return err
@@ -59,6 +63,12 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 		{"RowMaxima: float32", numbers(b.RowMaxima(single, nil))},
 		{"ColumnMaxima: too few", numbers(b.ColumnMaxima(p, three))},
 		{"Leads: float32", numbers(b.Leads(single))},
+		{"Angles: three norms for five rows", angles(three, 0, p)},
+		{"Angles: columns from 1 to 4 of 3", angles(three, 1, square)},
+		{"Angles: column −1", angles(three, -1, square)}, {"Angles: float32", angles(five, 0, single)},
+		{"Angles: no number", angles(three, 0, square, square)},
+		{"Departures: not square", b.Departures(list(square, p))},
+		{"Departures: float32", b.Departures(list(single.Rows(0, 3)))},
 		{"Gemm: inner", gemm(kernels.Gemm{A: p, B: panel(5, 3), C: panel(5, 3)})},
 		{"Gemm: transposed", gemm(kernels.Gemm{TransA: true, A: p, B: square, C: panel(5, 3)})},
 		{"Gemm: C", gemm(kernels.Gemm{A: p, B: square, C: q})},

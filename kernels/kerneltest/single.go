@@ -19,8 +19,9 @@ func Single(t *testing.T, b kernels.Backend) {
 		name string
 		run  func(*testing.T, kernels.Backend)
 	}{
-		{"Panels", singlePanels}, {"Gram", singleGram}, {"Cholesky", singleCholesky}, {"QR", singleQR},
-		{"Jacobi", singleJacobi}, {"Sweep", singleSweep}, {"Multiply", singleMultiply}, {"Nested", singleNested},
+		{"Panels", singlePanels}, {"Gram", SingleGram}, {"Cholesky", singleCholesky}, {"QR", singleQR},
+		{"Jacobi", singleJacobi}, {"Sweep", singleSweep}, {"Multiply", SingleMultiply}, {"Nested", singleNested},
+		{"Parallel", singleParallel},
 		{"Sweeps", singleSweeps}, {"Refusals", singleRefusals},
 	} {
 		t.Run(body.name, func(t *testing.T) { body.run(t, b) })
@@ -181,8 +182,8 @@ func eachSingle(t *testing.T, f func(t *testing.T, g []pivot, norms [][]float64)
 	}
 }
 
-// singleGram tests Gram matrices as Gram does, and the norms that they come with.
-func singleGram(t *testing.T, b kernels.Backend) {
+// SingleGram tests Gram matrices as Gram does, and the norms that they come with.
+func SingleGram(t *testing.T, b kernels.Backend) {
 	eachSingle(t, func(t *testing.T, g []pivot, norms [][]float64) {
 		s := newSingles(t, b, g, norms, nil)
 		must(t, b.Gram(&s.Batch))

@@ -72,6 +72,32 @@ func singleJacobi(t *testing.T, b kernels.Backend) {
 	}
 }
 
+// singleParallel tests factors whose columns are all parallel, so that what is left of them are errors of
+// errors of errors.
+func singleParallel(t *testing.T, b kernels.Backend) {
+	for k := 2; k <= 32; k++ {
+		x := newMatrix(k, k)
+		for j := range k {
+			x.set(0, j, 1)
+		}
+		for _, sweeps := range []int{1, 30} {
+			s := newSingleFactors(t, b, []matrix{x}, [][]float64{slices.Repeat([]float64{1}, k)})
+			must(t, b.Jacobi(&s.Batch, kernels.JacobiOptions{Schedule: RoundRobin(k + k%2), MaxSweeps: sweeps}))
+			r, tr, norms := s.r[0].read(), s.tr[0].read(), s.f[0].read().a
+			largest := slices.Max(norms) / math.Sqrt(float64(k)) // of the only singular value that is not 0
+			if !r.finite() || !tr.finite() || !(largest < 1+1e-5) ||
+				sweeps > 1 && !(largest > 1-1e-5) {
+				t.Errorf("k = %d, %d sweeps: R·T %v, T %v, norms %v", k, sweeps, r, tr, norms)
+			}
+		}
+	}
+}
+
+// finite tells whether all elements are.
+func (x matrix) finite() bool {
+	return !slices.ContainsFunc(x.a, func(e float64) bool { return math.IsNaN(e) || math.IsInf(e, 0) })
+}
+
 // singularNorms tests that the norms are the singular values of x·diag(before) to so many u of float32.
 func singularNorms(t *testing.T, x matrix, before, after []float64, tolerance float64) {
 	t.Helper()
@@ -123,9 +149,9 @@ func singleSweep(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// singleMultiply tests G·T, V·D⁻¹·T·D' or V·T, |error| ≤ 2k·u·|G||T|, that the norms are replaced, and that
+// SingleMultiply tests G·T, V·D⁻¹·T·D' or V·T, |error| ≤ 2k·u·|G||T|, that the norms are replaced, and that
 // problems with Changed = 0 are left alone.
-func singleMultiply(t *testing.T, b kernels.Backend) {
+func SingleMultiply(t *testing.T, b kernels.Backend) {
 	eachSingle(t, func(t *testing.T, g []pivot, norms [][]float64) {
 		rnd := newRand(len(g))
 		for _, scaled := range []bool{false, true} {

@@ -1,0 +1,130 @@
+package matrix
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"testing"
+
+	"jmpi/dist/comm"
+	"jmpi/dist/disttest"
+	"jmpi/internal/gen"
+	"jmpi/kernels"
+)
+
+// grids are numbers of ranks and devices, and whether messages go straight between their memories.
+var grids = [][3]int{{1, 1, 1}, {1, 3, 1}, {2, 1, 1}, {3, 2, 1}, {2, 2, 0}}
+
+// onGrid runs f on all ranks of a grid.
+func onGrid(t testing.TB, grid [3]int, f func(d *Devices)) {
+	var wg sync.WaitGroup
+	for _, world := range comm.NewLocal(grid[0]) {
+		wg.Go(func() { f(sending(t, world, grid[1], grid[2] == 1)) })
+	}
+	wg.Wait()
+}
+
+// TestGram compares xᵀ·x with sums in twice the precision. It is symmetric bit by bit, and the bits do not
+// depend on who has the columns.
+func TestGram(t *testing.T) {
+	for _, shape := range [][2]int{{1, 1}, {70, 63}, {100, 64}, {64, 65}, {333, 300}, {700, 600}} {
+		t.Run(fmt.Sprint(shape), func(t *testing.T) {
+			m, n := shape[0], shape[1]
+			a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 1})
+			var first []float64
+			for _, grid := range grids {
+				h := make([]float64, n*n)
+				onGrid(t, grid, func(d *Devices) {
+					s, err := Gram(of(t, d, m, n, a))
+					if err != nil {
+						t.Error(err)
+						return
+					}
+					s.copyTo(t, h)
+				})
+				if first == nil {
+					first = h
+				}
+				if !slices.Equal(first, h) {
+					t.Errorf("other bits on %v", grid)
+				}
+			}
+			for j := range n {
+				for i := range j + 1 {
+					want := disttest.Dot(0, a[i*m:(i+1)*m], a[j*m:(j+1)*m])
+					got := first[i+j*n]
+					if !(math.Abs(got-want) <= 1e-13*float64(m)) || got != first[j+i*n] {
+						t.Fatalf("element %d,%d is %g, and mirrored %g, want %g", i, j, got, first[j+i*n], want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// TestAngles compares what is found on several devices with what one device finds in the whole matrix. Parts
+// of it are read, and cleared.
+func TestAngles(t *testing.T) {
+	const n, j0, j1 = 300, 50, 200
+	r := rand.New(rand.NewPCG(1, 1))
+	c, norms := make([]float64, n*n), make([]float64, n)
+	for i := range c {
+		c[i] = 1e-6 * r.NormFloat64()
+	}
+	for i := range norms {
+		norms[i] = 1 + r.Float64()
+	}
+	o := kernels.AngleOptions{Tolerance: 1e-7, Limit: 1e-3, Write: true}
+	one := disttest.OpenHost(t, 1)
+	whole := kernels.Panel{M: n, N: n, Ld: n}
+	var err error
+	if whole.Data, err = one.Alloc(whole.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if err := one.Write(whole, c, n); err != nil {
+		t.Fatal(err)
+	}
+	want, err := one.Angles([]kernels.Panel{whole}, []int{0}, norms, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	angles := make([]float64, n*n)
+	if err := one.Read(angles, n, whole); err != nil {
+		t.Fatal(err)
+	}
+	for j := j0; j < j1; j++ {
+		clear(angles[j*n+j0 : j*n+j1])
+	}
+	for _, grid := range grids {
+		e := make([]float64, n*n)
+		onGrid(t, grid, func(d *Devices) {
+			s := of(t, d, n, n, c)
+			square, err := s.Square(j0, j1)
+			for j := j0; j < j1 && err == nil; j++ {
+				if !slices.Equal(square[(j-j0)*(j1-j0):(j-j0+1)*(j1-j0)], c[j*n+j0:j*n+j1]) {
+					t.Errorf("%v: column %d of the square is not that of the matrix", grid, j)
+				}
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			got, active, err := s.Angles(norms, o)
+			if err != nil || !slices.Equal(got.Cosine, want.Cosine) || !slices.Equal(got.Largest, want.Largest) ||
+				!slices.Equal(got.Sum, want.Sum) || !slices.Equal(got.Low, want.Low) ||
+				!slices.Equal(got.High, want.High) || got.Active != want.Active ||
+				active != float64(want.Active)/100 {
+				t.Errorf("%v: other angles than of the whole matrix, %g active, error %v", grid, active, err)
+			}
+			if err := s.ZeroSquare(j0, j1); err != nil {
+				t.Error(err)
+			}
+			s.copyTo(t, e)
+		})
+		if !slices.Equal(e, angles) {
+			t.Errorf("%v: other elements", grid)
+		}
+	}
+}

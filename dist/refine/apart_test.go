@@ -1,0 +1,78 @@
+package refine
+
+import (
+	"testing"
+
+	"jmpi/dist/comm"
+	"jmpi/dist/disttest"
+	"jmpi/dist/matrix"
+	"jmpi/kernels"
+)
+
+// apart returns devices whose memory is not that of the host, as a GPU's is not.
+func apart(t testing.TB, world comm.Comm, count int) *matrix.Devices {
+	var backends []kernels.Backend
+	for range count {
+		be, err := disttest.OpenApart()
+		must(t, err)
+		backends = append(backends, be)
+	}
+	d, err := matrix.NewDevices(world, backends, false)
+	must(t, err)
+	return d
+}
+
+// TestApart refines on devices that work as GPUs do: products are wider there, and messages are staged.
+func TestApart(t *testing.T) {
+	const n = 300
+	for _, s := range samples {
+		if s.name != "gauss" && s.name != "rows 1e20, L" && s.name != "five" {
+			continue
+		}
+		x := s.make(t, n)
+		v, _ := rough(n, x)
+		for _, grid := range [][2]int{{1, 1}, {1, 3}, {2, 2}} {
+			r := refineOn(t, apart, grid, n, x, v)
+			if r.Outcome != Converged {
+				t.Fatalf("%s on %v: %s\n%s", s.name, grid, r.Outcome, told(r.Steps))
+			}
+			r.vectors(t, n, n, x)
+		}
+	}
+}
+
+// TestMemory tests that there are never more than six matrices at a time, and what is on its way.
+func TestMemory(t *testing.T) {
+	const n = 384
+	for _, s := range samples {
+		if s.name != "gauss" && s.name != "five, L" && s.name != "close pairs" {
+			continue
+		}
+		x := s.make(t, n)
+		v, _ := rough(n, x)
+		dev, err := disttest.OpenApart()
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, err := matrix.NewDevices(comm.NewLocal(1)[0], []kernels.Backend{dev}, false)
+		must(t, err)
+		xm, vm := load(t, d, n, n, x), load(t, d, n, n, v)
+		dev.Peak = 0
+		r, err := Start(xm, vm, Config{})
+		must(t, err)
+		if r.Outcome != Converged {
+			t.Errorf("%s: %s", s.name, r.Outcome)
+		}
+		tile := dev.Limits().Tile
+		limit := int64(6*n*n+4*n*tile) * kernels.WordBytes
+		if dev.Peak > limit || dev.Peak < 4*n*n*kernels.WordBytes {
+			t.Errorf("%s: %d bytes at the worst moment, want %d at most\n%s", s.name, dev.Peak, limit, told(r.Steps))
+		}
+		t.Logf("%s: %.2f matrices", s.name, float64(dev.Peak)/(n*n*kernels.WordBytes))
+		must(t, d.Free())
+		if err := disttest.Leftovers([]*disttest.Apart{dev}); err != nil {
+			t.Error(err)
+		}
+		must(t, dev.Close())
+	}
+}

@@ -1,0 +1,222 @@
+package refine
+
+import (
+	"slices"
+
+	"gonum.org/v1/gonum/blas"
+	"gonum.org/v1/gonum/lapack"
+	lapackgo "gonum.org/v1/gonum/lapack/gonum"
+
+	"jmpi/dist/comm"
+	"jmpi/dist/matrix"
+	"jmpi/kernels"
+)
+
+const (
+	// widest is the largest number of columns of a cluster that a host takes.
+	widest = 128
+	// together is how many columns are turned at a time.
+	together = 256
+	// steepest is the least ratio of two norms in a cluster, since its eigenvectors have errors relative to the
+	// largest.
+	steepest = 0.1
+)
+
+// cluster are the columns start ≤ j < end, which large angles join.
+type cluster struct{ start, end int }
+
+// clustersOf returns the clusters of columns that are sorted by their norms: those that hosts take, and those
+// that are left alone.
+func clustersOf(a kernels.Angles, norms []float64) (taken, left []cluster) {
+	var all []cluster
+	for j := range a.High {
+		if a.High[j] < 0 {
+			continue
+		}
+		c := cluster{min(j, a.Low[j]), max(j, a.High[j]) + 1}
+		for len(all) > 0 && all[len(all)-1].end > c.start {
+			last := all[len(all)-1]
+			c = cluster{min(c.start, last.start), max(c.end, last.end)}
+			all = all[:len(all)-1]
+		}
+		all = append(all, c)
+	}
+	for _, c := range all {
+		if c.width() <= widest && norms[c.end-1] >= steepest*norms[c.start] {
+			taken = append(taken, c)
+		} else {
+			left = append(left, c)
+		}
+	}
+	return taken, left
+}
+
+func (c cluster) width() int { return c.end - c.start }
+
+// turn is an orthogonal matrix that makes the columns of a cluster orthogonal, column-major.
+type turn struct {
+	cluster
+	q []float64
+}
+
+// turnsOf finds the turns of the clusters from the cosines. It is collective.
+func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (all []turn, err error) {
+	if len(clusters) == 0 {
+		return nil, nil
+	}
+	var q []float64 // of all, one after the other
+	for _, c := range clusters {
+		cosines, err := h.Square(c.start, c.end)
+		if err != nil {
+			return nil, err
+		}
+		if s.x.Comm.Rank() == 0 {
+			q = append(q, eigenvectors(cosines, s.norms[c.start:c.end])...)
+		}
+	}
+	if q, err = comm.FromRank(s.x.Comm, 0, q); err != nil {
+		return nil, err
+	}
+	for _, c := range clusters {
+		count := c.width() * c.width()
+		all, q = append(all, turn{c, q[:count]}), q[count:]
+	}
+	return all, nil
+}
+
+// eigenvectors returns those of D·H·D, for the largest eigenvalue first. D·H·D/d₁² − I has the same ones, and
+// small elements, of which the library's errors are small.
+func eigenvectors(h, norms []float64) []float64 {
+	k, a := len(norms), slices.Clone(h)
+	for j, d := range norms {
+		d /= norms[0]
+		for i, e := range norms {
+			a[i+j*k] *= e / norms[0] * d
+		}
+		a[j*(k+1)] = (d-1)*(d+1) + d*d*(h[j*(k+1)]-1)
+	}
+	work := make([]float64, 66*k)
+	lapackgo.Implementation{}.Dsyev(lapack.EVCompute, blas.Upper, k, a, k, make([]float64, k), work, len(work))
+	q := make([]float64, k*k)
+	for j := range k {
+		for i := range k { // a has rows, and the largest eigenvalue last
+			q[i+j*k] = a[i*k+k-1-j]
+		}
+	}
+	return orthonormal(q, k)
+}
+
+// orthonormal returns q·(3·I − qᵀ·q)/2, for nearly orthonormal columns.
+func orthonormal(q []float64, k int) []float64 {
+	r := slices.Clone(q)
+	for j := range k {
+		for l := range k {
+			x, y := q[j*k:(j+1)*k], q[l*k:(l+1)*k]
+			product := 0.0
+			if j == l {
+				product = -1
+			}
+			for i := range x {
+				product += x[i] * y[i]
+			}
+			for i, e := range y {
+				r[i+j*k] -= product / 2 * e
+			}
+		}
+	}
+	return r
+}
+
+// turn turns the columns of clusters, of G and of V, some clusters at a time. It is collective.
+func (s *state) turn(all []turn) error {
+	for len(all) > 0 {
+		count, columns := 1, all[0].columns(nil)
+		for count < len(all) && len(columns)+all[count].width() <= together {
+			columns = all[count].columns(columns)
+			count++
+		}
+		if err := s.turnSome(all[:count], columns); err != nil {
+			return err
+		}
+		all = all[count:]
+	}
+	return nil
+}
+
+// columns adds those of the cluster.
+func (c cluster) columns(to []int) []int {
+	for j := c.start; j < c.end; j++ {
+		to = append(to, j)
+	}
+	return to
+}
+
+// turnSome turns some clusters, which have these columns.
+func (s *state) turnSome(some []turn, columns []int) error {
+	var diagonal map[int][]float64
+	if s.x.Comm.Rank() == 0 {
+		diagonal = diagonalOf(some, len(columns))
+	}
+	q, err := s.x.Scatter(len(columns), len(columns), diagonal)
+	if err != nil {
+		return err
+	}
+	defer q.Free()
+	v, err := turned(s.v, columns, nil, q)
+	if err != nil {
+		return err
+	}
+	defer v.Free()
+	if err := matrix.Put(s.v, v, columns); err != nil {
+		return err
+	}
+	norms := make([]float64, len(columns))
+	for k, j := range columns {
+		norms[k] = s.norms[j]
+	}
+	u, err := turned(s.u, columns, norms, q)
+	if err != nil {
+		return err
+	}
+	defer u.Free()
+	if norms, err = u.Norms(); err != nil {
+		return err
+	}
+	for k, j := range columns {
+		s.norms[j] = norms[k]
+	}
+	if err := u.Divide(nil, norms); err != nil {
+		return err
+	}
+	return matrix.Put(s.u, u, columns)
+}
+
+// turned returns some columns of x, multiplied by their norms, times q.
+func turned(x *matrix.Matrix, columns []int, norms []float64, q *matrix.Matrix) (*matrix.Matrix, error) {
+	y, err := matrix.Select(x, columns)
+	if err != nil {
+		return nil, err
+	}
+	defer y.Free()
+	if norms != nil {
+		if err := y.Scale(nil, norms); err != nil {
+			return nil, err
+		}
+	}
+	return matrix.Product(y, q, false)
+}
+
+// diagonalOf returns the columns of the block-diagonal matrix of all turns.
+func diagonalOf(all []turn, order int) map[int][]float64 {
+	columns, at := map[int][]float64{}, 0 // first column and row of the turn
+	for _, t := range all {
+		k := t.width()
+		for j := range k {
+			x := make([]float64, order)
+			copy(x[at:], t.q[j*k:(j+1)*k])
+			columns[at+j] = x
+		}
+		at += k
+	}
+	return columns
+}

@@ -1,0 +1,73 @@
+// Package refine makes a singular value decomposition of full accuracy from right singular vectors that are
+// right to some digits: those that the Jacobi method finds in float32. All is products of matrices.
+//
+// # The method
+//
+// Given are X, m×n with m ≥ n, and V, whose columns are nearly orthonormal, in about the order of decreasing
+// singular values. The columns of G = X·V are then nearly orthogonal.
+//
+// V is made orthonormal first, each column by those before it. With VᵀV = I + S + Sᵀ, where S is upper
+// triangular, V·(I − S) is nearer to orthonormal by the square of S (matrix.Departure). This is R⁻¹ of
+// Cholesky-QR to first order. Where X is graded, so is V; its small elements are right in all their digits,
+// and in this order S has small elements in the same places. So what belongs to large singular values leaves
+// the vectors of small ones, down to the ratio of the two; but then one correction more is needed.
+//
+// G is held as U·D: U has unit columns, D their norms d. H = UᵀU has the cosines of the angles between the
+// columns. Where all of them are below the tolerance, that of a pivot that the Jacobi method leaves alone
+// (kernels.ScreenTolerance), the method ends: U, D and V are the singular value decomposition.
+//
+// Otherwise all pairs of columns are rotated at a time, which is a pass. The rotation of columns i and j has
+// to first order the angle
+//
+//	E_ij = d_i·d_j·H_ij/(d_j² − d_i²)
+//
+// ([DM86]; the equation of [OA18] for the eigenvectors of GᵀG comes to the same). E is antisymmetric, so that
+// W = (I + E²)^½ + E is orthogonal. G and V are multiplied by
+//
+//	W = I + F,  F = E + E²/2 − E⁴/8 + E⁶/16 − 5·E⁸/128 + …
+//
+// Which terms are needed depends on ‖E‖, the 2-norm; what is left out after E⁴ is below ‖E‖⁶/8, and after E⁸
+// below ‖E‖¹⁰/32. E² = −EᵀE and E⁴ = (E²)ᵀE² are Gram matrices, of which half is formed; E⁶ and E⁸ take one
+// product together. A pass squares the cosines, or so: from 1e-5 two are enough, mostly.
+//
+// With m = n, in units of n³ operations, H takes 1, E² and E⁴ 1 each, E⁶ and E⁸ 2, and the products with G
+// and V 4. X·V takes 2, and a correction of V 2. All in all this is about 20.
+//
+// U becomes U + U·(D·F·D⁻¹), V becomes V + V·F. Products round componentwise, and that commutes with the
+// scaling by D. So the small columns of G keep their relative accuracy, however graded G is.
+//
+// # Where passes do not serve
+//
+// Angles over largeAngle are left out: those of columns of nearly equal norms, which need large rotations.
+// They join columns, sorted by their norms, to clusters. The eigenvectors of a cluster's part of D·H·D are
+// the rotation that it needs. A host finds it, and the columns are multiplied by it after the pass. Clusters
+// of more than `widest` columns are left alone. That serves equal singular values: the columns of G for these
+// become orthogonal when they are so to all others, since V is orthonormal. [OA18] treat clusters too.
+//
+// Rounding errors over nearly equal norms would be large angles. So a cosine below the tolerance makes no
+// cluster. It is rotated, down to a quarter of the tolerance, if the angle is small.
+//
+// Where passes do not serve at all the method hands back what it has, and says why (Outcome). The caller goes
+// on with the Jacobi method on G, which accumulates its rotations in V, and may come back (Resume).
+//
+// # Verification
+//
+// In the end random vectors tell how far V is from orthonormal, and X·V from G, which nothing else would
+// notice. If V is too far, it is made orthonormal, G is formed anew, and the loop goes on.
+//
+// V is carried in any case. So the bits of the singular values do not depend on what is wanted.
+//
+// # Memory
+//
+// X, G, V and three more at most: H, which becomes E and F, with E² and E⁴, or with the product that is added
+// to G or V. Corrections of V take one more than X and V. With clusters there are up to 3·256 columns more.
+// What is on its way comes to it (package matrix). No matrix comes to a host, but for the parts of clusters.
+//
+// # Symbols
+//
+//	X, U, V, D   state.x, u, v, norms
+//	S            matrix.Departure
+//	H, E, F      look.h, one after the other
+//
+// The keys in brackets are those of docs/REFERENCES.md.
+package refine

@@ -1,0 +1,88 @@
+package refine
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"jmpi/dist/matrix"
+	"jmpi/kernels"
+)
+
+const (
+	vectors  = 4   // random ones, of an estimate
+	rounds   = 4   // of the power method
+	caution  = 1.3 // times what it tells
+	sound    = 1   // the largest OrthV and Residual
+	seed     = 5
+	seedNorm = 6
+)
+
+// random returns so many vectors of normally distributed numbers, the same on every rank and in every run.
+func random(n, count int, seed uint64) []float64 {
+	r := rand.New(rand.NewPCG(seed, 0))
+	x := make([]float64, n*count)
+	for i := range x {
+		x[i] = r.NormFloat64()
+	}
+	return x
+}
+
+// estimate estimates the 2-norm of an antisymmetric matrix, or of its transpose, by the power method, on the
+// safe side.
+func (s *state) estimate(e *matrix.Matrix) (norm float64, err error) {
+	x := random(e.N, vectors, seedNorm)
+	for range rounds {
+		for k := range vectors {
+			one := x[k*e.N : (k+1)*e.N]
+			size := kernels.Norm2(one)
+			for i := range one {
+				one[i] /= max(size, math.SmallestNonzeroFloat64)
+			}
+		}
+		if x, err = e.Times(true, x, vectors); err != nil {
+			return 0, err
+		}
+		norm = 0
+		for k := range vectors {
+			norm = max(norm, kernels.Norm2(x[k*e.N:(k+1)*e.N]))
+		}
+	}
+	return caution * norm, nil
+}
+
+// verify tells whether V is orthonormal, and X·V is U·diag(norms), by what they make of random vectors z: the
+// mean square of ‖A·z‖ is ‖A‖_F².
+func (s *state) verify() (ok bool, err error) {
+	err = s.timed(Step{What: "verify"}, func(*Step) error {
+		n := s.x.N
+		z := random(n, vectors, seed)
+		vz, err := s.v.Times(false, z, vectors)
+		if err != nil {
+			return err
+		}
+		back, err := s.v.Times(true, vz, vectors)
+		if err != nil {
+			return err
+		}
+		xvz, err := s.x.Times(false, vz, vectors)
+		if err != nil {
+			return err
+		}
+		gz, err := s.u.Times(false, matrix.ScaledBy(z, s.norms), vectors)
+		if err != nil {
+			return err
+		}
+		for i := range back {
+			back[i] -= z[i]
+		}
+		for i := range xvz {
+			xvz[i] -= gz[i]
+		}
+		unit := float64(n) * kernels.Epsilon * math.Sqrt(vectors)
+		s.orthV = kernels.Norm2(back) / unit
+		s.residual = kernels.Norm2(xvz) / kernels.Norm2(s.norms) / unit
+		ok = s.orthV <= sound && s.residual <= sound
+		return nil
+	})
+	return ok, err
+}

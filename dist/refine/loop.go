@@ -1,0 +1,300 @@
+package refine
+
+import (
+	"math"
+	"slices"
+
+	"jmpi/dist/matrix"
+	"jmpi/kernels"
+)
+
+// Bounds of a pass.
+const (
+	largeAngle  = 2e-3 // larger angles are left out
+	largeCosine = 0.1  // the largest one that a pass may see
+	largestNorm = 0.04 // the 2-norm of the angles, up to which the terms to the eighth order are enough
+	fourthOrder = 3e-3 // those to the fourth order,
+	secondOrder = 2e-4 // to the second,
+	firstOrder  = 1e-8 // and the first one
+
+	// Clusters of angles below largeAngle are made if these are fewAngles at least, for so many columns at most.
+	fewAngles, fewColumns = 1e-10, 1024
+
+	// The columns of U pass for orthogonal too if no cosine exceeds smallCosine, and the square root of the
+	// share of active pivots times the largest one is smallDeparture at most, in units of ε: that bounds what
+	// they add to ‖UᵀU − I‖_F, in units of n·ε.
+	// Where a pass has not made the cosines smaller, these are rounding errors, and may be restDeparture.
+	smallCosine, smallDeparture, restDeparture = 64, 0.5, 2
+)
+
+// loop makes passes until all cosines are below the tolerance.
+func (s *state) loop() (outcome Outcome, err error) {
+	limit := s.MaxPasses
+	if limit == 0 {
+		limit = maxPasses
+	}
+	before := math.Inf(1) // the largest cosine before the last pass
+	for pass := 0; ; pass++ {
+		if err = s.sort(); err != nil {
+			return NoProgress, err
+		}
+		done := false
+		err = s.timed(Step{What: "look"}, func(step *Step) error {
+			var l look
+			if l, err = s.look(); err != nil {
+				return err
+			}
+			defer func() { l.h.Free() }()
+			l.tell(step)
+			if outcome, done = l.decide(s.Config, before); done {
+				return nil
+			}
+			if outcome, done = NoProgress, pass == limit; done {
+				return nil
+			}
+			before = step.Cosine
+			if outcome, done, err = s.passBy(&l, step); err == nil && !done {
+				step.What = "pass"
+			}
+			return err
+		})
+		if err != nil || done {
+			return outcome, err
+		}
+	}
+}
+
+// look is what is seen of the cosines.
+type look struct {
+	h        *matrix.Matrix // of cosines, then of angles, then of powers of them
+	angles   kernels.Angles
+	active   float64
+	clusters []cluster // large angles join their columns; hosts find what turns them
+	left     []cluster // too large for that
+}
+
+// look forms the cosines and measures them.
+func (s *state) look() (l look, err error) {
+	if l.h, err = matrix.Gram(s.u); err != nil {
+		return l, err
+	}
+	if l.angles, l.active, err = l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(),
+		Limit: largeAngle}); err != nil {
+		l.h.Free()
+		return l, err
+	}
+	l.clusters, l.left = clustersOf(l.angles, s.norms)
+	if err := s.finish(&l); err != nil {
+		l.h.Free()
+		return l, err
+	}
+	return l, nil
+}
+
+// finish makes clusters of smaller angles too, so that after this pass perhaps no other is needed. A pass
+// leaves angles times cosines. So those angles are large for which this is over the tolerance. If they are
+// few their clusters are turned after the rest; otherwise the largest of them are.
+func (s *state) finish(l *look) error {
+	limit := s.tolerance() / (4 * slices.Max(l.angles.Cosine))
+	if limit < fewAngles || len(l.left) > 0 {
+		return nil
+	}
+	for range 4 {
+		if limit >= slices.Max(l.angles.Largest) {
+			return nil
+		}
+		angles, _, err := l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(), Limit: limit})
+		if err != nil {
+			return err
+		}
+		taken, left := clustersOf(angles, s.norms)
+		columns := 0
+		for _, c := range taken {
+			columns += c.width()
+		}
+		if len(left) == 0 && columns <= min(l.h.N/2, fewColumns) {
+			l.angles, l.clusters = angles, taken
+			return nil
+		}
+		limit *= 2
+	}
+	return nil
+}
+
+// bound returns a bound of the 2-norm of all angles that are not left out.
+func bound(a kernels.Angles) float64 {
+	largest := 0.0
+	for _, x := range a.Sum {
+		if largest = max(largest, x); x != x {
+			return x
+		}
+	}
+	return largest
+}
+
+// finite returns a number that JSON has: the largest one for one that is not finite.
+func finite(x float64) float64 {
+	if math.IsNaN(x - x) {
+		return math.MaxFloat64
+	}
+	return x
+}
+
+// tell says in a step what is seen.
+func (l look) tell(step *Step) {
+	step.Active, step.Cosine = l.active, slices.Max(l.angles.Cosine)
+	step.Angle, step.Norm = slices.Max(l.angles.Largest), finite(bound(l.angles))
+	step.Clusters, step.Left = len(l.clusters), len(l.left)
+	for _, c := range append(l.clusters, l.left...) {
+		step.Width = max(step.Width, c.width())
+	}
+}
+
+// decide tells whether the loop ends, and why.
+func (l look) decide(c Config, before float64) (Outcome, bool) {
+	cosine, departure := slices.Max(l.angles.Cosine), smallDeparture
+	if cosine > before/2 {
+		departure = restDeparture
+	}
+	switch {
+	case math.IsNaN(bound(l.angles)):
+		return TooLarge, true
+	case l.angles.Active == 0, cosine <= smallCosine*kernels.Epsilon &&
+		math.Sqrt(l.active)*cosine <= departure*kernels.Epsilon:
+		return Converged, true
+	case !(cosine <= largeCosine):
+		return TooLarge, true
+	case len(l.left) > 0 && (cosine > before/2 || bound(l.angles) == 0):
+		return Clusters, true
+	case cosine > before/2:
+		return NoProgress, true
+	case l.active < c.FewActive:
+		return FewActive, true
+	}
+	return Converged, false
+}
+
+// passBy makes a pass: angles in place of cosines, their powers, the products.
+func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err error) {
+	turns, err := s.turnsOf(l.h, l.clusters)
+	if err != nil {
+		return outcome, false, err
+	}
+	// What is just below the tolerance is rotated too: rounding errors may lift it above. But where norms are
+	// nearly equal the angle would be nothing but such errors.
+	angles, _, err := l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance() / 4,
+		Limit: max(step.Angle, firstOrder), Write: true})
+	if err != nil {
+		return outcome, false, err
+	}
+	step.Norm = finite(bound(angles))
+	for _, c := range l.clusters {
+		if err := l.h.ZeroSquare(c.start, c.end); err != nil {
+			return outcome, false, err
+		}
+	}
+	if step.Norm > secondOrder {
+		estimate, err := s.estimate(l.h)
+		if err != nil {
+			return outcome, false, err
+		}
+		step.Norm = min(step.Norm, max(step.Angle, estimate))
+	}
+	switch {
+	case step.Norm > largestNorm:
+		return TooLarge, true, nil
+	case step.Norm > fourthOrder:
+		step.Order = 8
+	case step.Norm > secondOrder:
+		step.Order = 4
+	case step.Norm > firstOrder:
+		step.Order = 2
+	default:
+		step.Order = 1
+	}
+	if err := s.powers(l.h, step.Order); err != nil {
+		return outcome, false, err
+	}
+	if err := s.apply(l.h); err != nil {
+		return outcome, false, err
+	}
+	return outcome, false, s.turn(turns)
+}
+
+// powers does E ← E + E²/2 − E⁴/8 + E⁶/16 − 5·E⁸/128, as far as the order goes: 1, 2, 4 or 8. E is
+// antisymmetric, so that E² = −EᵀE, and E⁴ = (E²)ᵀE².
+func (s *state) powers(e *matrix.Matrix, order int) error {
+	if order < 2 {
+		return nil
+	}
+	second, err := power(e, e) // E²/2
+	if err != nil {
+		return err
+	}
+	defer second.Free()
+	if order < 4 {
+		return nil
+	}
+	fourth, err := power(e, second) // −E⁴/8
+	if err != nil {
+		return err
+	}
+	defer fourth.Free()
+	if order < 8 {
+		return nil
+	}
+	// The other terms are E⁴/8·(E²/2 − 5·E⁴/16).
+	const f = 2.5
+	if err := fourth.Scale(nil, slices.Repeat([]float64{f}, e.N)); err != nil {
+		return err
+	}
+	if err := second.Add(fourth); err != nil {
+		return err
+	}
+	return matrix.SubtractProduct(e, fourth, second, 1/f)
+}
+
+// power returns −xᵀ·x/2, and adds it to e.
+func power(e, x *matrix.Matrix) (*matrix.Matrix, error) {
+	square, err := matrix.Gram(x)
+	if err != nil {
+		return nil, err
+	}
+	if err = square.Scale(nil, slices.Repeat([]float64{-0.5}, x.N)); err == nil {
+		err = e.Add(square)
+	}
+	if err != nil {
+		square.Free()
+		return nil, err
+	}
+	return square, nil
+}
+
+// apply does V ← V + V·F and G ← G + G·F. F becomes D·F·D⁻¹.
+func (s *state) apply(f *matrix.Matrix) error {
+	if err := addProduct(s.v, f); err != nil {
+		return err
+	}
+	rows, columns := make([]float64, len(s.norms)), make([]float64, len(s.norms))
+	largest := slices.Max(s.norms)
+	for j, x := range s.norms {
+		rows[j], columns[j] = x/largest, largest/x
+	}
+	if err := f.Scale(rows, columns); err != nil {
+		return err
+	}
+	if err := addProduct(s.u, f); err != nil {
+		return err
+	}
+	return s.normalize()
+}
+
+// addProduct does x ← x + x·f.
+func addProduct(x, f *matrix.Matrix) error {
+	w, err := matrix.Product(x, f, false)
+	if err != nil {
+		return err
+	}
+	defer w.Free()
+	return x.Add(w)
+}

@@ -1,0 +1,220 @@
+package refine
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"jmpi/dist/matrix"
+	"jmpi/internal/enum"
+	"jmpi/kernels"
+)
+
+// Config says when to end. It must be the same on every rank.
+type Config struct {
+	// FewActive is a share of active pivots. Where fewer are active, no pass is made: sweeps of the Jacobi
+	// method, which leave the others alone, are cheaper. 0: never.
+	FewActive float64
+	// MaxPasses limits the passes, 0: 8.
+	MaxPasses int
+}
+
+// maxPasses is the default of Config.MaxPasses. Four are enough for all matrices that were tried.
+const maxPasses = 8
+
+// Outcome says how far the method has come. All but Converged hand back what there is: X·V = U·diag(Sigma) to
+// working precision but for NotServed and Drifted, and the columns of U are not yet orthogonal.
+type Outcome int
+
+const (
+	Converged  Outcome = iota
+	NotServed          // norms are zero, not finite, or too far apart; Sigma is nil
+	FewActive          // too few pivots are active for a pass
+	TooLarge           // angles, or cosines, are too large for passes
+	Clusters           // large angles are left in clusters that are too large
+	NoProgress         // passes do not make the cosines smaller
+	Drifted            // X·V is not U·diag(Sigma), or V is not orthonormal
+)
+
+var outcomes = enum.Names{Converged: "converged", NotServed: "not served", FewActive: "few active",
+	TooLarge: "too large", Clusters: "clusters", NoProgress: "no progress", Drifted: "drifted"}
+
+func (o Outcome) String() string { return outcomes.Of(int(o)) }
+
+// MarshalText gives the name.
+func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
+
+// Step is what was done, and what was seen before.
+type Step struct {
+	What     string  `json:"what"`             // orthonormalize, multiply, look, pass, verify
+	Order    int     `json:"order,omitempty"`  // of a pass: the highest power of the angles
+	Active   float64 `json:"active,omitempty"` // share of pivots with a cosine over the tolerance
+	Cosine   float64 `json:"cosine,omitempty"` // the largest one
+	Angle    float64 `json:"angle,omitempty"`  // the largest that was not left out
+	Norm     float64 `json:"norm,omitempty"`   // a bound, or an estimate, of the 2-norm of all angles
+	Clusters int     `json:"clusters,omitempty"`
+	Left     int     `json:"left,omitempty"`  // clusters that are left alone
+	Width    int     `json:"width,omitempty"` // of the largest of both
+	// Departure tells how far columns of V were from orthonormal ones, for each correction.
+	Departure []float64 `json:"departure,omitempty"`
+	Seconds   float64   `json:"seconds"`
+}
+
+// Result has the singular value decomposition X = U·diag(Sigma)·Vᵀ, or how far it has come.
+type Result struct {
+	Outcome  Outcome
+	Sigma    []float64      // non-increasing: the norms of the columns of G = X·V
+	U, V     *matrix.Matrix // U = G·diag(Sigma)⁻¹ has unit columns
+	Steps    []Step
+	OrthV    float64 // an estimate of ‖VᵀV − I‖_F, in units of n·ε
+	Residual float64 // and of ‖X·V − G‖_F, in units of ‖X‖_F·n·ε
+}
+
+// Free gives the memory of U and V back.
+func (r *Result) Free() {
+	if r != nil {
+		r.U.Free()
+		r.V.Free()
+	}
+}
+
+// G makes U·diag(Sigma) of U, and returns it.
+func (r *Result) G() (*matrix.Matrix, error) {
+	g := r.U
+	r.U = nil
+	return g, g.Scale(nil, r.Sigma)
+}
+
+// Start refines V, n×n, whose columns are nearly orthonormal right singular vectors of X, m×n with m ≥ n, in
+// about the order of their singular values, the largest first. It uses V up. It is collective.
+func Start(x, v *matrix.Matrix, c Config) (*Result, error) {
+	s := &state{x: x, v: v, Config: c}
+	return s.run(func() (Outcome, error) {
+		if err := s.orthonormalize(); err != nil {
+			return NotServed, err
+		}
+		return s.multiplied()
+	})
+}
+
+// Resume refines G = X·V and V, whose columns are orthonormal, in any order. It uses both up. It is
+// collective.
+func Resume(x, g, v *matrix.Matrix, c Config) (*Result, error) {
+	s := &state{x: x, u: g, v: v, Config: c}
+	return s.run(s.measured)
+}
+
+// state is what a method has: X·V = U·diag(norms).
+type state struct {
+	Config
+	x, u, v  *matrix.Matrix
+	norms    []float64
+	steps    []Step
+	orthV    float64
+	residual float64
+}
+
+func (s *state) run(begin func() (Outcome, error)) (*Result, error) {
+	outcome, err := begin()
+	if err == nil && outcome == Converged {
+		outcome, err = s.loop()
+	}
+	for again := true; err == nil && outcome == Converged; again = false {
+		var sound bool
+		if sound, err = s.verify(); err != nil || sound {
+			break
+		}
+		if outcome = Drifted; !again {
+			break
+		}
+		if outcome, err = s.repeat(); err == nil && outcome == Converged {
+			outcome, err = s.loop()
+		}
+	}
+	if err == nil && s.norms != nil {
+		err = s.sort()
+	}
+	if err != nil {
+		s.u.Free()
+		s.v.Free()
+		return nil, fmt.Errorf("refine: %w", err)
+	}
+	return &Result{Outcome: outcome, Sigma: s.norms, U: s.u, V: s.v, Steps: s.steps, OrthV: s.orthV,
+		Residual: s.residual}, nil
+}
+
+// timed adds a step, and measures its time.
+func (s *state) timed(step Step, f func(step *Step) error) error {
+	start := time.Now()
+	err := f(&step)
+	step.Seconds = time.Since(start).Seconds()
+	s.steps = append(s.steps, step)
+	return err
+}
+
+// multiplied makes G = X·V.
+func (s *state) multiplied() (outcome Outcome, err error) {
+	err = s.timed(Step{What: "multiply"}, func(*Step) error {
+		if s.u, err = matrix.Product(s.x, s.v, false); err == nil {
+			outcome, err = s.measured()
+		}
+		return err
+	})
+	return outcome, err
+}
+
+// least is the least ratio of two norms: what belongs to a pair of columns is in the range of float64 then.
+const least = 0x1p-850
+
+// measured makes unit columns of those of G.
+func (s *state) measured() (Outcome, error) {
+	norms, err := s.u.Norms()
+	if err != nil {
+		return NotServed, err
+	}
+	largest := slices.Max(norms)
+	for _, x := range norms {
+		if !(x > 0 && x >= least*largest && largest < 0x1p1000) {
+			return NotServed, nil
+		}
+	}
+	s.norms = norms
+	return Converged, s.u.Divide(nil, norms)
+}
+
+// normalize makes unit columns again.
+func (s *state) normalize() error {
+	norms, err := s.u.Norms()
+	if err != nil {
+		return err
+	}
+	for j, x := range norms {
+		s.norms[j] *= x
+	}
+	return s.u.Divide(nil, norms)
+}
+
+// sort puts the columns in the order of decreasing norms.
+func (s *state) sort() error {
+	order := matrix.Decreasing(s.norms)
+	if slices.IsSorted(order) {
+		return nil
+	}
+	for _, x := range []**matrix.Matrix{&s.u, &s.v} {
+		sorted, err := matrix.Select(*x, order)
+		if err != nil {
+			return err
+		}
+		(*x).Free()
+		*x = sorted
+	}
+	norms := make([]float64, len(order))
+	for k, j := range order {
+		norms[k] = s.norms[j]
+	}
+	s.norms = norms
+	return nil
+}
+
+// tolerance is the largest cosine of columns that pass for orthogonal.
+func (s *state) tolerance() float64 { return kernels.ScreenTolerance(s.x.M, s.x.M) }

@@ -1,0 +1,326 @@
+// Gram matrices of float32, [Nov15, Alg. 4.1], on tensor cores. A number is x = h + l, h and l of TF32. With
+// H and L the matrices of these, XᵀX = HᵀH + LᵀH + (LᵀH)ᵀ but for products of two l. So Q = (H + 2L)ᵀH is
+// formed, with what the tensor cores take of X in shared memory for the H on the right, and (Q + Qᵀ)/2 is the
+// result. Sums over 32 rows are added up in float32, those over chunks of rows in float64. Each element is
+// one sequence of operations that depends on its two columns, the number of rows, and whether k > 64. Gram
+// matrices of few rows go without tensor cores: what is left out counts there.
+
+#include "wgmma.cuh"
+
+constexpr int GRAM_THREADS = 256, GRAM_BYTES = 192 << 10; // GRAM_BYTES: shared
+
+// What a block of threads forms: each of its two groups of 128 threads 64 rows of Q.
+enum Kind {
+	SMALL,	  // k ≤ 64: each group all rows of Q, from half of the rows of X
+	DIAGONAL, // 128 columns with each other
+	OTHER,	  // 128 columns with 128 others
+};
+
+#ifdef WGMMA
+// Rows of columns on their way through shared memory. A stage has two steps for each group. A step has 32
+// rows of the left columns, and of the right ones if they are others.
+template <Kind KIND> struct Flow {
+	static constexpr int COLUMNS = KIND == SMALL ? 64 : KIND == DIAGONAL ? 128 : 256; // of a step
+	static constexpr int PART = COLUMNS * 128, STEPS = KIND == SMALL ? 4 : 2;
+	static constexpr int STAGE = STEPS * PART, DEPTH = GRAM_BYTES / STAGE, ROWS = 32 * STEPS;
+
+	const float *const *address; // of the columns, in shared memory; 0: not there
+	int row, rows;
+	unsigned to;
+	bool aligned;
+
+	// load starts to copy the next rows to a stage.
+	__device__ void load(unsigned stage)
+	{
+		if (aligned)
+			load<true>(stage);
+		else
+			load<false>(stage);
+		row += ROWS;
+	}
+
+	template <bool ALIGNED> __device__ void load(unsigned stage) const
+	{
+#pragma unroll
+		for (int i = 0; i < COLUMNS / 32; i++) {
+			const float *const from = address[threadIdx.x / 8 + 32 * i];
+#pragma unroll
+			for (int step = 0; step < STEPS; step++) {
+				const int n = from ? rows - row - 32 * step : 0;
+				copy4<ALIGNED>(stage + step * PART + i * 4096 + to,
+					       n > 0 ? from + row + 32 * step : *address, n);
+			}
+		}
+	}
+};
+
+// What a thread has of 32 rows of the left columns, and twice the rest.
+struct Left {
+	float x[4][4], rest[4][4];
+
+	__device__ void fetch(unsigned at)
+	{
+		const unsigned g = threadIdx.x % 32 / 4;
+#pragma unroll
+		for (int s = 0; s < 4; s++)
+#pragma unroll
+			for (int e = 0; e < 4; e++)
+				asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x[s][e])
+					     : "r"(at + e % 2 * 1024 + ((2 * s + e / 2) ^ g) * 16) : "memory");
+#pragma unroll
+		for (int s = 0; s < 4; s++)
+#pragma unroll
+			for (int e = 0; e < 4; e++)
+				rest[s][e] = ::rest(x[s][e], 2);
+	}
+};
+
+// start starts the products of 32 rows.
+template <int HALVES>
+__device__ inline void start(float (&part)[HALVES][32], const Left &a, unsigned right)
+{
+	begin_products();
+#pragma unroll
+	for (int s = 0; s < 4; s++)
+		add_product(part, a.rest[s], operand(right + 32 * s), s);
+#pragma unroll
+	for (int s = 0; s < 4; s++)
+		add_product(part, a.x[s], operand(right + 32 * s), 1);
+	end_products();
+}
+
+template <Kind KIND>
+__device__ inline void gram(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+{
+	using F = Flow<KIND>;
+	constexpr int HALVES = KIND == SMALL ? 1 : 2;
+	extern __shared__ __align__(1024) unsigned char memory[];
+	__shared__ u64 barriers[2 * F::DEPTH];
+	__shared__ const float *address[F::COLUMNS];
+	const SingleProblem &b = problems[blockIdx.z];
+	const int others = KIND == OTHER ? (int)side - 1 : 1, I = blockIdx.x / others, i = blockIdx.x % others;
+	const int J = KIND == OTHER ? i + (i >= I) : I;
+	const i64 first = blockIdx.y * b.chunk;
+	const int rows = (int)(b.g.m < first + b.chunk ? b.g.m - first : b.chunk);
+	if (b.g.m < least || (KIND == SMALL) != (b.k <= 64) || rows <= 0 || I * 128 >= b.k || J * 128 >= b.k)
+		return;
+	const unsigned full = (unsigned)__cvta_generic_to_shared(barriers), empty = full + 8 * F::DEPTH;
+	const unsigned stages = ((unsigned)__cvta_generic_to_shared(memory) + 1023) & ~1023u;
+	if (threadIdx.x < F::DEPTH) {
+		set_barrier(full + 8 * threadIdx.x, GRAM_THREADS);
+		set_barrier(empty + 8 * threadIdx.x, GRAM_THREADS / 32);
+	}
+	if (threadIdx.x < F::COLUMNS) {
+		const i64 j = (threadIdx.x < 128 ? I : J) * 128 + threadIdx.x % 128;
+		address[threadIdx.x] = j < b.k ? column(b.g, j) + first : 0;
+	}
+	__syncthreads();
+
+	const int group = threadIdx.x / 128, warp = threadIdx.x / 32 % 4;
+	const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
+	const unsigned begin = KIND == SMALL ? group * 2 * F::PART : 0;
+	const unsigned left = begin + ((KIND == SMALL ? 0 : 64 * group) + 16 * warp + g) * 128 + 4 * t;
+	const unsigned right = begin + (KIND == OTHER ? F::PART / 2 : 0);
+	float sum[HALVES][32] = {}, part[HALVES][32];
+	Left even, odd;
+
+	const int piece = threadIdx.x % 8, c = threadIdx.x / 8;
+	const bool aligned = (((u64)b.g.p | (u64)b.g.q) & 15) == 0 && ((b.g.ldp | b.g.ldq) & 3) == 0;
+	F flow = {address, 4 * piece, rows, (unsigned)(c * 128 + ((piece ^ c % 8) << 4)), aligned};
+	const int count = (rows + F::ROWS - 1) / F::ROWS;
+	int stage = 0, phase = 0, next = 0, next_phase = 1, loaded = 0;
+	auto load = [&]() {
+		wait(empty + 8 * next, next_phase);
+		flow.load(stages + next * F::STAGE);
+		arrive_copied(full + 8 * next);
+		if (++next == F::DEPTH)
+			next = 0, next_phase ^= 1;
+		loaded++;
+	};
+	auto finish = [&]() {
+		wait_products(part);
+#pragma unroll
+		for (int h = 0; h < HALVES; h++)
+#pragma unroll
+			for (int e = 0; e < 32; e++)
+				sum[h][e] += part[h][e];
+	};
+#pragma unroll 1
+	while (loaded < count && loaded < F::DEPTH - 1)
+		load();
+	wait(full, 0);
+	see_copied();
+	even.fetch(stages + left);
+#pragma unroll 1
+	for (int n = 1; n <= count; n++) {
+		const unsigned at = stages + stage * F::STAGE, done = empty + 8 * stage;
+		start(part, even, at + right);
+		odd.fetch(at + F::PART + left);
+		finish();
+		start(part, odd, at + F::PART + right);
+		if (++stage == F::DEPTH)
+			stage = 0, phase ^= 1;
+		if (loaded < count)
+			load();
+		if (n < count) {
+			wait(full + 8 * stage, phase);
+			see_copied();
+			even.fetch(stages + stage * F::STAGE + left);
+		}
+		finish();
+		__syncwarp();
+		if (threadIdx.x % 32 == 0)
+			arrive(done);
+	}
+	partial += (blockIdx.z * chunks + blockIdx.y) * 4 * side * side * 4096;
+#pragma unroll
+	for (int h = 0; h < HALVES; h++) {
+		const i64 block = KIND == SMALL ? group : (2 * I + group) * 2 * side + 2 * J + h;
+		float *const out = partial + block * 4096 + 16 * warp + g;
+#pragma unroll
+		for (int n = 0; n < 8; n++)
+#pragma unroll
+			for (int e = 0; e < 4; e++)
+				out[8 * (e / 2) + (8 * n + 2 * t + e % 2) * 64] = sum[h][4 * n + e];
+	}
+}
+#endif
+
+// single_gram_small: grid (1, chunks of rows, problems), of which those with k > 64 are left to
+// single_gram_diagonal: grid (side, chunks, problems), side = ⌈k/128⌉ of the largest k, and
+// single_gram_other: grid (side·(side−1), chunks, problems). Those of fewer rows than `least` are left to
+// single_gram_plain. Block 256 threads, shared bytes GRAM_BYTES + 1024. partial has 4·side² blocks of 64×64
+// numbers for each chunk of each problem.
+extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
+single_gram_small(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+{
+#ifdef WGMMA
+	gram<SMALL>(problems, partial, side, chunks, least);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
+single_gram_diagonal(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+{
+#ifdef WGMMA
+	gram<DIAGONAL>(problems, partial, side, chunks, least);
+#endif
+}
+
+extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
+single_gram_other(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+{
+#ifdef WGMMA
+	gram<OTHER>(problems, partial, side, chunks, least);
+#endif
+}
+
+// single_gram_plain: the sum over a chunk for a block I ≤ J of 64×64 elements, without tensor cores. Grid
+// (pairs I ≤ J, chunks, problems), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+single_gram_plain(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+{
+	__shared__ float x[32][65], y[32][65];
+	const SingleProblem &b = problems[blockIdx.z];
+	int J = 0;
+	while ((J + 1) * (J + 2) / 2 <= (int)blockIdx.x)
+		J++;
+	const int I = blockIdx.x - J * (J + 1) / 2, r = threadIdx.x % 16, c = threadIdx.x / 16;
+	const i64 first = blockIdx.y * b.chunk, end = b.g.m < first + b.chunk ? b.g.m : first + b.chunk;
+	if (b.g.m >= least || first >= end || J * 64 >= b.k)
+		return;
+	float sum[4][4] = {};
+	for (i64 row = first; row < end; row += 32) {
+		__syncthreads();
+		for (int e = threadIdx.x; e < 32 * 64; e += 256) {
+			const i64 l = row + e % 32, i = I * 64 + e / 32, j = J * 64 + e / 32;
+			x[e % 32][e / 32] = l < end && i < b.k ? column(b.g, i)[l] : 0;
+			y[e % 32][e / 32] = l < end && j < b.k ? column(b.g, j)[l] : 0;
+		}
+		__syncthreads();
+		float part[4][4] = {};
+#pragma unroll 4
+		for (int l = 0; l < 32; l++)
+#pragma unroll
+			for (int m = 0; m < 4; m++)
+#pragma unroll
+				for (int n = 0; n < 4; n++)
+					part[m][n] = __fmaf_rn(x[l][r + 16 * m], y[l][c + 16 * n], part[m][n]);
+#pragma unroll
+		for (int m = 0; m < 4; m++)
+#pragma unroll
+			for (int n = 0; n < 4; n++)
+				sum[m][n] += part[m][n];
+	}
+	float *out = partial + ((blockIdx.z * chunks + blockIdx.y) * 4 * side * side + I * 2 * side + J) * 4096;
+#pragma unroll
+	for (int m = 0; m < 4; m++)
+#pragma unroll
+		for (int n = 0; n < 4; n++)
+			out[r + 16 * m + (c + 16 * n) * 64] = sum[m][n];
+}
+
+// single_gram_add adds the sums of the chunks, in order, makes R of them, and sets Factors to Norms. Grid
+// (pairs I ≤ J of 32×32 elements, problems), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i64 chunks, i64 least)
+{
+	__shared__ float mirror[32][33];
+	const SingleProblem &b = problems[blockIdx.y];
+	int J = 0;
+	while ((J + 1) * (J + 2) / 2 <= (int)blockIdx.x)
+		J++;
+	const int I = blockIdx.x - J * (J + 1) / 2, x = threadIdx.x % 32, y = threadIdx.x / 32;
+	if (blockIdx.x == 0)
+		for (i64 j = threadIdx.x; j < b.k; j += 256)
+			b.factors[j] = j < b.g.np ? b.norms_p[j] : b.norms_q[j - b.g.np];
+	if (J * 32 >= b.k)
+		return;
+	const i64 blocks = 4 * side * side, n = (b.g.m + b.chunk - 1) / b.chunk;
+	const bool plain = b.g.m < least, small = !plain && b.k <= 64;
+	const int parts = small ? 2 : 1;
+	// sums returns the elements (x, y + 8e) of the 32×32 elements at (i, j).
+	auto sums = [&](int i, int j, float (&h)[4]) {
+		double s[4] = {};
+		const int block = small ? 0 : i / 2 * 2 * (int)side + j / 2;
+		const float *from = partial + (blockIdx.y * chunks * blocks + block) * 4096 + i % 2 * 32 + x +
+				    (j % 2 * 32 + y) * 64;
+#pragma unroll 4
+		for (i64 c = 0; c < n; c++)
+			for (int p = 0; p < parts; p++)
+#pragma unroll
+				for (int e = 0; e < 4; e++)
+					s[e] += from[(c * blocks + p) * 4096 + 8 * e * 64];
+#pragma unroll
+		for (int e = 0; e < 4; e++)
+			h[e] = (float)s[e];
+	};
+	float h[4], q[4];
+	sums(I, J, h);
+	if (!plain) {
+		sums(J, I, q);
+#pragma unroll
+		for (int e = 0; e < 4; e++)
+			mirror[y + 8 * e][x] = q[e];
+		__syncthreads();
+#pragma unroll
+		for (int e = 0; e < 4; e++)
+			h[e] = 0.5f * (h[e] + mirror[x][y + 8 * e]);
+		__syncthreads();
+	}
+	auto put = [&](i64 i, i64 j, float h) {
+		if (i < b.k && j < b.k)
+			b.r[i + j * b.ldr] = h;
+	};
+#pragma unroll
+	for (int e = 0; e < 4; e++) {
+		mirror[y + 8 * e][x] = h[e];
+		put(I * 32 + x, J * 32 + y + 8 * e, h[e]);
+	}
+	if (I == J)
+		return;
+	__syncthreads();
+#pragma unroll
+	for (int e = 0; e < 4; e++)
+		put(J * 32 + x, I * 32 + y + 8 * e, mirror[x][y + 8 * e]);
+}
