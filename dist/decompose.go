@@ -8,6 +8,7 @@ import (
 	"jmpi/dist/exchange"
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
+	"jmpi/dist/refine"
 	"jmpi/kernels"
 )
 
@@ -16,6 +17,8 @@ type Decomposition struct {
 	*jacobi.Solution           // of the matrix that the Jacobi method has worked on
 	Sigma            []float64 // of A, non-increasing, the same on every rank
 	Precondition, V  Choice
+	Precision        Choice        // of the first sweeps
+	Refined          []refine.Step // what made an SVD of float64 of sweeps in float32
 	// ‖A − U·diag(σ)·Vᵀ‖_F/(‖A‖_F·N·ε) by the triangular factor that V comes from; 0 if V was accumulated
 	Residual float64
 	Rank     Rank
@@ -89,7 +92,8 @@ func result(s site, t Task, u undone) *Decomposition {
 		DeviceBytes: u.ways.footprint(t, len(u.Devices), s.devices[0].Limits()).Device,
 		threads:     s.Threads, vectors: u.vectors,
 	}
-	d.Precondition, d.V = u.method.used()
+	d.Precondition, d.V, d.Precision = u.method.used()
+	d.Refined = u.refined
 	return d
 }
 

@@ -49,6 +49,7 @@ type ways struct {
 	deflated     bool // hyperbolic and of lower rank
 	bySVD        bool // hyperbolic, by way of the SVD
 	reflectors   bool // with slabs: they are reduced by reflectors, not by their Gram matrix
+	ladder       bool // the first sweeps are in float32
 	reread       bool // the matrix that was measured is given up, and read again for the Jacobi method
 }
 
@@ -58,6 +59,8 @@ type ways struct {
 func (w ways) matrices(m, n int64) (during, outside int64) {
 	x, square := m*n, n*n
 	switch {
+	case w.ladder:
+		return w.refined(m, n)
 	case w.bySVD:
 		return 9 * x, 0 // the SVD of a copy, its U and V, the symmetric matrix, its factor, the vectors of that
 	case w.deflated:
@@ -105,6 +108,24 @@ func (w ways) preconditioned(m, n int64) (during, outside int64) {
 	return during, outside
 }
 
+// refined is matrices where the first sweeps are in float32: X and its transpose; X, U, V and refineMatrices
+// while they are refined.
+func (w ways) refined(m, n int64) (during, outside int64) {
+	square := m * n
+	var kept int64 // for U and V of A
+	if w.precondition != NoPreconditioner {
+		kept = w.left(m, n)
+	}
+	_, outside = w.preconditioned(m, n)
+	if w.precondition == QRCPLQ || w.precondition == QRLQ {
+		kept += reflectors(n, n, kernels.PanelWidth)
+	}
+	return 2*square + kept, max(outside, (3+refineMatrices)*square+kept)
+}
+
+// refineMatrices is how many square matrices package refine takes besides X, U and V.
+const refineMatrices = 3
+
 // left returns how many numbers the reflectors of the pivoted factorization have.
 func (w ways) left(m, n int64) int64 {
 	left := reflectors(m, n, kernels.PivotedWidth)
@@ -131,7 +152,7 @@ func reflectors(m, n, width int64) int64 { return n*m - n*n/2 + n*(min(n, width)
 // whatever the matrix is. What is left open counts with the most that it may need.
 func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprint) {
 	for _, graded := range []bool{false, true} {
-		for _, w := range t.ways(graded) {
+		for _, w := range t.ways(graded, limits) {
 			f := w.footprint(t, devices, limits)
 			w.reflectors = w.slabs // columns may be nearly dependent
 			most = most.most(f).most(w.footprint(t, devices, limits))
@@ -147,15 +168,16 @@ func (t Task) Estimate(devices int, limits kernels.Limits) (usual, most Footprin
 // is short, V is carried and the matrix is read again.
 func (t Task) Least(devices int, limits kernels.Limits) int64 {
 	least := int64(math.MaxInt64)
-	for _, w := range t.ways(false) {
+	for _, w := range t.ways(false, limits) {
 		w.reread = w.precondition == NoPreconditioner && !w.hyperbolic && !w.slabs && w.v != FromLeft
 		least = min(least, w.footprint(t, devices, limits).Device)
 	}
 	return least
 }
 
-// ways returns what may be done to a matrix, which is graded or not.
-func (t Task) ways(graded bool) (all []ways) {
+// ways returns what may be done on devices of these limits to a matrix, which is graded or not.
+func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
+	low := t.Low(limits)
 	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil}
 	preconditions := []Preconditioner{t.Precondition}
 	if t.Precondition == AutoPreconditioner {
@@ -166,6 +188,8 @@ func (t Task) ways(graded bool) (all []ways) {
 			preconditions = []Preconditioner{QRCPLQ}
 		case w.slabs:
 			preconditions = []Preconditioner{QR}
+		case low && t.M > t.N:
+			preconditions = []Preconditioner{QRLQ}
 		default:
 			preconditions = []Preconditioner{NoPreconditioner}
 		}
@@ -177,6 +201,11 @@ func (t Task) ways(graded bool) (all []ways) {
 		}
 		for _, w.v = range t.rightWays(needed) {
 			all = append(all, w)
+			if low {
+				l := w
+				l.ladder = true
+				all = append(all, l)
+			}
 		}
 	}
 	if w.hyperbolic { // its rank may be lower
@@ -204,6 +233,16 @@ func (w ways) footprint(t Task, devices int, limits kernels.Limits) Footprint {
 	if t.N == 0 {
 		return Footprint{}
 	}
+	if w.ladder { // sweeps in float64 may have to finish it, with V
+		finish := w
+		finish.ladder, finish.v = false, Accumulate
+		return w.phase(t, devices, limits).most(finish.phase(t, devices, limits))
+	}
+	return w.phase(t, devices, limits)
+}
+
+// phase is footprint where all sweeps are in one precision.
+func (w ways) phase(t Task, devices int, limits kernels.Limits) Footprint {
 	c := w.config(t)
 	f := Footprint{Device: c.Demand(devices, limits)}
 	during, outside := w.bytes(c, devices, limits)
@@ -255,6 +294,8 @@ func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during
 	case w.precondition != NoPreconditioner:
 		way += block // is transposed
 		scratch[0] = scratch[1]
+	case w.ladder:
+		way += block
 	case w.v != FromLeft:
 		way, scratch[1] = 0, 0
 	}
@@ -285,8 +326,11 @@ func share(numbers int64, c jacobi.Config, devices int, limits kernels.Limits) i
 // config returns what the Jacobi method is told, as far as its memory depends on it.
 func (w ways) config(t Task) jacobi.Config {
 	c := jacobi.Config{Problem: jacobi.Problem{M: t.M, N: t.N, Vectors: w.v == Accumulate}, Settings: t.Settings}
-	if w.slabs {
+	if w.slabs || w.ladder {
 		c.M = c.N
+	}
+	if w.ladder {
+		c.Precision, c.Cosine = kernels.Float32, lowCosine
 	}
 	return c
 }

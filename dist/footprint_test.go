@@ -143,7 +143,7 @@ func TestEstimateCovers(t *testing.T) {
 		if graded {
 			rows[1] = 1e-3
 		}
-		method := choose(task, in, matrix.Grading{Rows: rows, Columns: []float64{1, 1}}, 0)
+		method := choose(task, in, limits, matrix.Grading{Rows: rows, Columns: []float64{1, 1}}, 0)
 		w := method.ways(task, in.origin)
 		f := w.footprint(task, devices, limits)
 		if g := f.most(most); g != most {

@@ -96,6 +96,16 @@ func TestGPUHyperbolicIsotropic(t *testing.T) {
 	testHyperbolicPairs(t, findOnGPUs, 30)
 }
 
+// Where the first sweeps are in float32 results are as good on GPUs.
+func TestGPUFloat32First(t *testing.T) {
+	disttest.GPUs(t)
+	lowFrom(t, 2)
+	for ranks := 1; ranks <= 3; ranks += 2 {
+		testGraded(t, findOnGPUs, 128, ranks, 1e-13)
+		testLowKinds(t, findOnGPUs, 300, ranks)
+	}
+}
+
 func TestGPUDecaying(t *testing.T) {
 	disttest.GPUs(t)
 	for _, n := range []int{32, 64, 200} {

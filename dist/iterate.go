@@ -9,14 +9,16 @@ import (
 	"jmpi/dist/comm"
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
+	"jmpi/dist/refine"
 	"jmpi/internal/dense"
 )
 
 // outcome is what the Jacobi method has come to.
 type outcome struct {
 	prepared
-	*jacobi.Solution           // of X, or of what the second way has instead
-	second           *pair     // the vectors of X by the second way, nil otherwise
+	*jacobi.Solution       // of X, or of what the second way has instead
+	formed           *pair // the vectors of X where they are matrices already, nil otherwise
+	refined          []refine.Step
 	fidelity         *Fidelity // of a hyperbolic SVD
 }
 
@@ -74,7 +76,11 @@ func (p prepared) mayRestart(t Task) bool {
 // solveOrRestart is solve for the SVD. Where pivots break down in the first sweep, columns depend on each
 // other. Then X is preconditioned, and the method starts again. It is collective.
 func solveOrRestart(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
-	o, err := solve(ctx, s, t, p)
+	run := solve
+	if p.method.ladder {
+		run = climb
+	}
+	o, err := run(ctx, s, t, p)
 	if err != nil || !o.Broken() {
 		return o, err
 	}
@@ -82,7 +88,7 @@ func solveOrRestart(ctx context.Context, s site, t Task, p prepared) (outcome, e
 	s.seconds["precondition"] += o.Seconds
 	t.Log.Info().Msg("pivots broke down: starting again, preconditioned")
 	p.method.precondition = QRCPLQ
-	p.method.reason[0] = "pivots broke down in the first sweep: columns depend on each other"
+	p.method.reason.precondition = "pivots broke down in the first sweep: columns depend on each other"
 	err = s.timed("precondition", func() error {
 		if err := s.fits(t, p.ways(t), true); err != nil {
 			return err
@@ -93,7 +99,7 @@ func solveOrRestart(ctx context.Context, s site, t Task, p prepared) (outcome, e
 	if err != nil {
 		return outcome{prepared: p}, err
 	}
-	return solve(ctx, s, t, p)
+	return run(ctx, s, t, p)
 }
 
 // iterateHyperbolic runs the method, and takes the second way if the result is further from a decomposition

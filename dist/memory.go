@@ -13,7 +13,7 @@ import (
 // ways returns what was chosen.
 func (m method) ways(t Task, o origin) ways {
 	return ways{slabs: o.slabs != nil, reflectors: o.slabs.ByReflectors(), vectors: t.needs().any(),
-		precondition: m.precondition, v: m.v,
+		precondition: m.precondition, v: m.v, ladder: m.ladder,
 		hyperbolic: o.hyperbolic(), bySVD: m.bySVD, reread: m.reread}
 }
 
@@ -25,7 +25,7 @@ func (p prepared) ways(t Task) ways {
 
 func (o outcome) ways(t Task) ways {
 	w := o.prepared.ways(t)
-	w.bySVD = w.bySVD || o.second != nil
+	w.bySVD = w.bySVD || w.hyperbolic && o.formed != nil
 	return w
 }
 

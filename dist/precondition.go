@@ -64,16 +64,25 @@ type method struct {
 	v         RightVectors
 	// there is no room for X beside the block-columns of the Jacobi method, which reads it again from the file
 	reread bool
-	reason [2]string // for the preconditioner and for V
+	// the first sweeps are in float32, and their result is refined
+	ladder bool
+	reason reasons
 }
 
+// reasons say why what was chosen was chosen.
+type reasons struct{ precondition, v, precision string }
+
 // used returns the choices, as info.json tells them.
-func (m method) used() (precondition, v Choice) {
-	precondition = Choice{m.precondition.String(), m.reason[0]}
+func (m method) used() (precondition, v, precision Choice) {
+	precondition = Choice{m.precondition.String(), m.reason.precondition}
 	if m.bySVD {
 		precondition.Used = "svd"
 	}
-	return precondition, Choice{m.v.String(), m.reason[1]}
+	precision = Choice{"float64", m.reason.precision}
+	if m.ladder {
+		precision.Used = "float32, refined"
+	}
+	return precondition, Choice{m.v.String(), m.reason.v}, precision
 }
 
 // prepare makes X from the matrix. It is collective.
@@ -87,7 +96,7 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 		if err != nil {
 			return err
 		}
-		m, err := affordable(s, t, in.origin, choose(t, in, g, parallelism))
+		m, err := affordable(s, t, in.origin, choose(t, in, s.devices[0].Limits(), g, parallelism))
 		if err != nil {
 			return err
 		}
@@ -128,7 +137,7 @@ func triangular(p prepared) (prepared, error) {
 			return transposed(p, nil, r.N)
 		}
 		p.method.precondition = QRCPLQ
-		p.method.reason[0] += "; some columns depend on others, so they are pivoted"
+		p.method.reason.precondition += "; some columns depend on others, so they are pivoted"
 	}
 	return pivoted(p)
 }
@@ -228,12 +237,13 @@ func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, 
 	return q2, x, err
 }
 
-// choose decides what to do, from the sizes of rows and columns and the parallelism of the columns.
-func choose(t Task, in input, g matrix.Grading, parallelism float64) method {
+// choose decides what to do on devices of these limits, from the sizes of rows and columns and the
+// parallelism of the columns.
+func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, parallelism float64) method {
 	rows, columns := matrix.Ratio(g.Rows), matrix.Ratio(g.Columns)
 	m := method{graded: rows >= gradedRatio || columns >= gradedRatio}
 	because := func(p Preconditioner, format string, a ...any) {
-		m.precondition, m.reason[0] = p, fmt.Sprintf(format, a...)
+		m.precondition, m.reason.precondition = p, fmt.Sprintf(format, a...)
 	}
 	both := in.hyperbolic()
 	switch {
@@ -258,11 +268,49 @@ func choose(t Task, in input, g matrix.Grading, parallelism float64) method {
 	case in.slabs != nil:
 		m.unpivoted = !in.slabs.ByReflectors() && columns < evenRatio
 		because(QR, "the triangular factor of a tall matrix, transposed")
+	case in.x.M > in.x.N && t.Low(limits):
+		because(QRLQ, "the first sweeps, in float32, take a square matrix")
 	default:
 		because(NoPreconditioner, "rows and columns are of about the same size and in all directions")
 	}
-	m.v, m.reason[1] = chooseRight(t, both, m)
+	switch m.reason.precision = t.refused(limits); {
+	case m.reason.precision != "":
+	case m.precondition == NoPreconditioner && (m.graded || parallelism >= decayingParallelism ||
+		in.x.M > in.x.N):
+		m.reason.precision = "the first sweeps would need a preconditioner to be of float32"
+	default:
+		m.ladder, m.reason.precision = true, "faster, and as accurate"
+	}
+	m.v, m.reason.v = chooseRight(t, both, m)
 	return m
+}
+
+// lowOrder is the order from which on `auto` takes float32 for the first sweeps, 0 for never. Tests
+// change it.
+var lowOrder = func(limits kernels.Limits) int { return limits.SingleOrder }
+
+// Low tells whether the first sweeps may be in float32 on devices of these limits.
+func (t Task) Low(limits kernels.Limits) bool { return t.refused(limits) == "" }
+
+// refused tells why the first sweeps are not to be in float32, "" if they may be.
+func (t Task) refused(limits kernels.Limits) string {
+	switch {
+	case t.Precision == Float64:
+		return "as asked for"
+	case t.Signs != nil:
+		return "hyperbolic rotations need it"
+	case t.V != AutoRight:
+		return "how V is got was asked for"
+	case !limits.Single:
+		return "the devices have no sweeps in float32"
+	case t.Precision == Float32:
+		return ""
+	case lowOrder(limits) == 0:
+		return "as fast on these devices"
+	case t.N < lowOrder(limits):
+		return "the matrix is small"
+	}
+	return ""
 }
 
 // chooseRight decides how the right singular vectors of X are found.
@@ -276,6 +324,8 @@ func chooseRight(t Task, hyperbolic bool, m method) (RightVectors, string) {
 		return Accumulate, "it shows whether a hyperbolic SVD is right"
 	case !needed:
 		return noRight, "not needed for the vectors that are wanted"
+	case m.ladder:
+		return Refined, "it is refined with U"
 	case t.V != AutoRight:
 		return t.V, "as asked for"
 	case m.graded:
@@ -284,34 +334,37 @@ func chooseRight(t Task, hyperbolic bool, m method) (RightVectors, string) {
 	return FromLeft, "faster, and as small a residual"
 }
 
-// affordable returns the method if there is memory for it. Otherwise it returns one that needs less for the
-// same singular values: V is carried instead of formed at the end, then the matrix is read again instead of
-// kept. If there is no room for these either, the failure tells what the first needs. It is collective.
+// affordable returns the method if there is memory for it. Otherwise it returns one that needs less for
+// the same accuracy: all sweeps are in float64, then V is carried instead of formed at the end, then the
+// matrix is read again instead of kept. If there is no room for these either, the failure tells what the
+// last needs. It is collective.
 func affordable(s site, t Task, o origin, m method) (method, error) {
 	less := []method{m}
+	if m.ladder {
+		m.ladder, m.reason.precision = false, "there is no room to refine what float32 gives"
+		m.v, m.reason.v = chooseRight(t, false, m)
+		less = append(less, m)
+	}
 	if m.precondition == NoPreconditioner && !o.hyperbolic() && o.slabs == nil {
 		if m.v == FromLeft && t.V == AutoRight {
-			m.v, m.reason[1] = Accumulate, "there is no room to form them at the end"
+			m.v, m.reason.v = Accumulate, "there is no room to form them at the end"
 			less = append(less, m)
 		}
 		if m.v != FromLeft {
 			m.reread = true
-			m.reason[0] += "; the matrix is read twice, since there is no room to keep it"
+			m.reason.precondition += "; the matrix is read twice, since there is no room to keep it"
 			less = append(less, m)
 		}
 	}
-	var first error
+	var last error
 	for _, m := range less {
-		err := s.fits(t, m.ways(t, o), true)
+		last = s.fits(t, m.ways(t, o), true)
 		var refused *comm.Failure
-		if err == nil || !errors.As(err, &refused) {
-			return m, err
-		}
-		if first == nil {
-			first = err
+		if last == nil || !errors.As(last, &refused) {
+			return m, last
 		}
 	}
-	return less[0], first
+	return less[0], last
 }
 
 // transposes tells whether the Jacobi method works on the transpose of a triangular factor, so that its left

@@ -55,6 +55,6 @@ func reveal(ctx context.Context, s site, t Task, p prepared) (prepared, error) {
 		return p, err
 	}
 	p.method.precondition, p.method.bySVD = QRCPLQ, false
-	p.method.reason[0] = fmt.Sprintf("the matrix has rank %d: its null space is split off", rank)
+	p.method.reason.precondition = fmt.Sprintf("the matrix has rank %d: its null space is split off", rank)
 	return deflate(ctx, s, t, p, triangle{r: r, place: place, rank: rank, doubt: doubt, above: steps})
 }

@@ -54,7 +54,7 @@ func bySVD(ctx context.Context, s site, t Task, o outcome, why string) (outcome,
 	}
 	o.x = p.x
 	err = s.timed("vectors", func() (err error) {
-		if o.second, err = f.join(o); err != nil {
+		if o.formed, err = f.join(o); err != nil {
 			return err
 		}
 		dense.Ldexp(o.Sigma, -f.shift)
@@ -71,7 +71,7 @@ func bySVD(ctx context.Context, s site, t Task, o outcome, why string) (outcome,
 func judge(o outcome, why string) (*Fidelity, error) {
 	f, err := fidelityOf(o)
 	if err == nil && f.Signs > 1 {
-		if err = o.second.polish(o.positive); err == nil {
+		if err = o.formed.polish(o.positive); err == nil {
 			f, err = fidelityOf(o)
 		}
 	}
@@ -90,7 +90,7 @@ func judge(o outcome, why string) (*Fidelity, error) {
 // fidelityOf measures the vectors of the second way. V is a product of four matrices, and S does not come
 // from it. It is collective.
 func fidelityOf(o outcome) (f Fidelity, err error) {
-	u, v := o.second.u, o.second.v
+	u, v := o.formed.u, o.formed.v
 	if o.VNorm, err = v.Norm(); err != nil {
 		return f, err
 	}

@@ -21,6 +21,7 @@ type Task struct {
 	Wanted
 	Precondition Preconditioner
 	V            RightVectors
+	Precision    Precision
 	jacobi.Settings
 	jacobi.Hooks
 	Host
@@ -77,13 +78,17 @@ const (
 	Accumulate                     // the rotations are accumulated
 	FromLeft                       // from the left vectors, at the end
 	noRight                        // it is not needed
+	Refined                        // with U, from what sweeps in float32 give
 )
 
 var rightVectors = enum.Names{AutoRight: "auto", Accumulate: "accumulate", FromLeft: "solve"}
 
 func (r RightVectors) String() string {
-	if r == noRight {
+	switch r {
+	case noRight:
 		return "none"
+	case Refined:
+		return "refined"
 	}
 	return rightVectors.Of(int(r))
 }
@@ -96,6 +101,28 @@ func (r RightVectors) Type() string { return rightVectors.Type() }
 
 // Choices lists the values.
 func (r RightVectors) Choices() []string { return rightVectors }
+
+// Precision says in which precision the Jacobi method begins. Results are of float64.
+type Precision int
+
+const (
+	AutoPrecision Precision = iota // in float32, where that serves and is faster
+	Float32                        // in float32, where that serves
+	Float64                        // the method of the paper
+)
+
+var precisions = enum.Names{AutoPrecision: "auto", Float32: "float32", Float64: "float64"}
+
+func (p Precision) String() string { return precisions.Of(int(p)) }
+
+// Set is the inverse of String.
+func (p *Precision) Set(text string) error { return enum.Set(p, text, precisions) }
+
+// Type lists the values, for a help text.
+func (p Precision) Type() string { return precisions.Type() }
+
+// Choices lists the values.
+func (p Precision) Choices() []string { return precisions }
 
 // Choice is what was used where a Task leaves it open, and why.
 type Choice struct {

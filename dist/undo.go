@@ -6,6 +6,7 @@ import (
 
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
+	"jmpi/dist/refine"
 )
 
 // undone is the decomposition of A.
@@ -14,6 +15,7 @@ type undone struct {
 	sigma    []float64
 	rank     Rank
 	fidelity *Fidelity
+	refined  []refine.Step
 	vectors  vectors
 	method   method
 	ways     ways
@@ -28,7 +30,8 @@ var residualLimit = 1.0
 // read from the block-columns of the Jacobi method: those of X first, and from them those of A, by undoing
 // the steps from the last one on. It is collective.
 func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err error) {
-	done = undone{Solution: o.Solution, fidelity: o.fidelity, method: o.method, ways: o.ways(t)}
+	done = undone{Solution: o.Solution, fidelity: o.fidelity, refined: o.refined, method: o.method,
+		ways: o.ways(t)}
 	defer func() {
 		if err != nil {
 			done.Free()
@@ -42,7 +45,7 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 	case !needs.any():
 		return done, nil
 	case o.method.precondition == NoPreconditioner && o.method.v != FromLeft && o.slabs == nil &&
-		o.second == nil && !o.Deficient():
+		o.formed == nil && !o.Deficient():
 		done.vectors = vectors{direct: o.Solution, order: o.signature.order, rightLeads: t.RightLeads}
 		return done, s.timed("vectors", done.vectors.settle)
 	}
@@ -103,8 +106,8 @@ type collected struct {
 // method is run again. It is collective.
 func collect(ctx context.Context, s site, t Task, o outcome) (c collected, err error) {
 	c.outcome = o
-	if o.second != nil {
-		c.u, c.v = o.second.u, o.second.v
+	if o.formed != nil {
+		c.u, c.v = o.formed.u, o.formed.v
 		return c, nil
 	}
 	if o.method.v != FromLeft {
@@ -130,7 +133,7 @@ func collect(ctx context.Context, s site, t Task, o outcome) (c collected, err e
 		p.kept, p.x, p.steps = nil, x, append(p.steps, rightFactor{q2})
 	}
 	p.method.v = Accumulate
-	p.method.reason[1] = fmt.Sprintf("the vectors formed at the end left a residual of %.2g", c.residual)
+	p.method.reason.v = fmt.Sprintf("the vectors formed at the end left a residual of %.2g", c.residual)
 	c = collected{}
 	if c.outcome, err = solve(ctx, s, t, p); err != nil {
 		return c, err

@@ -90,7 +90,9 @@ has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random numbers")
 	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
 	flags.StringSliceVar(&f.vs, "vs", nil,
-		"rivals: lapack, scalapack, cusolver, accumulate (jmpi with --v accumulate), or single drivers: "+
+		"rivals: lapack, scalapack, cusolver, accumulate (jmpi with --v accumulate), float64 "+
+			"(with --precision float64), "+
+			"or single drivers: "+
 			""+strings.Join(rivalDrivers(), " "))
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
 	flags.StringVar(&f.folder, "folder", ".",
@@ -104,7 +106,7 @@ has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 }
 
 func (f *benchFlags) validate() error {
-	known := append([]string{"lapack", "scalapack", "cusolver", "accumulate"}, rivalDrivers()...)
+	known := append([]string{"lapack", "scalapack", "cusolver", "accumulate", "float64"}, rivalDrivers()...)
 	for _, name := range f.vs {
 		if err := oneOf("vs", name, known...); err != nil {
 			return err

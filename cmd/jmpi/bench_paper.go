@@ -52,7 +52,7 @@ func (f *paperFlags) conflict(given []string) error {
 	without, hint := []string{"sizes", "strategies", "output"}, "is for bench --paper only"
 	if f.paper {
 		without, hint = []string{"kind", "shape", "cond", "folder", "strategy", "variant", "precondition", "v",
-			"signature"},
+			"precision", "signature"},
 			"means nothing with --paper, which has its own"
 	}
 	for _, name := range without {

@@ -31,9 +31,11 @@ func (b *bench) rivals() (err error) {
 	for _, name := range b.f.vs {
 		drivers := []string{name}
 		switch name {
-		case "accumulate":
+		case "accumulate", "float64":
 			f := b.f.methodFlags
-			f.v = dist.Accumulate
+			if f.precision = dist.Float64; name == "accumulate" {
+				f.v = dist.Accumulate
+			}
 			if err := b.jmpi(name, f); err != nil {
 				return err
 			}

@@ -86,6 +86,7 @@ type methodFlags struct {
 	maxSweeps    int
 	precondition dist.Preconditioner
 	v            dist.RightVectors
+	precision    dist.Precision
 }
 
 func (f *methodFlags) register(flags *pflag.FlagSet) {
@@ -104,6 +105,9 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 			"their order), or auto: what the matrix needs")
 	flags.Var(&f.v, "v", "right singular vectors: accumulate the rotations, solve (from the "+
 		"left ones, at the end), or auto")
+	flags.Var(&f.precision, "precision",
+		"of the first sweeps: float64; float32, where that serves, whose result is "+
+			"refined to full accuracy; or auto: the faster one on these devices")
 }
 
 func (f *methodFlags) check() error {

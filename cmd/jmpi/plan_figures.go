@@ -35,7 +35,7 @@ func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) 
 	}
 	m, n := max(rows, cols), min(rows, cols) // a wide matrix is solved transposed
 	t := dist.Task{
-		M: int(m), N: int(n), Precondition: f.precond, V: f.v,
+		M: int(m), N: int(n), Precondition: f.precond, V: f.v, Precision: f.precision,
 		Wanted: dist.Wanted{Left: f.vectors == "both" || f.vectors == "u", Right: f.vectors == "both" ||
 			f.vectors == "v"},
 		Settings: jacobi.Settings{Strategy: f.strategy, Scheme: f.scheme, Variant: jacobi.Block, Block: f.block},
@@ -54,9 +54,13 @@ func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) 
 	if m >= dist.TallRatio*n {
 		m = n // the devices get the triangular factor
 	}
-	carried := f.v != dist.FromLeft && (t.Right || t.Left && t.RightLeads)
-	r.bytes = int64(float64(traffic.Busiest)/float64(traffic.Sweeps)*float64(topology.ColumnBytes(m, n, devices,
-		carried)) + 0.5)
+	low := t.Low(limits)
+	carried := !low && f.v != dist.FromLeft && (t.Right || t.Left && t.RightLeads)
+	column := float64(topology.ColumnBytes(m, n, devices, carried))
+	if low {
+		column /= 2 // float32
+	}
+	r.bytes = int64(float64(traffic.Busiest)/float64(traffic.Sweeps)*column + 0.5)
 	if f.gflops > 0 {
 		r.seconds = topology.SweepFlops(m, n, devices, carried, f.scheme == jacobi.Nested) /
 			(f.gflops * 1e9 * float64(devices))

@@ -130,7 +130,8 @@ func TestPlanFigures(t *testing.T) {
 	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--scheme", "nested", "--vectors", "none")...)
 	checkPart(t, "nested: memory of a device", *p.MemoryPerDevice, 3*4096*512*word+2*1024*1024*word)
 	checkPart(t, "nested: memory of a host", *p.MemoryPerHost, matrix+4*(64<<20)+4**p.MemoryPerDevice)
-	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--group", "2", "--backend", "cuda")...)
+	gpus := append(args, "--shape", "4096x4096", "--group", "2", "--backend", "cuda")
+	p = executePlanJSON(t, append(gpus, "--precision", "float64")...)
 	checkPart(t, "GPUs: memory of a host of two", *p.MemoryPerHost, 2*(64<<20))
 	// V and its reflectors there; what is on its way, and the workspace of the primitives.
 	work := int64(2*64+256)*4096*word + 4096*6<<10 + 3*4096*4096/2/4 + cuda.Limits().Workspace
@@ -138,6 +139,13 @@ func TestPlanFigures(t *testing.T) {
 	// V carried, the matrix read again.
 	checkPart(t, "GPUs: the least of a device", *p.LeastPerDevice,
 		3*(4096+4096)*512*word+4096*5<<10+cuda.Limits().Workspace)
+	sent := *p.BytesPerDevice
+	// X, U, V and three matrices more where sweeps in float32 are refined. These send half, and nothing of V.
+	p = executePlanJSON(t, gpus...)
+	checkPart(t, "GPUs, float32 first: memory of a device", *p.MemoryPerDevice, 6*matrix/4+work+256*4096*word)
+	if *p.BytesPerDevice != sent/4 {
+		t.Errorf("%d bytes sent in float32, %d in float64", *p.BytesPerDevice, sent)
+	}
 	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--precondition", "qrcp-lq")...)
 	if *p.MemoryPerHost != *p.GradedPerHost {
 		t.Errorf("preconditioned: %d, graded %d", *p.MemoryPerHost, *p.GradedPerHost)

@@ -54,7 +54,7 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 	t := dist.Task{
 		M: int(p.rows()), N: int(p.k()), Load: p.load, Whole: p.file.Text(), Signs: p.signs,
 		Wanted:       dist.Wanted{Left: p.wantsU(), Right: p.wantsV()},
-		Precondition: f.precondition, V: f.v, Settings: f.settings(),
+		Precondition: f.precondition, V: f.v, Precision: f.precision, Settings: f.settings(),
 		Host: dist.Host{Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads)},
 	}
 	if p.wide { // the user's U is the solver's V
@@ -214,6 +214,10 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i := s.describe(p, f)
 	solution := d.Solution
 	i.Precondition, i.V, i.VResidual, i.VNorm, i.Rank = d.Precondition, d.V, d.Residual, d.Solution.VNorm, d.Rank
+	i.Precision = d.Precision
+	if d.Refined != nil {
+		i.Refined = d.Refined
+	}
 	if d.Fidelity != nil {
 		i.Fidelity = d.Fidelity
 	}

@@ -152,9 +152,10 @@ func (s *session) svd(input string, f svdFlags) error {
 
 // sameOptions compares the options that shape the run over all ranks.
 func (s *session) sameOptions(f svdFlags) error {
-	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v %s vectors %s "+
+	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v "+
+		"%s precision %s vectors %s "+
 		"signature %q force %t check %t verify-input %t", f.strategy, f.scheme, f.variant, f.block, f.innerBlock,
-		f.maxSweeps, f.precondition, f.v, f.vectors, f.signature, f.force, f.check, f.verify)
+		f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.force, f.check, f.verify)
 	return s.same("the options are", options)
 }
 

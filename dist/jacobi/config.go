@@ -148,6 +148,7 @@ type Progress struct {
 // SweepInfo is what one sweep of the topmost level did, over all ranks.
 type SweepInfo struct {
 	Sweep     int     `json:"-"`
+	Precision string  `json:"precision"`
 	Rotations int64   `json:"rotations"`
 	Proper    int64   `json:"proper"`
 	Active    float64 `json:"active"` // the share of pivots whose columns were not orthogonal

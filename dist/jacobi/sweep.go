@@ -154,7 +154,8 @@ func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 		x[4] -= b.Flops
 	}
 	return SweepInfo{
-		Sweep: n, Rotations: x[0], Proper: x[1], BytesFast: x[2], BytesSlow: x[3], Flops: x[4],
+		Sweep: n, Precision: r.config.Precision.String(), Rotations: x[0], Proper: x[1], BytesFast: x[2],
+		BytesSlow: x[3], Flops: x[4],
 		Active: float64(x[10]-x[9]) / float64(max(1, x[10])),
 		tally: kernels.Tally{Rotations: x[0], Proper: x[1], Degenerate: x[5], Open: x[6], Idle: x[7],
 			Broken: x[8]},

@@ -33,6 +33,8 @@ type Info struct {
 	FineBlockColumns int      `json:"fine_block_columns"`
 	Precondition     any      `json:"precondition"`
 	V                any      `json:"v"`
+	Precision        any      `json:"precision"`
+	Refined          any      `json:"refined,omitempty"` // how the result of sweeps in float32 was refined
 	// of V by --v solve, as the check measures it
 	VResidual      float64            `json:"v_residual"`
 	VNorm          float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD

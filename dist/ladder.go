@@ -1,0 +1,134 @@
+package dist
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
+	"jmpi/dist/refine"
+	"jmpi/kernels"
+)
+
+// What the sweeps in float32 end at. Cosines of rounding errors are some 1e-7.
+const (
+	lowCosine = 3e-6
+	// Where so few pivots were active, what a sweep has left is small enough for passes.
+	fewActive = 0.03
+	// From this sweep on, sweeps must leave fewer pivots active than so much of those before.
+	slowSweep, slowShare = 8, 0.8
+)
+
+// lowEnough tells whether more sweeps in float32 are of no use.
+func lowEnough(sweeps []jacobi.SweepInfo) bool {
+	n := len(sweeps)
+	active := sweeps[n-1].Active
+	return active <= fewActive || n >= slowSweep && active > slowShare*sweeps[n-2].Active
+}
+
+// lowSweeps is the limit of sweeps in float32.
+var lowSweeps = 12
+
+// climb computes the SVD of X by sweeps in float32, whose result is made one of float64 by products of
+// matrices (package refine). If it does not come to one, sweeps in float64 end it or, where its vectors do
+// not serve, begin with X again. It is collective.
+func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
+	o, v, err := low(ctx, s, t, p)
+	if err != nil || o.Broken() {
+		return o, err
+	}
+	if v == nil {
+		return descend(ctx, s, t, o, "columns became zero in float32")
+	}
+	var r *refine.Result
+	err = s.timed("refine", func() (err error) {
+		r, err = refine.Start(p.x, v, refine.Config{})
+		return err
+	})
+	if err != nil {
+		return o, err
+	}
+	o.refined = r.Steps
+	for _, step := range r.Steps {
+		t.Log.Debug().Interface("step", step).Msg("refined")
+	}
+	switch r.Outcome {
+	case refine.Converged:
+		p.x.Free()
+		o.Solution.Sigma, o.Solution.Converged = r.Sigma, true
+		o.formed = &pair{r.U, r.V}
+		return o, nil
+	case refine.NotServed, refine.Drifted:
+		r.Free()
+		return descend(ctx, s, t, o, fmt.Sprintf("what float32 gave did not serve (%s)", r.Outcome))
+	}
+	return finish(ctx, s, t, o, r)
+}
+
+// low runs sweeps in float32 on the columns of Xᵀ. Since Xᵀ·W = V·Σ, their directions are V of X, and nothing
+// is accumulated. v is nil if some are zero. It is collective.
+func low(ctx context.Context, s site, t Task, p prepared) (o outcome, v *matrix.Matrix, err error) {
+	o.prepared = p
+	xt, err := p.x.Transpose(nil, p.x.M)
+	if err != nil {
+		return o, nil, err
+	}
+	problem := jacobi.Problem{M: p.x.N, N: p.x.M, Sorted: p.method.precondition != NoPreconditioner,
+		Precision: kernels.Float32, Cosine: lowCosine, Enough: lowEnough, Independent: true,
+		StopBroken: p.mayRestart(t), Start: jacobi.Start{Source: xt}}
+	settings := t.Settings
+	settings.MaxSweeps = min(settings.MaxSweeps, lowSweeps)
+	if o.Solution, err = jacobi.Solve(ctx, s.comm, s.devices, jacobi.Config{Problem: problem,
+		Settings: settings, Hooks: t.Hooks}); err != nil || o.Broken() || o.Deficient() {
+		return o, nil, err
+	}
+	err = s.timed("refine", func() (err error) {
+		v, _, err = o.Collect(s.where)
+		return err
+	})
+	return o, v, err
+}
+
+// finish runs sweeps in float64 on G = X·V, where passes do not serve. It is collective.
+func finish(ctx context.Context, s site, t Task, o outcome, r *refine.Result) (outcome, error) {
+	t.Log.Info().Stringer("why", r.Outcome).Msg("sweeps in float64 finish the decomposition")
+	first := o.Solution
+	o.x.Free()
+	g, err := r.G()
+	if err != nil {
+		return o, err
+	}
+	problem := jacobi.Problem{M: g.M, N: g.N, Sorted: true, Vectors: true,
+		Start: jacobi.Start{Source: g, Right: r.V}}
+	o.method.reason.precision += fmt.Sprintf("; sweeps in float64 finished it (%s)", r.Outcome)
+	o.Solution, err = jacobi.Solve(ctx, s.comm, s.devices, jacobi.Config{Problem: problem, Settings: t.Settings,
+		Hooks: t.Hooks})
+	if err == nil {
+		o.follow(first)
+	}
+	return o, err
+}
+
+// descend runs sweeps in float64 on X. It is collective.
+func descend(ctx context.Context, s site, t Task, o outcome, why string) (outcome, error) {
+	t.Log.Info().Str("why", why).Msg("computing the decomposition again, in float64")
+	first := o.Solution
+	first.Free()
+	p := o.prepared
+	p.method.ladder, p.method.reason.precision = false, why
+	p.method.v, p.method.reason.v = chooseRight(t, false, p.method)
+	again, err := solve(ctx, s, t, p)
+	if err == nil && !again.Broken() {
+		again.refined = o.refined
+		again.follow(first)
+	}
+	return again, err
+}
+
+// follow adds what was done before.
+func (o *outcome) follow(first *jacobi.Solution) {
+	o.Solution.Sweeps = slices.Concat(first.Sweeps, o.Solution.Sweeps)
+	o.Solution.Phases.Add(first.Phases)
+	o.Solution.Seconds += first.Seconds
+}

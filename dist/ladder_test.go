@@ -1,0 +1,144 @@
+package dist
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"jmpi/dist/disttest"
+	"jmpi/internal/gen"
+	"jmpi/kernels"
+)
+
+// lowFrom lets the first sweeps be in float32 from this order on.
+func lowFrom(t *testing.T, n int) {
+	before := lowOrder
+	lowOrder = func(kernels.Limits) int { return n }
+	t.Cleanup(func() { lowOrder = before })
+}
+
+// What holds for sweeps in float64 holds where the first ones are in float32.
+func TestFloat32First(t *testing.T) {
+	lowFrom(t, 2)
+	t.Run("Anything", TestDecomposeAnything)
+	t.Run("Scaled", TestScaledAnything)
+	if testing.Short() {
+		t.Skip("the rest takes minutes with the race detector")
+	}
+	t.Run("Graded", func(t *testing.T) { testGraded(t, onCPUs, 128, 2, 1e-13) })
+}
+
+// testLowKinds is a test of all kinds of devices: every kind of test matrix comes to an end, by products
+// where float32 is not of no use, and S has the same bits whatever is wanted.
+func testLowKinds(t *testing.T, run runTask, n, ranks int) {
+	for _, kind := range gen.Kinds() {
+		if strings.HasPrefix(kind, "spectrum") {
+			continue
+		}
+		for _, m := range []int{n, n + 50} {
+			if m > n && (kind == "hilbert" || kind == "kahan") {
+				continue // these are square
+			}
+			a := disttest.Generate(t, kind, gen.Options{Rows: int64(m), Cols: int64(n), Seed: 7})
+			task := both(m, n)
+			task.Block = 0
+			one, err := run(t, a, ranks, task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			one.verify(t, a, 2)
+			t.Logf("%s %d×%d on %d: %s (%s), %d sweeps, refined in %d steps", kind, m, n, ranks, one.Precision.Used,
+				one.Precision.Why, len(one.Sweeps), len(one.Refined))
+			if one.Precision.Used != "float32, refined" {
+				t.Errorf("%s: %+v", kind, one.Precision)
+			}
+			for _, wanted := range []Wanted{{}, {Left: true}, {Right: true}} {
+				task.Wanted = wanted
+				if o, err := run(t, a, ranks, task); err != nil || !slices.Equal(o.s, one.s) {
+					t.Errorf("%s %d×%d: other singular values for %+v: %v", kind, m, n, wanted, err)
+				}
+			}
+		}
+	}
+}
+
+func TestFloat32FirstOfAllKinds(t *testing.T) {
+	lowFrom(t, 2)
+	n := 150
+	if testing.Short() {
+		n = 60
+	}
+	testLowKinds(t, onCPUs, n, 1)
+	testLowKinds(t, onCPUs, n-50, 2)
+}
+
+// The bits do not depend on how the devices are split into ranks.
+func TestFloat32FirstBits(t *testing.T) {
+	lowFrom(t, 2)
+	const n = 90
+	for _, kind := range []string{"gauss", "graded-rows", "lowrank"} {
+		a := disttest.Generate(t, kind, gen.Options{Rows: n, Cols: n, Seed: 8})
+		two := find(t, a, 1, 2, both(n, n))
+		two.verify(t, a, 2)
+		find(t, a, 2, 1, both(n, n)).sameBits(t, two, kind+" on two ranks")
+		four := find(t, a, 2, 2, both(n, n))
+		four.sameBits(t, two, kind+" on four devices")
+		find(t, a, 4, 1, both(n, n)).sameBits(t, four, kind+" on four ranks")
+	}
+}
+
+// The method of the paper is taken where it is asked for, and where float32 is of no use.
+func TestFloat64WhereAsked(t *testing.T) {
+	lowFrom(t, 2)
+	const n = 40
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})
+	for _, c := range []struct {
+		change func(*Task)
+		why    string
+	}{
+		{func(k *Task) { k.Precision = Float64 }, "asked for"},
+		{func(k *Task) { k.V = Accumulate }, "asked for"},
+		{func(k *Task) { k.V = FromLeft }, "asked for"},
+		{func(k *Task) { k.Signs = append(slices.Repeat([]float64{1}, n-1), -1) }, "hyperbolic"},
+		{func(*Task) { lowFrom(t, n+1) }, "small"},
+		{func(*Task) { lowFrom(t, 0) }, "as fast"},
+	} {
+		task := both(n, n)
+		c.change(&task)
+		o := find(t, a, 1, 1, task)
+		o.verify(t, a, 4)
+		if o.Precision.Used != "float64" || !strings.Contains(o.Precision.Why, c.why) || o.Refined != nil {
+			t.Errorf("%s: %+v, %d steps", c.why, o.Precision, len(o.Refined))
+		}
+		for _, s := range o.Sweeps {
+			if s.Precision != "float64" {
+				t.Errorf("%s: a sweep in %s", c.why, s.Precision)
+			}
+		}
+	}
+}
+
+// Where products do not come to an end, sweeps in float64 do.
+func TestFloat64Finishes(t *testing.T) {
+	lowFrom(t, 2)
+	before := lowSweeps
+	lowSweeps = 3 // too few for products
+	t.Cleanup(func() { lowSweeps = before })
+	const n = 100
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})
+	task := both(n, n)
+	for _, grid := range [][2]int{{1, 1}, {1, 2}, {2, 1}} {
+		o := find(t, a, grid[0], grid[1], task)
+		o.verify(t, a, 2)
+		if !strings.Contains(o.Precision.Why, "sweeps in float64 finished it") {
+			t.Errorf("%v: %+v", grid, o.Precision)
+		}
+		var precisions []string
+		for _, s := range o.Sweeps {
+			precisions = append(precisions, s.Precision)
+		}
+		if first, last := precisions[0], precisions[len(precisions)-1]; first != "float32" || last != "float64" {
+			t.Error(precisions)
+		}
+	}
+}
