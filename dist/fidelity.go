@@ -191,17 +191,11 @@ func distance(x, y []float64) float64 {
 	return kernels.Norm2(off)
 }
 
-// randomNormal returns so many vectors of normally distributed numbers, always the same ones for a seed.
-// Numbers ±1 would not see an error like x·(1, −1)ᵀ in two entries for which they are equal, and all of a
-// few vectors may have such.
+// randomNormal returns random vectors (matrix.RandomNormal). Numbers ±1 would not see an error like x·(1, −1)ᵀ
+// in two entries for which they are equal, and all of a few vectors may have such.
 func randomNormal(n, count int, seed uint64) []float64 {
 	const probes = 0x6e6f726d616c // so that no other numbers are the same
-	random := rand.New(rand.NewPCG(seed, probes))
-	x := make([]float64, n*count)
-	for i := range x {
-		x[i] = random.NormFloat64()
-	}
-	return x
+	return matrix.RandomNormal(n, count, seed, probes)
 }
 
 // randomSigns returns so many vectors of ±1, always the same ones for a seed.

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"math/rand/v2"
 	"slices"
 
 	"jmpi/dist/comm"
@@ -83,6 +84,17 @@ func Reflected(x []float64, count, positive int) []float64 {
 		dense.Negate(y[k*n+positive : (k+1)*n])
 	}
 	return y
+}
+
+// RandomNormal returns so many vectors of normally distributed numbers, always the same ones for a seed and a
+// stream, on every rank.
+func RandomNormal(n, count int, seed, stream uint64) []float64 {
+	random := rand.New(rand.NewPCG(seed, stream))
+	x := make([]float64, n*count)
+	for i := range x {
+		x[i] = random.NormFloat64()
+	}
+	return x
 }
 
 // ScaledBy returns vectors that follow one another, their elements times those of f.

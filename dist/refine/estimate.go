@@ -2,9 +2,9 @@ package refine
 
 import (
 	"math"
-	"math/rand/v2"
 
 	"jmpi/dist/matrix"
+	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
 
@@ -17,27 +17,13 @@ const (
 	seedNorm = 6
 )
 
-// random returns so many vectors of normally distributed numbers, the same on every rank and in every run.
-func random(n, count int, seed uint64) []float64 {
-	r := rand.New(rand.NewPCG(seed, 0))
-	x := make([]float64, n*count)
-	for i := range x {
-		x[i] = r.NormFloat64()
-	}
-	return x
-}
-
 // estimate estimates the 2-norm of an antisymmetric matrix, or of its transpose, by the power method, on the
 // safe side.
 func (s *state) estimate(e *matrix.Matrix) (norm float64, err error) {
-	x := random(e.N, vectors, seedNorm)
+	x := matrix.RandomNormal(e.N, vectors, seedNorm, 0)
 	for range rounds {
 		for k := range vectors {
-			one := x[k*e.N : (k+1)*e.N]
-			size := kernels.Norm2(one)
-			for i := range one {
-				one[i] /= max(size, math.SmallestNonzeroFloat64)
-			}
+			dense.Normalize(x[k*e.N : (k+1)*e.N])
 		}
 		if x, err = e.Times(true, x, vectors); err != nil {
 			return 0, err
@@ -55,7 +41,7 @@ func (s *state) estimate(e *matrix.Matrix) (norm float64, err error) {
 func (s *state) verify() (ok bool, err error) {
 	err = s.timed(Step{What: "verify"}, func(*Step) error {
 		n := s.x.N
-		z := random(n, vectors, seed)
+		z := matrix.RandomNormal(n, vectors, seed, 0)
 		vz, err := s.v.Times(false, z, vectors)
 		if err != nil {
 			return err
