@@ -87,12 +87,9 @@ func orthonormalRight(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, resi
 	if err != nil {
 		return nil, 0, err
 	}
-	signs := make([]float64, w.N)
+	signs := matrix.Signs(diagonal)
 	difference := make([]float64, w.N)
 	for j, e := range diagonal {
-		if signs[j] = 1; e < 0 {
-			signs[j] = -1
-		}
 		difference[j] = math.Abs(e) - sigma[j]
 	}
 	if err := w.SetDiagonal(difference); err != nil {

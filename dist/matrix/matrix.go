@@ -209,6 +209,17 @@ func (s *Matrix) eachDiagonal(j0, j1 int, f func(j int, x float64)) error {
 	return nil
 }
 
+// Signs returns −1 for each number below 0, and 1 for the others.
+func Signs(x []float64) []float64 {
+	signs := make([]float64, len(x))
+	for j, e := range x {
+		if signs[j] = 1; e < 0 {
+			signs[j] = -1
+		}
+	}
+	return signs
+}
+
 // SetDiagonal writes the elements on the diagonal of a matrix with M ≥ N.
 func (s *Matrix) SetDiagonal(x []float64) error {
 	return s.eachBlock(func(dev *device, b int, _ kernels.Panel) error {

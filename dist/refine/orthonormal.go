@@ -59,20 +59,15 @@ func (s *state) factor() error {
 		return err
 	}
 	defer q.Free()
-	signs, err := s.v.Diagonal()
+	diagonal, err := s.v.Diagonal()
 	if err != nil {
 		return err
-	}
-	for j, x := range signs {
-		if signs[j] = 1; x < 0 {
-			signs[j] = -1
-		}
 	}
 	s.v.Free()
 	if s.v, err = q.Form(0, s.x.N); err != nil {
 		return err
 	}
-	return s.v.Scale(nil, signs)
+	return s.v.Scale(nil, matrix.Signs(diagonal))
 }
 
 // repeat makes V orthonormal once more, and G = X·V.
