@@ -25,10 +25,7 @@ func apart(t testing.TB, world comm.Comm, count int) *matrix.Devices {
 // TestApart refines on devices that work as GPUs do: products are wider there, and messages are staged.
 func TestApart(t *testing.T) {
 	const n = 300
-	for _, s := range samples {
-		if s.name != "gauss" && s.name != "rows 1e20, L" && s.name != "five" {
-			continue
-		}
+	for _, s := range named("gauss", "rows 1e20, L", "five") {
 		x := s.make(t, n)
 		v, _ := rough(n, x)
 		for _, grid := range [][2]int{{1, 1}, {1, 3}, {2, 2}} {
@@ -44,10 +41,7 @@ func TestApart(t *testing.T) {
 // TestMemory tests that there are never more than six matrices at a time, and what is on its way.
 func TestMemory(t *testing.T) {
 	const n = 384
-	for _, s := range samples {
-		if s.name != "gauss" && s.name != "five, L" && s.name != "close pairs" {
-			continue
-		}
+	for _, s := range named("gauss", "five, L", "close pairs") {
 		x := s.make(t, n)
 		v, _ := rough(n, x)
 		dev, err := disttest.OpenApart()

@@ -182,6 +182,16 @@ func (r refined) vectors(t *testing.T, m, n int, x []float64) {
 	t.Logf("orthU %.2f, orthV %.2f, residual %.3f", orthU, orthV, residual)
 }
 
+// named returns the samples of these names.
+func named(names ...string) (some []sample) {
+	for _, s := range samples {
+		if slices.Contains(names, s.name) {
+			some = append(some, s)
+		}
+	}
+	return some
+}
+
 func told(steps []Step) (text string) {
 	for _, s := range steps {
 		text += fmt.Sprintf("%-14s order %d, active %.3f, cosine %.1e, angle %.1e, norm %.1e, ", s.What, s.Order,
@@ -195,10 +205,7 @@ func told(steps []Step) (text string) {
 // TestSplit compares the bits on several numbers of ranks and devices.
 func TestSplit(t *testing.T) {
 	const n = 200
-	for _, s := range samples {
-		if s.name != "gauss" && s.name != "rows 1e20, L" && s.name != "clusters" {
-			continue
-		}
+	for _, s := range named("gauss", "rows 1e20, L", "clusters") {
 		x := s.make(t, n)
 		v, _ := rough(n, x)
 		first := refineOn(t, on, [2]int{1, 1}, n, x, v)
