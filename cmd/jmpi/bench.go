@@ -90,10 +90,8 @@ has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random numbers")
 	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
 	flags.StringSliceVar(&f.vs, "vs", nil,
-		"rivals: lapack, scalapack, cusolver, accumulate (jmpi with --v accumulate), float64 "+
-			"(with --precision float64), "+
-			"or single drivers: "+
-			""+strings.Join(rivalDrivers(), " "))
+		"rivals: lapack, scalapack, cusolver, accumulate (jmpi with --v accumulate), float64 (with "+
+			"--precision float64), or single drivers: "+strings.Join(rivalDrivers(), " "))
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
 	flags.StringVar(&f.folder, "folder", ".",
 		"where the files of the run are made and deleted; the same on all nodes")

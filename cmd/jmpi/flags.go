@@ -106,8 +106,8 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.v, "v", "right singular vectors: accumulate the rotations, solve (from the "+
 		"left ones, at the end), or auto")
 	flags.Var(&f.precision, "precision",
-		"of the first sweeps: float64; float32, where that serves, whose result is "+
-			"refined to full accuracy; or auto: the faster one on these devices")
+		"of the first sweeps: float64; float32, where that serves, whose result is refined to full accuracy; or "+
+			"auto: the faster one on these devices")
 }
 
 func (f *methodFlags) check() error {

@@ -86,8 +86,7 @@ used.`,
 	flags.Var(&f.v, "v", "right singular vectors: accumulate, solve (none during the sweeps), or "+
 		"auto: the most that it may need")
 	flags.Var(&f.precision, "precision",
-		"of the first sweeps: float64, float32, or auto: the faster one; for memory "+
-			"and bytes")
+		"of the first sweeps: float64, float32, or auto: the faster one; for memory and bytes")
 	flags.Var(&f.precond, "precondition",
 		"before the Jacobi method: none, qr, qrcp, qrcp-lq, qr-lq, or auto: what the matrix needs; for memory")
 	flags.Var(&f.backend, "backend", "devices: cpu, whose memory is that of the host, or cuda")

@@ -145,7 +145,7 @@ func (l look) tell(step *Step) {
 	step.Active, step.Cosine = l.active, slices.Max(l.angles.Cosine)
 	step.Angle, step.Norm = slices.Max(l.angles.Largest), finite(bound(l.angles))
 	step.Clusters, step.Left = len(l.clusters), len(l.left)
-	for _, c := range append(l.clusters, l.left...) {
+	for _, c := range slices.Concat(l.clusters, l.left) {
 		step.Width = max(step.Width, c.width())
 	}
 }
