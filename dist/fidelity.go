@@ -191,8 +191,8 @@ func distance(x, y []float64) float64 {
 	return kernels.Norm2(off)
 }
 
-// randomNormal returns random vectors (matrix.RandomNormal). Numbers ±1 would not see an error like x·(1, −1)ᵀ
-// in two entries for which they are equal, and all of a few vectors may have such.
+// randomNormal returns random vectors (matrix.RandomNormal). Numbers ±1 would not see an error like x·(1,
+// −1)ᵀ in two entries for which they are equal, and all of a few vectors may have such.
 func randomNormal(n, count int, seed uint64) []float64 {
 	const probes = 0x6e6f726d616c // so that no other numbers are the same
 	return matrix.RandomNormal(n, count, seed, probes)
