@@ -115,7 +115,7 @@ func newRootCommand() *cobra.Command {
 		},
 	}
 	root.AddCommand(newSVDCommand(), newBenchCommand(), newGenCommand(), newCheckCommand(), newStrategyCommand(),
-		newPlanCommand(), newEnvCommand(), newSelftestCommand(), newVersionCommand())
+		newPlanCommand(), newReportCommand(), newEnvCommand(), newSelftestCommand(), newVersionCommand())
 	root.Flags().BoolVar(&printVersion, "version", false, "print the version of jmpi")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelpCommand())

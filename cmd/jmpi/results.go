@@ -93,12 +93,11 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 	if err != nil {
 		return s.failed(err)
 	}
+	s.seconds["sync"] = written
 	info, err := s.info(p, d, f)
 	if err != nil {
 		return s.failed(err)
 	}
-	s.seconds["sync"] = written
-	maps.Copy(info.Phases, s.seconds)
 	begin := time.Now()
 	defer func() { s.took("publish", begin) }()
 	// From here on nothing is thrown away, and rank 0 alone knows of the folder.
@@ -229,7 +228,14 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i.Devices = solution.Devices
 	i.Transport = solution.Transport
 	i.Phases, i.Seconds = d.PhaseSeconds(), d.Seconds
-	mine := memory{Peak: report.PeakBytes(), Estimated: d.EstimatedBytes}
+	maps.Copy(i.Phases, s.seconds)
+	if len(solution.Devices) <= report.MostMapped {
+		for _, step := range solution.Plan {
+			pairs, moves := step.Text()
+			i.Plan = append(i.Plan, report.Step{Pairs: pairs, Moves: moves})
+		}
+	}
+	mine := account{Peak: report.PeakBytes(), Estimated: d.EstimatedBytes, Phases: i.Phases}
 	if s.gpus != nil {
 		mine.DeviceEstimated = d.DeviceBytes
 		for _, be := range s.devices {
@@ -241,12 +247,14 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 		i.PeakBytes, i.EstimatedBytes = append(i.PeakBytes, m.Peak), append(i.EstimatedBytes, m.Estimated)
 		i.DevicePeakBytes = append(i.DevicePeakBytes, m.DevicePeaks...)
 		i.DeviceEstimatedBytes = m.DeviceEstimated
+		i.RankPhases = append(i.RankPhases, m.Phases)
 	}
 	return i, err
 }
 
-// memory is what a rank has taken, and was expected to take, in bytes.
-type memory struct {
+// account is what a rank has taken: bytes, what was expected of them, and seconds.
+type account struct {
+	Phases          map[string]float64
 	Peak, Estimated int64
 	DevicePeaks     []int64 // of its GPUs
 	DeviceEstimated int64   // of each

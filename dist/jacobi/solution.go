@@ -8,6 +8,7 @@ import (
 	"jmpi/dist/matrix"
 	"jmpi/kernels"
 	"jmpi/node"
+	"jmpi/topology"
 )
 
 // Solution is the decomposition, its columns still on the devices.
@@ -20,8 +21,9 @@ type Solution struct {
 	Layout    node.Layout
 	Strategy  string // pivot strategy of all levels
 	Transport exchange.Transport
-	Phases    node.Phases // summed over this rank's devices
-	Seconds   float64     // from the distributed matrix to Sigma
+	Plan      []topology.Step // the macro steps of the first sweep, with what moves after each
+	Phases    node.Phases     // summed over this rank's devices
+	Seconds   float64         // from the distributed matrix to Sigma
 	// of reading the matrix by Problem.Load, with the copies to the devices
 	LoadSeconds float64
 	// ‖V‖_F of a hyperbolic SVD whose V was accumulated, else 0: relative errors may be ε·VNorm²

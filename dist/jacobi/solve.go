@@ -21,7 +21,7 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 		return nil, err
 	}
 	s := &Solution{Devices: r.devices, Layout: r.layout, Strategy: c.PivotStrategy(),
-		Transport: r.transport, run: r}
+		Transport: r.transport, Plan: p.plan.Steps[:len(p.program.Outer.Steps)], run: r}
 	l := distributor{r.spread, c.Problem}
 	scale, floor, loading, err := l.distribute(p.start())
 	if s.LoadSeconds = loading; err != nil {

@@ -3,6 +3,7 @@ package report
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -36,18 +37,22 @@ type Info struct {
 	Precision        any      `json:"precision"`
 	Refined          any      `json:"refined,omitempty"` // how the result of sweeps in float32 was refined
 	// of V by --v solve, as the check measures it
-	VResidual      float64            `json:"v_residual"`
-	VNorm          float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
-	Fidelity       any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
-	Rank           any                `json:"rank"`
-	Signature      *Signature         `json:"signature"` // null for the SVD
-	Ranks          int                `json:"ranks"`
-	Devices        any                `json:"devices"`
-	Transport      any                `json:"transport"`
-	Versions       map[string]string  `json:"versions"`
-	Phases         map[string]float64 `json:"phases"`
-	PeakBytes      []int64            `json:"peak_bytes"`      // of each rank
-	EstimatedBytes []int64            `json:"estimated_bytes"` // what was expected
+	VResidual float64            `json:"v_residual"`
+	VNorm     float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
+	Fidelity  any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
+	Rank      any                `json:"rank"`
+	Signature *Signature         `json:"signature"` // null for the SVD
+	Ranks     int                `json:"ranks"`
+	Devices   any                `json:"devices"`
+	Transport any                `json:"transport"`
+	Versions  map[string]string  `json:"versions"`
+	Phases    map[string]float64 `json:"phases"`
+	// of each rank, rank 0 included; left out without a Jacobi method
+	RankPhases []map[string]float64 `json:"rank_phases,omitempty"`
+	// the macro steps of the first sweep, see MostMapped
+	Plan           []Step  `json:"plan,omitempty"`
+	PeakBytes      []int64 `json:"peak_bytes"`      // of each rank
+	EstimatedBytes []int64 `json:"estimated_bytes"` // what was expected
 	// of each GPU, and what was expected of each; left out on CPUs
 	DevicePeakBytes      []int64 `json:"device_peak_bytes,omitempty"`
 	DeviceEstimatedBytes int64   `json:"device_estimated_bytes,omitempty"`
@@ -61,6 +66,16 @@ type Input struct {
 	Order string   `json:"order"` // of the numbers in the file: rowmajor, colmajor or coordinate
 }
 
+// Step is a macro step: which device works on which pair of macro block-columns, and what moves to another
+// device after it, as topology.Step has it for Text.
+type Step struct {
+	Pairs string `json:"pairs"`
+	Moves string `json:"moves"`
+}
+
+// MostMapped is the largest number of devices of which info.json has the macro steps.
+const MostMapped = 64
+
 // What the files of a decomposition mean: of the SVD, and of the hyperbolic SVD with a Signature.
 const (
 	Convention           = "A = U*diag(S)*V^T; V.npy holds V, not its transpose; S is non-increasing"
@@ -71,15 +86,18 @@ const (
 
 // Write writes info.json, and waits until it is on the disk.
 func (i Info) Write(path string) error {
-	b, err := json.MarshalIndent(i, "", "  ")
-	if err != nil {
+	var b bytes.Buffer
+	text := json.NewEncoder(&b)
+	text.SetEscapeHTML(false)
+	text.SetIndent("", "  ")
+	if err := text.Encode(i); err != nil {
 		return fmt.Errorf("report: %s: %w", path, err)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err = file.Write(append(b, '\n'))
+	_, err = file.Write(b.Bytes())
 	if err == nil {
 		err = file.Sync()
 	}
