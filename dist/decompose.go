@@ -58,21 +58,26 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	if err != nil {
 		return nil, err
 	}
-	s := site{Host: t.Host, comm: world, devices: devices, where: where, seconds: map[string]float64{}}
+	s := site{Host: t.Host, comm: world, devices: devices, where: where, seconds: map[string]float64{},
+		spans: t.Recorder}
+	end := s.begin("read")
 	in, err := read(s, t)
-	if err != nil {
+	if end(); err != nil {
 		return nil, err
 	}
+	end = s.begin("prepare")
 	x, err := prepare(ctx, s, t, in)
-	if err != nil {
+	if end(); err != nil {
 		return nil, err
 	}
+	end = s.begin("iterate")
 	o, err := iterate(ctx, s, t, x)
-	if err != nil {
+	if end(); err != nil {
 		return nil, err
 	}
+	end = s.begin("undo")
 	u, err := undo(ctx, s, t, o)
-	if err != nil {
+	if end(); err != nil {
 		return nil, err
 	}
 	if err := s.where.Sync(); err != nil {

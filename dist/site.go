@@ -5,6 +5,7 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
+	"jmpi/internal/trace"
 	"jmpi/kernels"
 )
 
@@ -15,11 +16,22 @@ type site struct {
 	devices []kernels.Backend
 	where   *matrix.Devices    // where matrices lie: the devices of all ranks
 	seconds map[string]float64 // of this rank in each phase before and after the Jacobi method
+	spans   *trace.Recorder    // of this rank, may be nil
 }
 
 // timed calls f, whose time counts for a phase.
 func (s site) timed(phase string, f func() error) error {
 	begin := time.Now()
-	defer func() { s.seconds[phase] += time.Since(begin).Seconds() }()
+	defer func() {
+		end := time.Now()
+		s.seconds[phase] += end.Sub(begin).Seconds()
+		s.spans.Span(0, phase, begin, end)
+	}()
 	return f()
+}
+
+// begin begins a step of a decomposition, which end records.
+func (s site) begin(step string) (end func()) {
+	begin := time.Now()
+	return func() { s.spans.Span(0, step, begin, time.Now()) }
 }

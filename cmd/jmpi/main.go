@@ -115,7 +115,8 @@ func newRootCommand() *cobra.Command {
 		},
 	}
 	root.AddCommand(newSVDCommand(), newBenchCommand(), newGenCommand(), newCheckCommand(), newStrategyCommand(),
-		newPlanCommand(), newReportCommand(), newEnvCommand(), newSelftestCommand(), newVersionCommand())
+		newPlanCommand(), newReportCommand(), newEnvCommand(), newSelftestCommand(),
+		newVersionCommand(), newWatchCommand())
 	root.Flags().BoolVar(&printVersion, "version", false, "print the version of jmpi")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelpCommand())

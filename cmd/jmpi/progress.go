@@ -78,6 +78,7 @@ type progress struct {
 	expected int     // sweeps
 	shown    float64 // part of the run that the bar shows
 	bar      *progressbar.ProgressBar
+	told     teller // of jmpi watch
 }
 
 // newProgress begins to show a run.
@@ -85,12 +86,8 @@ func newProgress(log zerolog.Logger) *progress {
 	now := time.Now()
 	p := &progress{log: log, every: lineEvery, phase: starting, since: now, said: now}
 	p.expected = expectedSweeps
-	if log.GetLevel() > zerolog.InfoLevel {
-		p.stop = func() {}
-		return p
-	}
 	tick := time.Second
-	if terminal(os.Stderr) {
+	if log.GetLevel() <= zerolog.InfoLevel && terminal(os.Stderr) {
 		tick = 200 * time.Millisecond
 		p.bar = progressbar.NewOptions(1000, progressbar.OptionSetWriter(os.Stderr),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionClearOnFinish(),
@@ -130,6 +127,7 @@ func (p *progress) start(tick time.Duration) {
 func (p *progress) remind(now time.Time) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.tell(now)
 	if p.bar != nil {
 		p.draw()
 		return
@@ -181,7 +179,7 @@ func (p *progress) advance(phase phaseName) {
 		if phasesInOrder[place].name != sweeping { // after which the vectors begin when the last sweep is over
 			p.since = now
 		}
-		p.phase = "checked"
+		p.phase, p.told.moved = "checked", now
 		if place+1 < len(phasesInOrder) {
 			p.phase = phasesInOrder[place+1].name
 		}
@@ -215,6 +213,7 @@ func (p *progress) load(read func(dist.Part) error) func(dist.Part) error {
 		if err == nil && p.loaded >= p.share {
 			p.advance(preparing)
 		}
+		p.told.moved = time.Now()
 		return err
 	}
 }
@@ -225,6 +224,7 @@ func (p *progress) step(at jacobi.Progress) {
 	defer p.mu.Unlock()
 	p.advance(sweeping)
 	p.at, p.phase = at, sweeping // it was not the last sweep if vectors were expected
+	p.told.moved = time.Now()
 }
 
 // sweep logs what a sweep did.
@@ -235,6 +235,7 @@ func (p *progress) sweep(s jacobi.SweepInfo) {
 	p.at = jacobi.Progress{Sweep: s.Sweep + 1}
 	p.expected = expect(s)
 	p.since = time.Now()
+	p.told.last, p.told.moved = &s, p.since
 	p.say(p.since, "sweep", func(e *zerolog.Event) *zerolog.Event {
 		return e.Int("sweep", s.Sweep).Int64("rotations", s.Rotations).Int64("proper", s.Proper).
 			Float64("active", digits(s.Active)).Float64("seconds", digits(s.Seconds)).

@@ -60,7 +60,7 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 	if p.wide { // the user's U is the solver's V
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
 	}
-	t.Log, t.GPUDirect = s.log, s.direct
+	t.Log, t.GPUDirect, t.Recorder = s.log, s.direct, s.recorder()
 	if s.progress != nil {
 		t.Progress, t.Swept = s.progress.step, s.progress.sweep
 		t.Load = s.progress.load(t.Load)

@@ -14,6 +14,7 @@ import (
 	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
 	"jmpi/internal/cores"
+	"jmpi/internal/trace"
 	"jmpi/kernels/cuda"
 )
 
@@ -27,6 +28,8 @@ type session struct {
 	log     zerolog.Logger     // writes on rank 0 alone
 	silence int                // --silence
 	seconds map[string]float64 // of this rank in each step outside of the decomposition
+	spans   *trace.Recorder    // of this rank
+	traced  *tracing           // nil without --trace
 	step    func(name string)  // called before each step of publishing; set by tests alone
 
 	progress *progress // of svd, on rank 0
@@ -65,7 +68,8 @@ func newSession(f sessionFlags) (*session, error) {
 		return nil, exit(exitFailure, err)
 	}
 	process.join(world)
-	s := &session{comm: world, choice: choice, silence: f.silence, seconds: map[string]float64{}}
+	s := &session{comm: world, choice: choice, silence: f.silence, seconds: map[string]float64{},
+		spans: trace.New(started, spansOf(world.Size()))}
 	s.took("mpi", started)
 	s.direct = f.gpuDirect
 	if err := cores.CheckWorld(world.Size(), os.Getenv); err != nil {
@@ -110,7 +114,11 @@ func (f sessionFlags) world() (comm.Comm, error) {
 const singletonIsolated = "OMPI_MCA_ess_singleton_isolated"
 
 // took notes how long a step of the run has taken, up to now.
-func (s *session) took(step string, since time.Time) { s.seconds[step] += time.Since(since).Seconds() }
+func (s *session) took(step string, since time.Time) {
+	now := time.Now()
+	s.seconds[step] += now.Sub(since).Seconds()
+	s.spans.Span(0, step, since, now)
+}
 
 // quiet logs nothing but warnings from here on.
 func (s *session) quiet() { s.log = s.log.Level(zerolog.WarnLevel) }

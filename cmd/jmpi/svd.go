@@ -28,6 +28,7 @@ type svdFlags struct {
 	vectors string
 	check   bool
 	verify  bool
+	trace   string
 	// signature is P, or the name of a file; read, its signs, nil for the SVD.
 	signature string
 	signs     []float64
@@ -69,6 +70,8 @@ its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd â€
 	flags.BoolVar(&f.verify, "verify-input", false,
 		"where hosts have copies of the input, compare all of their bytes, not samples")
 	flags.BoolVar(&f.check, "check", false, "check the results at the end, as the command check does")
+	flags.StringVar(&f.trace, "trace", "",
+		"a JSON file: what each device and each rank did when, for https://ui.perfetto.dev")
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
 	return cmd
@@ -121,6 +124,9 @@ func (s *session) svd(input string, f svdFlags) error {
 	if f.signs, err = s.readSignature(file, f); err != nil {
 		return err
 	}
+	if err := s.startTrace(f.trace); err != nil {
+		return err
+	}
 	f.resolve(s.devices[0].Limits(), mixed(f.signs))
 	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors, signs: f.signs}
 	begin := time.Now()
@@ -129,16 +135,22 @@ func (s *session) svd(input string, f svdFlags) error {
 	if err != nil {
 		return err
 	}
+	s.progress.tellBy(s.job(), folder.Tell)
 	code, err := s.decompose(p, folder, f)
 	if err != nil {
 		return errors.Join(err, s.discard(folder))
 	}
 	passed := true
 	if f.check {
+		checked := time.Now()
 		if passed, err = s.checkResult(file, input, f.output); err != nil {
 			return err
 		}
+		s.spans.Span(0, "check", checked, time.Now())
 		s.progress.end()
+	}
+	if err := s.writeTrace(); err != nil {
+		return err
 	}
 	switch {
 	case code == exitNotConverged:
@@ -154,8 +166,9 @@ func (s *session) svd(input string, f svdFlags) error {
 func (s *session) sameOptions(f svdFlags) error {
 	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v "+
 		"%s precision %s vectors %s "+
-		"signature %q force %t check %t verify-input %t", f.strategy, f.scheme, f.variant, f.block, f.innerBlock,
-		f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.force, f.check, f.verify)
+		"signature %q force %t check %t verify-input %t trace %q", f.strategy, f.scheme, f.variant, f.block, f.innerBlock,
+		f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.force, f.check, f.verify,
+		f.trace)
 	return s.same("the options are", options)
 }
 
@@ -175,9 +188,11 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 	}
 	defer solution.Free()
 	s.progress.begin(writing)
+	begin := time.Now()
 	if err := s.write(p, solution, folder, f); err != nil {
 		return 0, err
 	}
+	s.spans.Span(0, "write", begin, time.Now())
 	s.progress.begin(checking)
 	s.sayTimes(solution)
 	sigma := solution.Sigma

@@ -1,6 +1,8 @@
 package comm
 
 import (
+	"time"
+
 	"jmpi/kernels"
 )
 
@@ -60,14 +62,21 @@ type DeviceMemory interface {
 
 // Request is a message under way.
 type Request struct {
-	done chan error // receives once, buffered
+	done  chan error // receives once, buffered
+	ended time.Time
 }
 
 // NewRequest returns a message under way, which Finish ends.
 func NewRequest() *Request { return &Request{done: make(chan error, 1)} }
 
 // Finish says, once, what has become of the message.
-func (r *Request) Finish(err error) { r.done <- err }
+func (r *Request) Finish(err error) {
+	r.ended = time.Now()
+	r.done <- err
+}
+
+// Ended tells when the message was sent or received. It may be asked after Wait or Done.
+func (r *Request) Ended() time.Time { return r.ended }
 
 // Wait returns when the message has been sent or received. It, or Done, may be asked once.
 func (r *Request) Wait() error { return <-r.done }

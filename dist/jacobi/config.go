@@ -6,6 +6,7 @@ import (
 	"jmpi/dist/exchange"
 	"jmpi/dist/matrix"
 	"jmpi/internal/enum"
+	"jmpi/internal/trace"
 	"jmpi/kernels"
 )
 
@@ -80,6 +81,8 @@ type Hooks struct {
 	Progress func(p Progress)                 // after each sub-step of the rank's first device
 	Swept    func(s SweepInfo)                // after each sweep, on every rank
 	Trace    func(device, level, i, p, q int) // every executed pivot pair, see node.Config
+	// Recorder, if not nil, keeps what each device does when: device d on track 1 + d, the sweeps on track 0.
+	Recorder *trace.Recorder
 }
 
 // Scheme says what a device does in a macro step.

@@ -6,6 +6,7 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
+	"jmpi/internal/trace"
 	"jmpi/kernels"
 	"jmpi/node"
 	"jmpi/strategy"
@@ -18,18 +19,26 @@ type runner struct {
 	dev      *node.Device
 	program  *node.Program
 	exchange *exchange.Exchange
+	recorder *trace.Recorder
 
-	parity   int             // of the next exchange, see exchange.Label
-	incoming []arrival       // of the macro block-column that is landing or has landed last
-	outgoing []*comm.Request // of the one that left last; its slot is free when they are done
-	fast     int64           // bytes received in this sweep over fast links
-	slow     int64           // and over slow ones
+	parity   int         // of the next exchange, see exchange.Label
+	incoming []arrival   // of the macro block-column that is landing or has landed last
+	outgoing []departure // of the one that left last; its slot is free when they are done
+	fast     int64       // bytes received in this sweep over fast links
+	slow     int64       // and over slow ones
 }
 
 // arrival is one piece of a landing macro block-column.
 type arrival struct {
 	column, i0, i1 int // narrow block-columns i0 ≤ i < i1 within the macro block-column
 	requests       []*comm.Request
+}
+
+// departure is one piece of a macro block-column that leaves.
+type departure struct {
+	column, to int
+	begin      time.Time
+	requests   []*comm.Request
 }
 
 // route is what one device does in a macro step.
@@ -97,10 +106,9 @@ func (r *runner) openLanding(in *topology.Move) (landing, error) {
 	if in == nil {
 		return landing{}, nil
 	}
-	if err := r.await("waiting for a block-column to leave", r.outgoing); err != nil {
+	if err := r.left(); err != nil {
 		return landing{}, err
 	}
-	r.outgoing = nil
 	l := landing{slot: r.dev.Slot(-1)}
 	if l.slot < 0 {
 		return l, fmt.Errorf("jacobi: device %d has no landing slot for macro block-column %d", r.id, in.Column)
@@ -148,7 +156,7 @@ func (r *runner) subStep(pairs []strategy.Pair, t route, leaving int) error {
 		if err := r.arrive(mine); err != nil {
 			return err
 		}
-		if err := r.dev.Run(mine); err != nil {
+		if err := r.compute(mine); err != nil {
 			return err
 		}
 	}
@@ -158,7 +166,7 @@ func (r *runner) subStep(pairs []strategy.Pair, t route, leaving int) error {
 			if err := r.arrive(some); err != nil {
 				return err
 			}
-			if err := r.dev.Run(some); err != nil {
+			if err := r.compute(some); err != nil {
 				return err
 			}
 		}
@@ -200,17 +208,36 @@ func (r *runner) arrive(pairs []strategy.Pair) error {
 
 // depart sends a piece of the macro block-column that leaves when it is finished.
 func (r *runner) depart(out *topology.Move, piece int, cut [2]int) error {
-	if err := r.dev.Sync(); err != nil {
+	if err := r.sync(); err != nil {
 		return err
 	}
+	d := departure{column: out.Column, to: out.To, begin: time.Now()}
 	for k, p := range r.dev.Panels(r.dev.Slot(out.Column), out.Column, cut[0], cut[1]).Panels() {
 		if p.Bytes() > 0 {
-			r.outgoing = append(r.outgoing, r.exchange.Send(out.From, out.To,
+			d.requests = append(d.requests, r.exchange.Send(out.From, out.To,
 				exchange.Label{Column: out.Column, Piece: piece, Kind: k, Parity: r.parity}, p))
 		}
 	}
+	r.outgoing = append(r.outgoing, d)
 	return nil
 }
+
+// compute runs pairs on the device, which may go on after it.
+func (r *runner) compute(pairs []strategy.Pair) error {
+	begin := time.Now()
+	defer func() { r.span("compute", begin) }()
+	return r.dev.Run(pairs)
+}
+
+// sync waits for the device.
+func (r *runner) sync() error {
+	begin := time.Now()
+	defer func() { r.span("compute", begin) }()
+	return r.dev.Sync()
+}
+
+// span records what this device has done since begin.
+func (r *runner) span(what string, begin time.Time) { r.recorder.Span(1+r.id, what, begin, time.Now()) }
 
 // longest returns the length of the longest message that this device sends or receives.
 func (r *runner) longest() (bytes int64) {
@@ -232,14 +259,35 @@ func (r *runner) settle() error {
 		}
 	}
 	r.incoming = nil
-	err := r.await("waiting for a block-column to leave", r.outgoing)
+	return r.left()
+}
+
+// left waits until what leaves has left.
+func (r *runner) left() error {
+	for _, d := range r.outgoing {
+		if err := r.await("waiting for a block-column to leave", d.requests); err != nil {
+			return err
+		}
+		if r.recorder != nil {
+			end := d.begin
+			for _, q := range d.requests {
+				if q.Ended().After(end) {
+					end = q.Ended()
+				}
+			}
+			r.recorder.Flight(1+r.id, fmt.Sprintf("block-column %d to device %d", d.column+1, d.to), d.begin, end)
+		}
+	}
 	r.outgoing = nil
-	return err
+	return nil
 }
 
 func (r *runner) await(what string, requests []*comm.Request) error {
 	start := time.Now()
-	defer func() { r.dev.Phases.Exchange += time.Since(start).Seconds() }()
+	defer func() {
+		r.dev.Phases.Exchange += time.Since(start).Seconds()
+		r.span("wait", start)
+	}()
 	return r.exchange.Wait(what, requests)
 }
 

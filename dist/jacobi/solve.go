@@ -117,7 +117,7 @@ func (r *run) open(devices []kernels.Backend, program *node.Program, nc node.Con
 		if err != nil {
 			return fmt.Errorf("device %d: %w", id, err)
 		}
-		x := &runner{id: id, dev: dev, program: program, exchange: r.exchange}
+		x := &runner{id: id, dev: dev, program: program, exchange: r.exchange, recorder: r.config.Recorder}
 		r.runners = append(r.runners, x)
 		if !r.transport.Direct && r.comm.Size() > 1 {
 			if err := r.exchange.Stage(id, be, x.longest()); err != nil {

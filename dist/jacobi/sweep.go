@@ -49,7 +49,9 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		if err != nil {
 			return done, err
 		}
-		info.Seconds = time.Since(start).Seconds()
+		end := time.Now()
+		info.Seconds = end.Sub(start).Seconds()
+		r.config.Recorder.Span(0, fmt.Sprintf("sweep %d", n), start, end)
 		done.sweeps = append(done.sweeps, info)
 		done.broken = n == 1 && r.config.StopBroken && info.tally.Broken > 0
 		done.converged = info.tally.Settled() && !done.broken
@@ -107,7 +109,7 @@ func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
 			return err
 		}
 	}
-	return x.dev.Sync()
+	return x.sync()
 }
 
 // all runs f for each device of the rank at the same time. The first error ends the run on all of them: what

@@ -88,6 +88,7 @@ var rules = map[string]rule{
 	"internal/rivals":   leaf,
 	"internal/selftest": leaf,
 	"internal/stall":    {pure: true},
+	"internal/trace":    {pure: true},
 }
 
 // owners says in which folders or files an import that comes from outside may stand.

@@ -22,6 +22,7 @@ type Folder struct {
 	lock     *os.File
 	done     bool // temp is published or kept
 	exchange func(a, b string) error
+	teller   teller
 }
 
 // The ends of the names of hidden folders: of results in the making, and of a target that is being replaced.
@@ -74,6 +75,7 @@ func (f *Folder) Discard() error {
 	if f.done {
 		return nil
 	}
+	f.hush()
 	err := os.RemoveAll(f.temp)
 	f.unlock()
 	return err
@@ -96,6 +98,7 @@ const keptName = "KEPT"
 func (f *Folder) Keep() string {
 	f.done = true
 	defer f.unlock()
+	f.hush()
 	return f.show(f.temp)
 }
 

@@ -15,6 +15,7 @@ import (
 // deleted, if it is nothing but results even now.
 func (f *Folder) Publish() error {
 	defer f.unlock()
+	f.hush()
 	err := syncFolder(f.temp)
 	replaced := ""
 	if err == nil {

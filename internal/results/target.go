@@ -28,7 +28,7 @@ func (t Target) names() []string {
 	if t.Files != nil {
 		return t.Files
 	}
-	return resultNames
+	return append([]string{progressName, progressNew}, resultNames...)
 }
 
 // resolve returns the absolute path of the target. A file that is a symbolic link is replaced, not what it
