@@ -57,6 +57,7 @@ func recorded(every time.Duration) (*progress, *lockedBuffer) {
 	var log lockedBuffer
 	p := newProgress(zerolog.New(inOrder{zerolog.ConsoleWriter{Out: &log, NoColor: true,
 		PartsExclude: []string{"time"}}}).Level(zerolog.WarnLevel))
+	p.stop() // what it would log by itself
 	p.log, p.every = p.log.Level(zerolog.InfoLevel), every
 	return p, &log
 }

@@ -73,6 +73,10 @@ func (w *watcher) watch() error {
 		if !found {
 			return w.ended(seen)
 		}
+		if run.Told == nil && !run.Dead && seen != nil && seen.Job.Start != "" {
+			time.Sleep(w.every) // it is about to end
+			continue
+		}
 		t := &told{Job: job{Host: run.Host, PID: run.PID}, Phase: starting, Written: run.At, Moved: run.At}
 		if run.Told != nil {
 			if err := json.Unmarshal(run.Told, t); err != nil {
@@ -82,8 +86,9 @@ func (w *watcher) watch() error {
 		}
 		if run.Dead {
 			w.clear()
-			return exit(exitFailure, fmt.Errorf("the run into %s was killed, process %d on %s, in the phase %s: it gave "+
-				"its last sign of life %s ago. The next run into %s clears up", w.dir, t.Job.PID, t.Job.Host, where(*t),
+			const text = "the run into %s was killed, process %d on %s, in the phase %s: it gave its last sign of " +
+				"life %s ago. The next run into %s clears up"
+			return exit(exitFailure, fmt.Errorf(text, w.dir, t.Job.PID, t.Job.Host, where(*t),
 				ago(w.now().Sub(t.Written)), w.dir))
 		}
 		seen = t
