@@ -59,8 +59,8 @@ func ParseStep(pairs, moves string) (s Step, err error) {
 	for _, word := range strings.Fields(pairs) {
 		var p, q, device int
 		n, err := fmt.Sscanf(word, "%d-%d@%d", &p, &q, &device)
-		if err != nil || n != 3 || word != fmt.Sprintf("%d-%d@%d", p, q, device) || p < 1 || q <= p || q > mostNumber ||
-			device < 0 || device > mostNumber {
+		if err != nil || n != 3 || word != fmt.Sprintf("%d-%d@%d", p, q, device) || p < 1 || q <= p ||
+			device < 0 || max(q, device) > mostNumber {
 			return Step{}, fmt.Errorf("topology: %q is not a pair on a device, as 1-8@0", word)
 		}
 		s.Pairs, s.Device = append(s.Pairs, [2]int{p - 1, q - 1}), append(s.Device, device)

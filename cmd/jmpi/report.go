@@ -18,8 +18,8 @@ func newReportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "report DIR [-o FILE.html]",
 		Short: "make a page of results, to be read in a browser",
-		Long: `Make one HTML page of the results in DIR, from info.json and S.npy: what was done and why, convergence,
-singular values, where the time went, which device worked on what, traffic and memory.
+		Long: `Make one HTML page of the results in DIR, from info.json and S.npy: what was done and why,
+convergence, singular values, where the time went, which device worked on what, traffic and memory.
 
 The page needs no other file and no network. It can be printed, and read on a phone. Without -o it is DIR
 with the extension .html. FILE.html is replaced if it exists.`,

@@ -166,9 +166,9 @@ func (s *session) svd(input string, f svdFlags) error {
 func (s *session) sameOptions(f svdFlags) error {
 	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v "+
 		"%s precision %s vectors %s "+
-		"signature %q force %t check %t verify-input %t trace %q", f.strategy, f.scheme, f.variant, f.block, f.innerBlock,
-		f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.force, f.check, f.verify,
-		f.trace)
+		"signature %q force %t check %t verify-input %t trace %q", f.strategy, f.scheme, f.variant, f.block,
+		f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.force, f.check,
+		f.verify, f.trace)
 	return s.same("the options are", options)
 }
 

@@ -71,12 +71,12 @@ func (s *session) job() job {
 	for _, d := range s.placed {
 		hosts[d.Host] = true
 	}
-	return job{Command: commandLine(os.Args), Start: started.Format(time.RFC3339), Host: host(), PID: os.Getpid(),
-		Ranks: s.comm.Size(), Hosts: len(hosts), Devices: len(s.placed)}
+	return job{Command: commandLine(os.Args), Start: started.Format(time.RFC3339), Host: host(),
+		PID: os.Getpid(), Ranks: s.comm.Size(), Hosts: len(hosts), Devices: len(s.placed)}
 }
 
-// tell writes how far the run is, at most once a second. A file that cannot be written is no reason to stop. The
-// lock is held.
+// tell writes how far the run is, at most once a second. A file that cannot be written is no reason to stop.
+// The lock is held.
 func (p *progress) tell(now time.Time) {
 	if p.told.write == nil || now.Sub(p.told.at) < time.Second-50*time.Millisecond {
 		return

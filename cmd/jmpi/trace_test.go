@@ -17,8 +17,8 @@ type tracedEvent struct {
 	PID, TID          int
 }
 
-// The trace of a run has all ranks and devices, on one clock: phases, sweeps, computing, waiting and messages,
-// which agree with info.json. Spans of a track lie in each other or apart.
+// The trace of a run has all ranks and devices, on one clock: phases, sweeps, computing, waiting and
+// messages, which agree with info.json. Spans of a track lie in each other or apart.
 func TestTrace(t *testing.T) {
 	dir := t.TempDir()
 	gauss(t, 200, 150).write(t, dir+"/a.npy")
@@ -90,7 +90,8 @@ func TestTrace(t *testing.T) {
 	for i, e := range sweepsOf(spans[track{0, 0}]) {
 		other := sweepsOf(spans[track{1, 0}])[i]
 		if min(e.TS+e.Dur, other.TS+other.Dur) < max(e.TS, other.TS) {
-			t.Errorf("sweep %d: on rank 0 from %g for %g, on rank 1 from %g for %g", i+1, e.TS, e.Dur, other.TS, other.Dur)
+			t.Errorf("sweep %d: on rank 0 from %g for %g, on rank 1 from %g for %g", i+1, e.TS, e.Dur, other.TS,
+				other.Dur)
 		}
 	}
 	if hidden, _ := filepath.Glob(dir + "/.*"); len(hidden) > 0 {
@@ -159,7 +160,8 @@ func TestReportCommand(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, want := range []string{"60 × 40", "Converged in ", `id="map"`, "Macro step 3", "40 singular values"} {
+		for _, want := range []string{"60 × 40", "Converged in ", `id="map"`, "Macro step 3",
+			"40 singular values"} {
 			if !strings.Contains(string(text), want) {
 				t.Errorf("%s does not say %q", name, want)
 			}

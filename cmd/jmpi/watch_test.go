@@ -74,7 +74,7 @@ func TestWatch(t *testing.T) {
 		p.now(func() {
 			p.sweep(jacobi.SweepInfo{Sweep: 1, Rotations: 90, Proper: 40, Active: 0.75, Seconds: 100})
 		})
-		out.await(t, `(?m) sweep 2 of about 3; sweep 1 took 1m40s: 90 rotations, 40 proper, 75 % active; ends about `)
+		out.await(t, `(?m) sweep 2 of about 3; sweep 1 took 1m40s: 90 rotations, 40 proper, 75 % active; ends `)
 		p.now(func() { p.sweep(jacobi.SweepInfo{Sweep: 2, Rotations: 5, Seconds: 1}) })
 		out.await(t, `(?m) vectors; sweep 2 took 1 s: 5 rotations, 0 proper, 0 % active; 4 ranks`)
 		info := report.Info{Start: "2026-11-29T12:00:00Z", Sweeps: 2, WallSeconds: 12, Converged: converged,
@@ -90,7 +90,7 @@ func TestWatch(t *testing.T) {
 			}
 		}
 		if exitCode(err) != want || !strings.Contains(text, "the run has ended; "+dir+" has the results of a run "+
-			"started 2026-11-29T12:00:00Z, which took 12 s: ") || !strings.Contains(text, "converged in 2 sweeps") {
+			"started 2026-11-29T12:00:00Z, which took 12s: ") || !strings.Contains(text, "converged in 2 sweeps") {
 			t.Errorf("error %v, printed %q", err, text)
 		}
 		if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
@@ -102,8 +102,8 @@ func TestWatch(t *testing.T) {
 	}
 }
 
-// A run that ends without results, one that was killed, and none at all, have codes and words of their own. Results
-// of an earlier run are not taken for those of the run.
+// A run that ends without results, one that was killed, and none at all, have codes and words of their own.
+// Results of an earlier run are not taken for those of the run.
 func TestWatchFailures(t *testing.T) {
 	root := t.TempDir()
 	dir := filepath.Join(root, "a.svd")
@@ -178,7 +178,8 @@ func TestWatchARun(t *testing.T) {
 	w.every = 100 * time.Millisecond
 	ended := make(chan error, 1)
 	go func() { ended <- w.watch() }()
-	out.await(t, `2 ranks on 1 host; process \d+ on .*; last sign of life [67]\.?\d* s ago`) // it is not taken for dead
+	// It is not taken for dead.
+	out.await(t, `2 ranks on 1 host; process \d+ on .*; last sign of life [67]\.?\d* s ago`)
 	for _, pid := range pids {
 		if err := syscall.Kill(pid, syscall.SIGCONT); err != nil {
 			t.Fatal(err)

@@ -9,8 +9,8 @@ import (
 // clockRounds is how often the ranks tell each other their times. The best of the rounds count.
 const clockRounds = 16
 
-// Offset tells how far the clock of this rank is ahead of that of rank 0, in the units of now, and the most by
-// which that may be wrong. Ranks of one node have one clock. It is collective.
+// Offset tells how far the clock of this rank is ahead of that of rank 0, in the units of now, and the most
+// by which that may be wrong. Ranks of one node have one clock. It is collective.
 //
 // No rank has the times of all before all have begun to tell them. So in each round rank 0 begins before this
 // rank ends, and this one begins before rank 0 ends. Each bounds the offset from one side.

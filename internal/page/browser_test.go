@@ -51,7 +51,8 @@ const (
 <script>
 function measure(f) {
 	const d = f.contentDocument, root = d.documentElement, look = f.contentWindow.getComputedStyle;
-	const out = {width: root.clientWidth, scroll: root.scrollWidth, wide: [], outside: [], small: [], figures: 0};
+	const out = {width: root.clientWidth, scroll: root.scrollWidth, wide: [], outside: [], small: []};
+	out.figures = 0;
 	for (const e of d.querySelectorAll("body *")) {
 		const r = e.getBoundingClientRect();
 		if (r.width > 0 && r.right > out.width + 1 && !e.closest("svg"))
@@ -87,14 +88,14 @@ window.onload = function () {
 // measured is what the probe finds in a frame.
 type measured struct {
 	Width, Scroll        float64
-	Wide, Outside, Small []string // what goes beyond the window; texts beyond their figures; texts too small to read
+	Wide, Outside, Small []string // what goes beyond the window; texts beyond their figures, or too small
 	Figures              int
 	Paper, Contrast      float64
 	Ink                  bool // the texts of figures have the color of the text
 }
 
-// In a real browser every page fits a phone and a desk, is dark where the reader wants that, needs nothing that it
-// must not have, and has all its labels in sight.
+// In a real browser every page fits a phone and a desk, is dark where the reader wants that, needs nothing
+// that it must not have, and has all its labels in sight.
 func TestBrowser(t *testing.T) {
 	pages := map[string]string{}
 	for name, s := range samples() {
@@ -110,7 +111,8 @@ func TestBrowser(t *testing.T) {
 		}
 		for i, m := range measure(t, frames.String(), dark) {
 			name := names[i/len(widths)]
-			m.judge(t, fmt.Sprintf("%s, %d wide", name, widths[i%len(widths)]), strings.Count(pages[name], "<svg"), dark)
+			what := fmt.Sprintf("%s, %d wide", name, widths[i%len(widths)])
+			m.judge(t, what, strings.Count(pages[name], "<svg"), dark)
 		}
 	}
 }
@@ -146,8 +148,8 @@ func measure(t *testing.T, frames string, dark bool) (m []measured) {
 		scheme = 0
 	}
 	dom, logged := browser(t, "--window-size=1400,900", "--hide-scrollbars",
-		fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme), "--virtual-time-budget=20000", "--dump-dom",
-		"file://"+path)
+		fmt.Sprintf("--blink-settings=preferredColorScheme=%d", scheme), "--virtual-time-budget=20000",
+		"--dump-dom", "file://"+path)
 	if line := regexp.MustCompile(`.*CONSOLE.*`).FindString(logged); line != "" {
 		t.Errorf("the browser says: %s", line)
 	}

@@ -9,9 +9,9 @@ import (
 	"jmpi/topology"
 )
 
-// The map of the exchange: a panel for each macro step, as in Fig. 5.1 of [Nov15]. In a panel every device has a
-// row, with the pair of macro block-columns that it works on. Arcs beside the rows say what moves after the step,
-// dashed on one host and solid between hosts.
+// The map of the exchange: a panel for each macro step, as in Fig. 5.1 of [Nov15]. In a panel every device
+// has a row, with the pair of macro block-columns that it works on. Arcs beside the rows say what moves after
+// the step, dashed on one host and solid between hosts.
 
 const (
 	// mostBoxes bounds the rows of all panels, but for leastPanels panels.
@@ -143,8 +143,8 @@ func (d *drawing) panel(step topology.Step) panel {
 	return p
 }
 
-// arc draws a move: it leaves a row a little above its middle and arrives a little below the middle of another,
-// or the other way round for one that goes up, so that two that cross do not meet.
+// arc draws a move: it leaves a row a little above its middle and arrives a little below the middle of
+// another, or the other way round for one that goes up, so that two that cross do not meet.
 func (d *drawing) arc(m topology.Move) arc {
 	const apart = 3
 	y := func(device int) int { return panelTop + rowStep*device + rowStep/2 }
@@ -194,11 +194,12 @@ func (d *drawing) moves(steps []topology.Step) (f figure, err error) {
 	if err := b.add(p); err != nil {
 		return f, err
 	}
-	f = figure{Title: "Block-columns that move after each macro step", Legend: []key{{"s0", "on one host"}, {"s1", "between hosts"}},
+	f = figure{Title: "Block-columns that move after each macro step",
+		Legend: []key{{"s0", "on one host"}, {"s1", "between hosts"}},
 		Note: fmt.Sprintf("Of %s of a sweep, %d have a move between hosts.", count(len(steps), "exchange",
 			"exchanges"), phases)}
-	f.SVG, err = d.svg(p, plotWidth, plotHeight*3/4, fmt.Sprintf("Macro block-columns that move after each of the "+
-		"%d macro steps of the first sweep, as stacked bars: %d in all; %d steps have a move between hosts.",
-		len(steps), all, phases))
+	alt := fmt.Sprintf("Macro block-columns that move after each of the %d macro steps of the first sweep, as "+
+		"stacked bars: %d in all; %d steps have a move between hosts.", len(steps), all, phases)
+	f.SVG, err = d.svg(p, plotWidth, plotHeight*3/4, alt)
 	return f, err
 }

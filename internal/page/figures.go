@@ -43,9 +43,10 @@ func (d *drawing) rotations() (f figure, err error) {
 	f = figure{Title: "Rotations", Legend: []key{{"s0", "rotations"}, {"s1", "proper rotations"}},
 		Note: "A proper rotation turns two columns that were clearly not orthogonal. A sweep without any ends " +
 			"the method."}
-	f.SVG, err = d.svg(p, plotWidth, plotHeight, fmt.Sprintf("Rotations by sweep, on a logarithmic scale. First "+
-		"sweep: %d, of these proper %d. Last sweep, number %d: %d, of these proper %d.", d.Sweep[0].Rotations,
-		d.Sweep[0].Proper, len(d.Sweep), last.Rotations, last.Proper))
+	alt := fmt.Sprintf("Rotations by sweep, on a logarithmic scale. First sweep: %d, of these proper %d. Last "+
+		"sweep, number %d: %d, of these proper %d.", d.Sweep[0].Rotations, d.Sweep[0].Proper, len(d.Sweep),
+		last.Rotations, last.Proper)
+	f.SVG, err = d.svg(p, plotWidth, plotHeight, alt)
 	return f, err
 }
 
@@ -72,8 +73,8 @@ func (d *drawing) active() (f figure, err error) {
 // barWidth is the width of so many bars beside each other.
 func barWidth(n int) vg.Length { return vg.Length(0.7 * (plotWidth - 60) / float64(max(n, 3))) }
 
-// cosines draws the largest cosine of an angle between two columns that each sweep has met. Results of earlier
-// versions do not tell it.
+// cosines draws the largest cosine of an angle between two columns that each sweep has met. Results of
+// earlier versions do not tell it.
 func (d *drawing) cosines() (f figure, err error) {
 	var points plotter.XYs
 	low, high := math.Inf(1), 0.0
@@ -168,7 +169,8 @@ func (d *drawing) traffic() (f figure, err error) {
 	f = figure{Title: "Traffic between devices, " + name, Legend: []key{{"s0", "on one host: " + size(all[0])},
 		{"s1", "between hosts: " + size(all[1])}},
 		Note: "What the devices have received in each sweep, all of them together."}
-	f.SVG, err = d.svg(p, plotWidth, plotHeight, fmt.Sprintf("Bytes received by sweep, as stacked bars. In all: "+
-		"%s on one host, %s between hosts.", size(all[0]), size(all[1])))
+	alt := fmt.Sprintf("Bytes received by sweep, as stacked bars. In all: %s on one host, %s between hosts.",
+		size(all[0]), size(all[1]))
+	f.SVG, err = d.svg(p, plotWidth, plotHeight, alt)
 	return f, err
 }

@@ -24,12 +24,13 @@ const (
 	mostPoints = 400 // of a line
 )
 
-// newPlot returns an empty plot in the style of the page. x is what its horizontal axis counts; the title of the
-// figure says what the other one has.
+// newPlot returns an empty plot in the style of the page. x is what its horizontal axis counts; the title of
+// the figure says what the other one has.
 func newPlot(x string) *plot.Plot {
 	p := plot.New()
 	p.BackgroundColor = nil
-	style := text.Style{Color: ink, Font: font.From(plot.DefaultFont, fontSize), Handler: plot.DefaultTextHandler}
+	style := text.Style{Color: ink, Font: font.From(plot.DefaultFont, fontSize),
+		Handler: plot.DefaultTextHandler}
 	style.Font.Variant = "Sans"
 	p.X.Label.Text = x
 	for _, axis := range []*plot.Axis{&p.X, &p.Y} {

@@ -133,9 +133,9 @@ func (d *drawing) memory(title, note string, names []string, peaks, expected []i
 	named(p, labels)
 	f = figure{Title: title, Note: note + left, Legend: []key{{"s0", "peak, at most " + size(slices.Max(peaks))},
 		{"s1", "expected, at most " + size(slices.Max(expected))}}}
-	f.SVG, err = d.svg(p, plotWidth, vg.Length(55+(rowHeight+2)*len(rows)), fmt.Sprintf("%s: peak and what was expected, "+
-		"as bars. The largest peak is %s, the most that was expected %s.", title, size(slices.Max(peaks)),
-		size(slices.Max(expected))))
+	alt := fmt.Sprintf("%s: peak and what was expected, as bars. The largest peak is %s, the most that was "+
+		"expected %s.", title, size(slices.Max(peaks)), size(slices.Max(expected)))
+	f.SVG, err = d.svg(p, plotWidth, vg.Length(55+(rowHeight+2)*len(rows)), alt)
 	return f, err
 }
 

@@ -13,7 +13,8 @@ import (
 	"jmpi/internal/report"
 )
 
-// run is what a folder of results tells. The fields of info.json that report.Info leaves open have types here.
+// run is what a folder of results tells. The fields of info.json that report.Info leaves open have types
+// here.
 type run struct {
 	report.Info
 	Sweep        []sweep   `json:"sweep"`

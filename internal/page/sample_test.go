@@ -151,7 +151,8 @@ func samples() map[string]sample {
 		"gpus": {1, 2, 9, falling(64, 2), func(i *report.Info) {
 			i.Devices = []object{{"rank": 0, "host": "h", "kind": "cuda", "name": "H200", "memory": int64(139 << 30)},
 				{"rank": 0, "host": "h", "kind": "cuda", "name": "H200", "memory": int64(139 << 30)}}
-			i.Ranks, i.RankPhases, i.PeakBytes, i.EstimatedBytes = 1, i.RankPhases[:1], []int64{1 << 30}, []int64{1 << 30}
+			i.Ranks, i.RankPhases = 1, i.RankPhases[:1]
+			i.PeakBytes, i.EstimatedBytes = []int64{1 << 30}, []int64{1 << 30}
 			i.DevicePeakBytes, i.DeviceEstimatedBytes = []int64{3 << 30, 4 << 30}, 5<<30
 		}},
 		"not converged": {2, 1, 3, falling(10, 10), func(i *report.Info) { i.Converged = false }},
@@ -160,7 +161,8 @@ func samples() map[string]sample {
 		"one value":     {1, 1, 1, []float64{3.5}, nil},
 		"tiny and huge": {1, 2, 5, []float64{1e308, 1, 5e-324}, nil},
 		"empty": {0, 0, 0, nil, func(i *report.Info) {
-			i.Precondition, i.V, i.Precision, i.Rank, i.Transport, i.Devices = nil, nil, nil, object{"value": 0}, nil, nil
+			i.Precondition, i.V, i.Precision, i.Transport, i.Devices = nil, nil, nil, nil, nil
+			i.Rank = object{"value": 0}
 			i.Sweep = []object{}
 			i.PeakBytes, i.EstimatedBytes = []int64{1 << 20}, []int64{0}
 		}},

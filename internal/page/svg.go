@@ -46,7 +46,7 @@ var themed = func() *strings.Replacer {
 }()
 
 // fonts are what vgsvg says of the font, the size excepted: the page has its own.
-var fonts = regexp.MustCompile(`font-family:[^;"]*;font-variant:[^;"]*;font-weight:[^;"]*;font-style:[^;"]*;?`)
+var fonts = regexp.MustCompile(`font-(family|variant|weight|style):[^;"]*;?`)
 
 // blanks are white space in markup.
 var blanks = regexp.MustCompile(`\s*\n\s*`)

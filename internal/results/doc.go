@@ -31,8 +31,8 @@
 //
 // # How far a run is
 //
-// While a run works, its hidden folder has a file that tells how far it is (Tell). Another process finds it by
-// DIR alone (Find). It is gone before the folder gets another name.
+// While a run works, its hidden folder has a file that tells how far it is (Tell). Another process finds it
+// by DIR alone (Find). It is gone before the folder gets another name.
 //
 // # One file instead of a folder
 //
@@ -42,7 +42,7 @@
 //
 // # What is never deleted
 //
-// Only files named S.npy, U.npy, V.npy, info.json and, in hidden folders, progress.json and progress.json.new,
-// or those of Files, are deleted, one by one, and
-// folders only when they are empty. A folder that holds anything else is left or gets a visible name.
+// Only files named S.npy, U.npy, V.npy, info.json and, in hidden folders, progress.json and
+// progress.json.new, or those of Files, are deleted, one by one, and folders only when they are empty. A
+// folder that holds anything else is left or gets a visible name.
 package results

@@ -25,8 +25,8 @@ type teller struct {
 	over bool
 }
 
-// Tell puts what another process may know of the run into the hidden folder, in one step. After the folder was
-// published, kept or discarded it does nothing.
+// Tell puts what another process may know of the run into the hidden folder, in one step. After the folder
+// was published, kept or discarded it does nothing.
 func (f *Folder) Tell(b []byte) error {
 	f.teller.mu.Lock()
 	defer f.teller.mu.Unlock()
@@ -59,8 +59,8 @@ type Run struct {
 	Dead bool      // it was killed. Only on its own host that is known
 }
 
-// quiet is for how long a run that lives may say nothing. Before, nobody asks for its lock: it may not have it
-// yet.
+// quiet is for how long a run that lives may say nothing. Before, nobody asks for its lock: it may not have
+// it yet.
 const quiet = 5 * time.Second
 
 // Find lists the runs into a target, the latest first.

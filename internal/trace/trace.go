@@ -1,9 +1,9 @@
-// Package trace keeps what a rank does when, and writes it in the trace event format of Chrome, which Perfetto
-// and chrome://tracing show.
+// Package trace keeps what a rank does when, and writes it in the trace event format of Chrome, which
+// Perfetto and chrome://tracing show.
 //
-// A *span* is something that has a begin and an end. Spans of one track follow each other or lie in each other.
-// A *flight* is a message: flights of a track may overlap. Track 0 is the rank itself; the others are its
-// devices.
+// A *span* is something that has a begin and an end. Spans of one track follow each other or lie in each
+// other. A *flight* is a message: flights of a track may overlap. Track 0 is the rank itself; the others are
+// its devices.
 //
 // A Recorder keeps a limited number of spans. When it is full it lets the shorter half go, and from then on
 // does not keep any that is as short. So a long run has a whole trace, with less detail.
