@@ -5,6 +5,7 @@
 #
 #   scripts/setup.sh         what building and running needs
 #   scripts/setup.sh bench   ScaLAPACK too, for `jmpi bench --vs scalapack`
+#   scripts/setup.sh browser only Chromium, in which tests open the page of `jmpi report`
 #   scripts/setup.sh nvrtc   only NVIDIA's run-time compiler, which compiles the GPU kernels where there is no
 #                            GPU: libnvrtc11.2 from the non-free part of Debian 12. apt's own lists of
 #                            sources stay as they are
@@ -95,9 +96,20 @@ nvrtc() {
 	return $code
 }
 
+# browser installs Chromium, unless there is one.
+browser() {
+	has chromium || has chromium-browser || has google-chrome && return
+	say "missing: chromium"
+	has apt-get || type_this "Chromium; here is no apt-get"
+	((EUID == 0)) || type_this "sudo scripts/setup.sh browser"
+	say "apt-get install chromium"
+	apt-get update -qq >/dev/null
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null </dev/null
+}
+
 PATH=$PATH:/sbin:/usr/sbin # ldconfig, for users
-if [[ ${1-} == nvrtc ]]; then
-	nvrtc
+if [[ ${1-} == nvrtc || ${1-} == browser ]]; then
+	"$1"
 	exit
 fi
 check_go

@@ -100,6 +100,7 @@ var owners = map[string][]string{
 	"github.com/rs/zerolog":        {"cmd", "dist", "node"},
 	"github.com/ebitengine/purego": {"cmd", "internal/nvidia", "internal/rivals"},
 	"gonum.org/v1/plot":            {"cmd", "internal/page", "internal/paper"},
+	"golang.org/x/net":             testLibraries,
 	"testing":                      testLibraries,
 	"jmpi/kernels/kerneltest":      testLibraries,
 	"jmpi/dist/comm/commtest":      testLibraries,
@@ -114,7 +115,7 @@ var testLibraries = []string{"kernels/kerneltest", "dist/comm/commtest", "dist/d
 
 // forTests are the imports that a _test.go file of any package may have.
 var forTests = []string{"testing", "pgregory.net/rapid", "github.com/google/go-cmp",
-	"jmpi/kernels/kerneltest", "jmpi/dist/comm/commtest", "jmpi/dist/disttest"}
+	"golang.org/x/net/html", "jmpi/kernels/kerneltest", "jmpi/dist/comm/commtest", "jmpi/dist/disttest"}
 
 // within reports whether name is one of the folders, files or packages, or below one.
 func within(name string, roots []string) bool {

@@ -73,28 +73,29 @@ func (d *drawing) active() (f figure, err error) {
 // barWidth is the width of so many bars beside each other.
 func barWidth(n int) vg.Length { return vg.Length(0.7 * (plotWidth - 60) / float64(max(n, 3))) }
 
-// cosines draws the largest cosine of an angle between two columns that each sweep has met. Results of
-// earlier versions do not tell it.
+// cosines draws the largest cosine of an angle between two columns before each step of the refinement of a
+// result of float32. The sweeps do not tell theirs.
 func (d *drawing) cosines() (f figure, err error) {
 	var points plotter.XYs
 	low, high := math.Inf(1), 0.0
-	for i, s := range d.Sweep {
-		if s.Cosine > 0 {
-			points = append(points, plotter.XY{X: float64(i + 1), Y: s.Cosine})
-			low, high = min(low, s.Cosine), max(high, s.Cosine)
+	for _, step := range d.Refined {
+		if step.Cosine > 0 {
+			points = append(points, plotter.XY{X: float64(len(points) + 1), Y: step.Cosine})
+			low, high = min(low, step.Cosine), max(high, step.Cosine)
 		}
 	}
 	if len(points) == 0 {
 		return f, nil
 	}
-	p := newPlot("sweep")
+	p := newPlot("look at all columns")
 	logarithmic(&p.Y, low, high)
-	numbered(&p.X, len(d.Sweep))
+	numbered(&p.X, len(points))
 	if err := line(p, points, 0); err != nil {
 		return f, err
 	}
-	f = figure{Title: "Largest cosine", Note: "Of the angles between two columns, as the sweep has met them."}
-	f.SVG, err = d.svg(p, plotWidth, plotHeight, fmt.Sprintf("Largest cosine by sweep, on a logarithmic scale, "+
+	f = figure{Title: "Largest cosine while float32 is refined",
+		Note: "Of the angles between two columns, by products of all columns with each other."}
+	f.SVG, err = d.svg(p, plotWidth, plotHeight, fmt.Sprintf("Largest cosine by look, on a logarithmic scale, "+
 		"from %s to %s.", digits(points[0].Y), digits(points[len(points)-1].Y)))
 	return f, err
 }

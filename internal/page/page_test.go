@@ -198,8 +198,11 @@ func TestSections(t *testing.T) {
 		t.Error("the page does not say that it leaves macro steps out")
 	}
 	refined := textOf(byID(parse(t, samples()["refined"].page(t)), "convergence"))
-	if !strings.Contains(refined, "pass 2 50 % 1e-06 0.2 s") {
-		t.Errorf("no pass in %q", refined)
+	for _, want := range []string{"pass 2 50 % 1e-06 0.2 s", "Largest cosine by look, on a logarithmic scale, " +
+		"from 1e-06 to 3e-15."} {
+		if !strings.Contains(refined, want) {
+			t.Errorf("no %q in %q", want, refined)
+		}
 	}
 }
 

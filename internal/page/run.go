@@ -35,7 +35,6 @@ type sweep struct {
 	Rotations int64
 	Proper    int64
 	Active    float64
-	Cosine    float64 // the largest, 0 where it is not known
 	Seconds   float64
 	Flops     int64
 	BytesFast int64 `json:"bytes_fast"`
