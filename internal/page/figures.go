@@ -16,19 +16,19 @@ type drawing struct {
 	numbers
 }
 
-// none is where 0 stands on a logarithmic axis of whole numbers.
-const none = 0.3
-
 // rotations draws how many rotations there were in each sweep.
 func (d *drawing) rotations() (f figure, err error) {
 	p := newPlot("sweep")
 	all, proper := make(plotter.XYs, len(d.Sweep)), make(plotter.XYs, len(d.Sweep))
 	most := 1.0
+	for _, s := range d.Sweep {
+		most = max(most, float64(s.Rotations))
+	}
+	none := math.Pow(most+2, -0.1) * 0.5 // where 0 stands, below 1
 	for i, s := range d.Sweep {
 		x := float64(i + 1)
 		all[i] = plotter.XY{X: x, Y: max(none, float64(s.Rotations))}
 		proper[i] = plotter.XY{X: x, Y: max(none, float64(s.Proper))}
-		most = max(most, all[i].Y)
 	}
 	logarithmic(&p.Y, 1, most)
 	p.Y.Min = none * 0.8
@@ -121,13 +121,13 @@ func (d *drawing) values() (f figure, err error) {
 		return figure{Title: "Singular values", Note: "All singular values are zero."}, nil
 	}
 	logarithmic(&p.Y, low, high)
-	p.X.Min, p.X.Max = 0, float64(len(d.sigma))+1
+	counting(&p.X, len(d.sigma))
 	for i, part := range parts {
 		if err := line(p, thinned(part), i%2); err != nil {
 			return f, err
 		}
 	}
-	f = figure{Title: "Singular values"}
+	f = figure{Title: "In their order"}
 	if zeros == 0 && len(parts) == 1 {
 		f.Note = fmt.Sprintf("The largest is %s times the smallest.", digits(high/low))
 	}

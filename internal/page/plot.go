@@ -117,6 +117,20 @@ func numbered(a *plot.Axis, n int) {
 	a.Min, a.Max = 0.5, float64(n)+0.5
 }
 
+// counting puts a few round numbers at an axis of whole numbers up to n.
+func counting(a *plot.Axis, n int) {
+	step := 1
+	for k := 0; n/step > mostTicks-2; k++ {
+		step = step * []int{2, 5, 10}[k%3] / []int{1, 2, 5}[k%3] // 1, 2, 5, 10, 20, 50, …
+	}
+	var ticks plot.ConstantTicks
+	for i := 0; i <= n; i += step {
+		ticks = append(ticks, plot.Tick{Value: float64(i), Label: strconv.Itoa(i)})
+	}
+	a.Tick.Marker = ticks
+	a.Min, a.Max = 0, float64(n)+1
+}
+
 // logarithmic makes an axis one of powers of ten that has all from low to high > 0.
 func logarithmic(a *plot.Axis, low, high float64) {
 	first, last := int(math.Floor(math.Log10(low))), int(math.Ceil(math.Log10(high)))
@@ -153,7 +167,7 @@ func thinned(of plotter.XYs) plotter.XYs {
 func named(p *plot.Plot, names []string) {
 	var ticks plot.ConstantTicks
 	for i, name := range names {
-		ticks = append(ticks, plot.Tick{Value: float64(len(names) - 1 - i), Label: name})
+		ticks = append(ticks, plot.Tick{Value: float64(len(names) - 1 - i), Label: name + "  "})
 	}
 	p.Y.Tick.Marker, p.Y.Tick.Length, p.Y.LineStyle.Width = ticks, 0, 0
 	p.Y.Min, p.Y.Max, p.X.Min = -0.6, float64(len(names))-0.4, 0

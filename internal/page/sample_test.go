@@ -32,8 +32,8 @@ func (s sample) info(t *testing.T) report.Info {
 	n := int64(len(s.sigma))
 	i := report.Info{
 		Command: "jmpi svd a.npy -o a.svd", Start: "2026-11-29T12:00:00Z", WallSeconds: 12.5, Seconds: 10.25,
-		Input: report.Input{Path: "/data/a.npy", Shape: [2]int64{2 * n, n}, Dtype: "<f8", Order: "rowmajor"},
-		Shape: [2]int64{2 * n, n}, Dtype: "<f8", K: n, Convention: report.Convention, Converged: true,
+		Input: report.Input{Path: "/data/a.npy", Shape: [2]int64{2 * n, n}, Dtype: "float64", Order: "rowmajor"},
+		Shape: [2]int64{2 * n, n}, Dtype: "float64", K: n, Convention: report.Convention, Converged: true,
 		Sweeps: s.sweeps, Strategy: "rev-rowcyc", Scheme: "flat", Variant: "twice", Block: 32, FineBlockColumns: 64,
 		Precondition: object{"used": "none", "why": "the matrix needs none"},
 		V:            object{"used": "solve", "why": "faster"},

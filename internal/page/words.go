@@ -45,6 +45,9 @@ func unitOf(bytes int64) (unit float64, name string) {
 // size writes a number of bytes.
 func size(bytes int64) string {
 	unit, name := unitOf(bytes)
+	if unit == 1 {
+		return fmt.Sprintf("%d bytes", bytes)
+	}
 	return digits(float64(bytes)/unit) + " " + name
 }
 
