@@ -71,7 +71,7 @@ func ParseStep(pairs, moves string) (s Step, err error) {
 		n, err := fmt.Sscanf(text, "%d:%d>%d", &m.Column, &m.From, &m.To)
 		if err != nil || n != 3 || text != fmt.Sprintf("%d:%d>%d", m.Column, m.From, m.To) || m.Column < 1 ||
 			m.Column > mostNumber || min(m.From, m.To) < 0 || max(m.From, m.To) > mostNumber {
-			return Step{}, fmt.Errorf("topology: %q is not a move, as 7:1>0!", word)
+			return Step{}, fmt.Errorf("topology: %q is not a move; 7:1>0! is a slow one", word)
 		}
 		m.Column, m.Slow = m.Column-1, slow
 		s.Moves = append(s.Moves, m)
