@@ -64,7 +64,7 @@ type watcher struct {
 // watch follows the job until it ends.
 func (w *watcher) watch() error {
 	var seen *told
-	for {
+	for dead := 0; ; {
 		runs, err := results.Find(w.dir)
 		if err != nil {
 			return exit(exitInput, err)
@@ -72,6 +72,12 @@ func (w *watcher) watch() error {
 		run, found := newest(runs)
 		if !found {
 			return w.ended(seen)
+		}
+		if !run.Dead {
+			dead = 0
+		} else if dead++; dead < 2 { // a folder that is being replaced has no lock for a moment
+			time.Sleep(w.every)
+			continue
 		}
 		if run.Told == nil && !run.Dead && seen != nil && seen.Job.Start != "" {
 			time.Sleep(w.every) // it is about to end
