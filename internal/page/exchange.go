@@ -196,7 +196,7 @@ func (d *drawing) moves(steps []topology.Step) (f figure, err error) {
 	}
 	f = figure{Title: "Block-columns that move after each macro step",
 		Legend: []key{{"s0", "on one host"}, {"s1", "between hosts"}},
-		Note: fmt.Sprintf("Exchanges of a sweep: %d. With a move between hosts: %d.", len(steps), phases)}
+		Note:   fmt.Sprintf("Exchanges of a sweep: %d. With a move between hosts: %d.", len(steps), phases)}
 	alt := fmt.Sprintf("Macro block-columns that move after each of the %d macro steps of the first sweep, as "+
 		"stacked bars: %d in all; %d steps have a move between hosts.", len(steps), all, phases)
 	f.SVG, err = d.svg(p, plotWidth, plotHeight*3/4, alt)
