@@ -1,0 +1,205 @@
+package checkpoint
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"jmpi/dist/comm"
+	"jmpi/internal/matio"
+	"jmpi/internal/parallel"
+)
+
+// sumTag is that of the messages by which rank 0 learns that the others have written their part.
+const sumTag = 4
+
+// writing is a checkpoint that is being written, in a goroutine of its own.
+type writing struct {
+	over  chan struct{} // closed at the end
+	ended atomic.Bool
+	err   error // of this rank, at the end
+	lost  error // a panic
+	files []*file
+	sums  []matio.Sum // of this rank's pieces
+	bytes int64
+}
+
+// done tells whether it is over; nil is.
+func (w *writing) done() bool { return w == nil || w.ended.Load() }
+
+// Save writes a checkpoint of all stages so far beside what goes on, and with wait before it returns. One is
+// written at a time. Every rank calls it at the same point. The error is this rank's: Wait tells that of any.
+func (j *Journal) Save(wait bool) error {
+	begin := time.Now()
+	defer func() { j.Written.Held += time.Since(begin).Seconds() }()
+	if err := j.Wait(); err != nil {
+		return err
+	}
+	j.clock.kept, j.clock.sweeps = begin, 0
+	j.manifest.Generation++
+	m := j.manifest
+	m.Records = nil
+	w := &writing{over: make(chan struct{})}
+	name := fmt.Sprintf("%06d", m.Generation)
+	for _, r := range j.manifest.Records {
+		for _, f := range r.Files {
+			if f.At == "" {
+				f.At = filepath.Join(name, r.Path+"."+f.Name)
+				w.files = append(w.files, f)
+			}
+		}
+		kept := *r
+		kept.Files = slices.Clone(r.Files)
+		m.Records = append(m.Records, &kept)
+	}
+	j.writing = w
+	go parallel.Guard(func() {
+		defer close(w.over)
+		defer w.ended.Store(true)
+		w.err = j.part(w, m, name)
+	}, func(err error) {
+		w.lost = err
+	})
+	if wait {
+		return j.Wait()
+	}
+	return nil
+}
+
+// Wait waits until nothing is being written, and frees what was kept for it. It is collective.
+func (j *Journal) Wait() error {
+	if j == nil || j.writing == nil {
+		return nil
+	}
+	w := j.writing
+	<-w.over
+	if w.lost != nil {
+		panic(w.lost)
+	}
+	j.writing = nil
+	j.reap()
+	if err := comm.Agree(j.comm, comm.BadResource, w.failure(j.Dir)); err != nil {
+		return err
+	}
+	j.Written.Checkpoints++
+	j.Written.Bytes += w.bytes
+	return nil
+}
+
+// failure says what to do about an error of writing.
+func (w *writing) failure(dir string) error {
+	if w.err == nil {
+		return nil
+	}
+	return fmt.Errorf("writing a checkpoint to %s: %w; the checkpoint before it is whole, if there was one",
+		dir, w.err)
+}
+
+// step is called before each step of writing.
+func (j *Journal) step(name string) {
+	if j.Step != nil {
+		j.Step(name)
+	}
+}
+
+// part writes this rank's part, tells rank 0 of it, and on rank 0 makes the checkpoint the one of the folder.
+func (j *Journal) part(w *writing, m manifest, name string) error {
+	begin := time.Now()
+	err := j.writeFiles(w, name)
+	j.step("written")
+	if j.comm.Rank() != 0 {
+		return errors.Join(err, j.tell(w, err))
+	}
+	complete, e := j.hear(w, err)
+	if err = errors.Join(err, e); err != nil || !complete {
+		// What was written of it is not needed: the next run deletes what is still there.
+		return errors.Join(err, os.RemoveAll(filepath.Join(j.Dir, name)))
+	}
+	if len(w.files) > 0 {
+		if err := syncFolder(filepath.Join(j.Dir, name)); err != nil {
+			return err
+		}
+	}
+	j.step("manifest")
+	if err := m.write(j.Dir); err != nil {
+		return err
+	}
+	j.step("clear")
+	j.clock.took = max(j.clock.took, time.Since(begin).Seconds())
+	return m.clear(j.Dir)
+}
+
+// writeFiles writes this rank's pieces of all arrays that are not on the disk yet.
+func (j *Journal) writeFiles(w *writing, name string) error {
+	w.sums = make([]matio.Sum, len(w.files))
+	if len(w.files) == 0 {
+		return nil
+	}
+	j.step("folder")
+	if err := os.Mkdir(filepath.Join(j.Dir, name), 0o777); err != nil && !errors.Is(err, os.ErrExist) {
+		return err
+	}
+	for i, f := range w.files {
+		j.step("array")
+		var err error
+		if w.sums[i], err = j.write(f); err != nil {
+			return err
+		}
+		w.bytes += f.offset(f.Count) / int64(j.comm.Size())
+	}
+	return nil
+}
+
+// words returns a message: whether all went well, and the sums.
+func (w *writing) words() int { return 1 + 4*len(w.files) }
+
+// tell tells rank 0 the sums of this rank's pieces, or that something failed.
+func (j *Journal) tell(w *writing, failed error) error {
+	message, err := comm.NewBuffer(8 * w.words())
+	if err != nil {
+		return err
+	}
+	defer comm.FreeBuffer(message)
+	if failed != nil {
+		message[0] = 1
+	}
+	for i, sum := range w.sums {
+		for k, word := range sum {
+			binary.LittleEndian.PutUint64(message[8+32*i+8*k:], word)
+		}
+	}
+	return j.comm.Isend(comm.HostAddress(message), int64(len(message)), 0, sumTag).Wait()
+}
+
+// hear adds the sums of all ranks to the files. It tells whether all have written their parts.
+func (j *Journal) hear(w *writing, failed error) (complete bool, err error) {
+	sums := slices.Clone(w.sums)
+	complete = failed == nil
+	message, err := comm.NewBuffer(8 * w.words())
+	if err != nil {
+		return false, err
+	}
+	defer comm.FreeBuffer(message)
+	for rank := 1; rank < j.comm.Size(); rank++ {
+		if err := j.comm.Irecv(comm.HostAddress(message), int64(len(message)), rank, sumTag).Wait(); err != nil {
+			return false, err
+		}
+		complete = complete && message[0] == 0
+		for i := range sums {
+			var sum matio.Sum
+			for k := range sum {
+				sum[k] = binary.LittleEndian.Uint64(message[8+32*i+8*k:])
+			}
+			sums[i] = sums[i].Plus(sum)
+		}
+	}
+	for i, f := range w.files {
+		f.Sum = sums[i]
+	}
+	return complete, nil
+}
