@@ -92,7 +92,7 @@ func solveOrRestart(ctx context.Context, s site, t Task, p prepared) (outcome, e
 	p.method.reason.precondition = "pivots broke down in the first sweep: columns depend on each other"
 	err = s.timed("precondition", func() error {
 		describe := func(c *checkpoint.Codec) { p.describe(c, s, t) }
-		return stage(t, "prepared", true, describe, func() (bool, error) {
+		return longStage(t, "prepared", "preparing again", describe, func() (bool, error) {
 			if err := s.fits(t, p.ways(t), true); err != nil {
 				return false, err
 			}
@@ -100,9 +100,6 @@ func solveOrRestart(ctx context.Context, s site, t Task, p prepared) (outcome, e
 			return true, err
 		})
 	})
-	if err == nil {
-		err = keep(t, "preparing again")
-	}
 	if err != nil {
 		return outcome{prepared: p}, err
 	}
@@ -125,7 +122,7 @@ func iterateHyperbolic(ctx context.Context, s site, t Task, p prepared) (outcome
 	var f Fidelity
 	var why string
 	describe := func(c *checkpoint.Codec) { checkpoint.Fact(c, "why", &why) }
-	err = stage(t, "fidelity", true, describe, func() (bool, error) {
+	err = stage(t, "fidelity", describe, func() (bool, error) {
 		err := s.timed("verify", func() (err error) {
 			f, err = fidelity(o.prepared, o.G(), o.W(), o.Natural(), o.VNorm, false)
 			return err
@@ -172,7 +169,7 @@ func iterateRanked(ctx context.Context, s site, t Task, p prepared) (outcome, er
 	}
 	full := false
 	describe := func(c *checkpoint.Codec) { p.describe(c, s, t) }
-	failed := stage(t, "prepared", true, describe, func() (bool, error) {
+	failed := longStage(t, "prepared", "finding the rank", describe, func() (bool, error) {
 		if err == nil {
 			var e error
 			if o.rank, full, e = fullRank(o); full || e != nil {
@@ -190,9 +187,6 @@ func iterateRanked(ctx context.Context, s site, t Task, p prepared) (outcome, er
 	})
 	if full {
 		return o, failed
-	}
-	if failed == nil {
-		failed = keep(t, "finding the rank")
 	}
 	if failed != nil {
 		return outcome{prepared: p}, failed

@@ -14,35 +14,53 @@ import (
 )
 
 // stage makes something, or takes what the checkpoint has of it: describe describes it. make tells whether it
-// is to be kept. With last, the states of the Jacobi method before are not needed any more then. It is
-// collective.
-func stage(t Task, kind string, last bool, describe func(*checkpoint.Codec), make func() (bool, error)) error {
+// is to be kept. The states of the Jacobi method before are not needed any more then. It is collective.
+func stage(t Task, kind string, describe func(*checkpoint.Codec), make func() (bool, error)) error {
+	_, err := stageFound(t, kind, describe, make)
+	return err
+}
+
+// stageFound is stage, and tells whether the checkpoint had it.
+func stageFound(t Task, kind string, describe func(*checkpoint.Codec), make func() (bool, error)) (bool, error) {
 	s, err := t.Journal.Next(kind)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if s.Found() {
-		return s.Load(describe)
+		return true, s.Load(describe)
 	}
 	t.Journal.Enter(s)
 	kept, err := make()
 	t.Journal.Leave(s)
 	if err != nil || !kept {
-		return err
+		return false, err
 	}
-	return s.Put(last, describe)
+	return false, s.Put(describe)
 }
 
-// keep writes a checkpoint after a stage that is long, and stops the run if that was asked for. It is
-// collective.
-func keep(t Task, after string) error {
+// longStage is stage for what takes long. A checkpoint is written after it, and the run stops if that was
+// asked for; over says what is over then. It is collective.
+func longStage(t Task, kind, over string, describe func(*checkpoint.Codec), make func() (bool, error)) error {
+	kept := false
+	found, err := stageFound(t, kind, describe, func() (_ bool, err error) {
+		kept, err = make()
+		return kept, err
+	})
+	if err != nil || found || !kept {
+		return err
+	}
+	return keep(t, over)
+}
+
+// keep writes a checkpoint, and stops the run if that was asked for. It is collective.
+func keep(t Task, over string) error {
 	if t.Journal == nil {
 		return nil
 	}
 	if err := t.Journal.Save(!t.Aside); err != nil {
 		return err
 	}
-	return t.Journal.Check(after)
+	return t.Journal.Check(over)
 }
 
 // aside tells whether there is room for a copy of the states that are kept. It is collective.

@@ -38,7 +38,7 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 		return o, err
 	}
 	var r refined
-	err = stage(t, "refined", true, r.describe, func() (bool, error) {
+	err = stage(t, "refined", r.describe, func() (bool, error) {
 		err := s.timed("refine", func() (err error) {
 			r, err = refineLow(s, o)
 			return err

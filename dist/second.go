@@ -43,14 +43,11 @@ func bySVD(ctx context.Context, s site, t Task, o outcome, why string) (outcome,
 	var f factors
 	describe := func(c *checkpoint.Codec) { f.describe(c, s.where) }
 	err := s.timed("precondition", func() (err error) {
-		return stage(t, "factors", true, describe, func() (bool, error) {
+		return longStage(t, "factors", "the SVD for the hyperbolic one", describe, func() (bool, error) {
 			f, err = factor(ctx, s, t, p)
 			return true, err
 		})
 	})
-	if err == nil {
-		err = keep(t, "the SVD for the hyperbolic one")
-	}
 	if err != nil {
 		return outcome{prepared: p}, err
 	}

@@ -67,6 +67,9 @@ type clock struct {
 	slow   bool      // it was said that sweeps are faster than the disk
 }
 
+// State is the kind of a stage that is a method with a state, which another stage comes from.
+const State = "solve"
+
 // Stage is a stage that was begun.
 type Stage struct {
 	journal *Journal
@@ -131,8 +134,8 @@ func (s *Stage) Load(describe func(*Codec)) error {
 }
 
 // Put takes a value for the next checkpoint, in place of what there was of the stage and of those inside it.
-// last says that the stages before are not needed any more, but for their facts.
-func (s *Stage) Put(last bool, describe func(*Codec)) error {
+// Of the stages before that are in the same stage the states are not needed any more, unless it is one itself.
+func (s *Stage) Put(describe func(*Codec)) error {
 	if s == nil {
 		return nil
 	}
@@ -146,7 +149,7 @@ func (s *Stage) Put(last bool, describe func(*Codec)) error {
 		if other.Path == s.path || strings.HasPrefix(other.Path, s.path+".") {
 			continue
 		}
-		if last && other.Kind == "solve" && level(other.Path) == level(s.path) {
+		if s.kind != State && other.Kind == State && level(other.Path) == level(s.path) {
 			bare := *other
 			bare.Files = nil
 			other = &bare

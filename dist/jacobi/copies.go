@@ -185,9 +185,9 @@ func (c *copies) load(array string, get checkpoint.Move) error {
 	})
 }
 
-// each calls f for the devices of this rank, all at a time.
-func (k *keeper) each(f func(*copies) error) error {
-	return parallel.Each(len(k.all), len(k.all), func(i int) error { return f(k.all[i]) })
+// eachCopies calls f for the devices of this rank, all at a time.
+func eachCopies(all []*copies, f func(*copies) error) error {
+	return parallel.Each(len(all), len(all), func(i int) error { return f(all[i]) })
 }
 
 // StateBytes returns the bytes of a copy of the state on each of so many devices.

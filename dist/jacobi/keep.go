@@ -45,7 +45,7 @@ type keeper struct {
 // recall asks the checkpoint for the state of the method, which it makes a stage of the run. It is
 // collective.
 func recall(c Config) (*keeper, error) {
-	stage, err := c.Journal.Next("solve")
+	stage, err := c.Journal.Next(checkpoint.State)
 	if err != nil {
 		return nil, err
 	}
@@ -168,7 +168,7 @@ func (r *run) keepState(done iterated, wait bool) error {
 	}
 	state := r.keeper.state(done)
 	if done.broken { // what was computed is not needed
-		err := r.keeper.stage.Put(false, func(c *checkpoint.Codec) { checkpoint.Fact(c, "method", &state) })
+		err := r.keeper.stage.Put(func(c *checkpoint.Codec) { checkpoint.Fact(c, "method", &state) })
 		if err != nil || !wait {
 			return err
 		}
@@ -183,7 +183,7 @@ func (r *run) keepState(done iterated, wait bool) error {
 	if err := comm.Agree(r.comm, comm.BadResource, err); err != nil {
 		return fmt.Errorf("jacobi: a state for the checkpoint: %w", err)
 	}
-	if err := r.keeper.stage.Put(false, func(c *checkpoint.Codec) { r.describe(c, &state) }); err != nil {
+	if err := r.keeper.stage.Put(func(c *checkpoint.Codec) { r.describe(c, &state) }); err != nil {
 		return err
 	}
 	return j.Save(wait || !r.config.Aside)
@@ -196,20 +196,21 @@ func (r *run) keepStalled(done iterated, why string) error {
 	}
 	state := r.keeper.state(done)
 	state.Stalled = why
-	return r.keeper.stage.Put(false, func(c *checkpoint.Codec) { checkpoint.Fact(c, "method", &state) })
+	return r.keeper.stage.Put(func(c *checkpoint.Codec) { checkpoint.Fact(c, "method", &state) })
 }
 
 // describe describes the state of the method.
 func (r *run) describe(c *checkpoint.Codec, state *kept) {
 	checkpoint.Fact(c, "method", state)
+	all := r.keeper.all // which the keeper forgets when the method is over
 	each := func(name string, pieceBytes int) {
 		shape := checkpoint.Shape{Count: r.n, Bytes: int64(pieceBytes)}
 		c.Array(name, shape, checkpoint.Array{
 			Store: func(put checkpoint.Move) error {
-				return r.keeper.each(func(x *copies) error { return x.store(name, put) })
+				return eachCopies(all, func(x *copies) error { return x.store(name, put) })
 			},
 			Load: func(get checkpoint.Move) error {
-				return r.keeper.each(func(x *copies) error { return x.load(name, get) })
+				return eachCopies(all, func(x *copies) error { return x.load(name, get) })
 			},
 		})
 	}
