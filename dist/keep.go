@@ -57,7 +57,9 @@ func keep(t Task, over string) error {
 	if t.Journal == nil {
 		return nil
 	}
-	if err := t.Journal.Save(!t.Aside); err != nil {
+	begin := time.Now()
+	err := t.Journal.Save(!t.Aside)
+	if t.Journal.Held(begin); err != nil {
 		return err
 	}
 	return t.Journal.Check(over)

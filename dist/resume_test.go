@@ -38,12 +38,13 @@ func stopped(err error) bool {
 // keeping is the checkpoint of the runs that begin, nil for none.
 var keeping *checkpoint.Config
 
-// tryKeeping is try with checkpoints.
-func tryKeeping(t testing.TB, a []float64, ranks, devices int, task Task, c checkpoint.Config) (solved, error) {
-	t.Helper()
-	keeping = &c
-	defer func() { keeping = nil }()
-	return try(t, a, ranks, devices, task)
+// withKeeping is a run with checkpoints.
+func withKeeping(run tryGrid, c checkpoint.Config) tryGrid {
+	return func(t testing.TB, a []float64, ranks, devices int, task Task) (solved, error) {
+		keeping = &c
+		defer func() { keeping = nil }()
+		return run(t, a, ranks, devices, task)
+	}
 }
 
 // resumeCase is a task whose runs are stopped and go on.
@@ -143,14 +144,22 @@ func TestResume(t *testing.T) {
 // testResume stops a run again and again, each time a little later, and lets it go on on other ranks.
 func testResume(t *testing.T, a []float64, task Task, want solved) {
 	t.Helper()
+	testResumeOn(t, a, task, want, try, [][2]int{{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}})
+}
+
+// tryGrid runs a task on ranks with so many devices each.
+type tryGrid func(t testing.TB, a []float64, ranks, devices int, task Task) (solved, error)
+
+// testResumeOn is testResume on some kind of devices.
+func testResumeOn(t *testing.T, a []float64, task Task, want solved, run tryGrid, grids [][2]int) {
+	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ck")
-	grids := [][2]int{{1, 1}, {2, 1}, {1, 2}, {2, 2}, {4, 1}}
 	stops := 0
 	for i := 0; ; i++ {
 		grid := grids[i%len(grids)]
 		ranks := int64(grid[0])
 		// The first vote is that after preparing.
-		got, err := tryKeeping(t, a, grid[0], grid[1], task, stopAfter(dir, 2*ranks))
+		got, err := withKeeping(run, stopAfter(dir, 2*ranks))(t, a, grid[0], grid[1], task)
 		if stopped(err) {
 			if stops++; stops > 60 {
 				t.Fatal("there is no end")
@@ -171,12 +180,12 @@ func testResume(t *testing.T, a []float64, task Task, want solved) {
 		t.Errorf("stopped %d times", stops)
 	}
 	// A run that was finished has its vectors without a sweep.
-	done, err := tryKeeping(t, a, 2, 1, task, stopAfter(dir, 0))
+	done, err := withKeeping(run, stopAfter(dir, 0))(t, a, grids[1%len(grids)][0], 1, task)
 	if err != nil {
 		t.Fatal(err)
 	}
 	done.sameBits(t, want, "again")
-	if _, err := tryKeeping(t, a, 3, 1, task, stopAfter(dir, 0)); err == nil ||
+	if _, err := withKeeping(run, stopAfter(dir, 0))(t, a, 3, 1, task); err == nil ||
 		!strings.Contains(err.Error(), "devices would do") {
 		t.Errorf("on three ranks: %v", err)
 	}

@@ -22,7 +22,9 @@ type Config struct {
 	Schedule
 	// Stop tells, on one rank or on all, what asks the run to stop, "" for nothing.
 	Stop func() string
-	Log  zerolog.Logger
+	// Phase is told whether a new state comes, or an end at once would lose little; nil for nobody.
+	Phase func(states bool)
+	Log   zerolog.Logger
 	// Step, if not nil, is called before each step of writing, with its name. Tests end the process there.
 	Step func(name string)
 }
@@ -51,11 +53,12 @@ type Journal struct {
 	Written  Written
 }
 
-// Written counts what this rank has written, and how long it has held up the run.
+// Written counts what this rank has written, and for how long the run did nothing else.
 type Written struct {
 	Checkpoints int     `json:"checkpoints"`
 	Bytes       int64   `json:"bytes"`
 	Held        float64 `json:"held_seconds"`
+	Longest     float64 `json:"longest_hold_seconds"`
 }
 
 // clock is what the schedule goes by.
@@ -113,6 +116,13 @@ func (j *Journal) Enter(s *Stage) {
 func (j *Journal) Leave(s *Stage) {
 	if s != nil {
 		j.path = j.path[:len(j.path)-1]
+	}
+}
+
+// Tell tells Config.Phase.
+func (j *Journal) Tell(states bool) {
+	if j != nil && j.Phase != nil {
+		j.Phase(states)
 	}
 }
 

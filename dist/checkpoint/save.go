@@ -35,12 +35,10 @@ func (w *writing) done() bool { return w == nil || w.ended.Load() }
 // Save writes a checkpoint of all stages so far beside what goes on, and with wait before it returns. One is
 // written at a time. Every rank calls it at the same point. The error is this rank's: Wait tells that of any.
 func (j *Journal) Save(wait bool) error {
-	begin := time.Now()
-	defer func() { j.Written.Held += time.Since(begin).Seconds() }()
 	if err := j.Wait(); err != nil {
 		return err
 	}
-	j.clock.kept, j.clock.sweeps = begin, 0
+	j.clock.kept, j.clock.sweeps = time.Now(), 0
 	j.manifest.Generation++
 	m := j.manifest
 	m.Records = nil
@@ -69,6 +67,13 @@ func (j *Journal) Save(wait bool) error {
 		return j.Wait()
 	}
 	return nil
+}
+
+// Held counts the time since a moment as time in which the run did nothing but keep something.
+func (j *Journal) Held(since time.Time) {
+	seconds := time.Since(since).Seconds()
+	j.Written.Held += seconds
+	j.Written.Longest = max(j.Written.Longest, seconds)
 }
 
 // Wait waits until nothing is being written, and frees what was kept for it. It is collective.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
@@ -163,6 +164,7 @@ func (r *run) keep(done iterated, votes checkpoint.Votes) error {
 // keepState is keep where that is decided.
 func (r *run) keepState(done iterated, wait bool) error {
 	j := r.config.Journal
+	defer j.Held(time.Now())
 	if err := j.Wait(); err != nil { // copies are used again
 		return err
 	}
