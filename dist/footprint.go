@@ -179,7 +179,8 @@ func (t Task) Least(devices int, limits kernels.Limits) int64 {
 // ways returns what may be done on devices of these limits to a matrix, which is graded or not.
 func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
 	low := t.Low(limits)
-	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil, kept: t.Aside}
+	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil,
+		kept: t.Aside}
 	preconditions := []Preconditioner{t.Precondition}
 	if t.Precondition == AutoPreconditioner {
 		switch {

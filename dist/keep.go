@@ -21,7 +21,8 @@ func stage(t Task, kind string, describe func(*checkpoint.Codec), make func() (b
 }
 
 // stageFound is stage, and tells whether the checkpoint had it.
-func stageFound(t Task, kind string, describe func(*checkpoint.Codec), make func() (bool, error)) (bool, error) {
+func stageFound(t Task, kind string, describe func(*checkpoint.Codec), make func() (bool, error)) (
+	found bool, err error) {
 	s, err := t.Journal.Next(kind)
 	if err != nil {
 		return false, err
@@ -75,8 +76,8 @@ func (s site) aside(t Task, p prepared) (bool, error) {
 	err := s.fits(t, w, true)
 	var known *comm.Failure
 	if errors.As(err, &known) {
-		t.Log.Warn().Str("why", known.Text).Msg("there is no room for a copy of what a checkpoint gets: the devices " +
-			"wait while it is written")
+		t.Log.Warn().Str("why", known.Text).Msg("there is no room for a copy of what a checkpoint gets: the " +
+			"devices wait while it is written")
 		return false, nil
 	}
 	return err == nil, err

@@ -202,7 +202,8 @@ func resultsOf(run, dir string, files []results.File) bool {
 		Converged  bool
 		Checkpoint *keeps
 	}
-	if json.Unmarshal(raw, &info) != nil || !info.Converged || info.Checkpoint == nil || info.Checkpoint.Run != run {
+	err = json.Unmarshal(raw, &info)
+	if err != nil || !info.Converged || info.Checkpoint == nil || info.Checkpoint.Run != run {
 		return false
 	}
 	for _, file := range files {

@@ -144,7 +144,7 @@ func (s *Stage) Load(describe func(*Codec)) error {
 }
 
 // Put takes a value for the next checkpoint, in place of what there was of the stage and of those inside it.
-// Of the stages before that are in the same stage the states are not needed any more, unless it is one itself.
+// Unless it is a state itself, those of the stages before, in the same stage, are not needed any more.
 func (s *Stage) Put(describe func(*Codec)) error {
 	if s == nil {
 		return nil

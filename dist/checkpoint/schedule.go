@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"fmt"
-	"strings"
 	"time"
 
 	"jmpi/dist/comm"
@@ -99,8 +98,8 @@ func (j *Journal) Stopped(after string) error {
 			break
 		}
 	}
-	return &comm.Failure{Kind: comm.Stopped, Text: fmt.Sprintf("%s, after %s; the checkpoint in %s is complete: "+
-		"the same command goes on from it with --resume", strings.TrimSpace(why), after, j.Dir)}
+	const text = "%s, after %s; the checkpoint in %s is complete: the same command goes on from it with --resume"
+	return &comm.Failure{Kind: comm.Stopped, Text: fmt.Sprintf(text, why, after, j.Dir)}
 }
 
 // Check asks, between two stages, whether the run is to stop, and stops it. after says what is over. It is

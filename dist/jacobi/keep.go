@@ -67,8 +67,8 @@ func (k kept) fits(now kept) error {
 	switch {
 	case k.M != now.M || k.N != now.N || k.Positive != now.Positive || k.Vectors != now.Vectors ||
 		k.Precision != now.Precision || k.Columns < 2:
-		return fmt.Errorf("it has a state of a %d×%d matrix in %s, and the run is at a %d×%d matrix in %s", k.M, k.N,
-			k.Precision, now.M, now.N, now.Precision)
+		return fmt.Errorf("it has a state of a %d×%d matrix in %s, and the run is at a %d×%d matrix in %s",
+			k.M, k.N, k.Precision, now.M, now.N, now.Precision)
 	case k.Strategy != now.Strategy:
 		return fmt.Errorf("its pivot strategy is %s, here it is %s: give --strategy %s", k.Strategy, now.Strategy,
 			k.Strategy)
