@@ -127,7 +127,7 @@ func (s *session) journal(file *matio.File, f svdFlags) (*checkpoint.Journal, er
 	if err != nil {
 		return nil, s.failed(err)
 	}
-	process.requests.begin(f.dir)
+	process.requests.open()
 	if limit > 0 {
 		time.AfterFunc(limit-time.Since(started)-endLimit, func() { process.limitEnds() })
 	}

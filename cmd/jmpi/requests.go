@@ -16,6 +16,7 @@ import (
 type requests struct {
 	mu     sync.Mutex
 	dir    string // of the checkpoint, "" without one
+	opened bool   // what is there is of this run
 	idle   bool   // no new state comes
 	asked  time.Time
 	signal os.Signal // nil: the time limit
@@ -24,11 +25,18 @@ type requests struct {
 // sameSignal is the time in which a signal counts once: a launcher may send it on to a rank that has got it.
 const sameSignal = time.Second
 
-// begin says that there is a checkpoint.
+// begin says that there will be a checkpoint.
 func (r *requests) begin(dir string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.dir = dir
+}
+
+// open says that what is in the folder of the checkpoint is of this run.
+func (r *requests) open() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.opened = true
 }
 
 // phase says whether a new state comes. A request that still waits then ends the process.
@@ -80,7 +88,7 @@ func stoppedBy(s os.Signal) string {
 func (r *requests) complete() (dir string, ok bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.dir == "" {
+	if !r.opened {
 		return "", false
 	}
 	_, err := os.Stat(filepath.Join(r.dir, "manifest.json"))

@@ -98,6 +98,7 @@ func (f *svdFlags) validate() error {
 // runSVD is the command svd on one rank.
 func runSVD(input string, f svdFlags) error {
 	f.withoutMPI = true
+	process.requests.begin(f.dir)
 	s, err := newSession(f.sessionFlags)
 	if err != nil {
 		return err

@@ -236,8 +236,8 @@ func syncFolder(dir string) error {
 }
 
 // clear deletes what a folder holds besides the files of a manifest: what runs that were killed have left,
-// and what an older checkpoint needed.
-func (m manifest) clear(dir string) error {
+// and what an older checkpoint needed. Generations after the last one, by name, are left alone.
+func (m manifest) clear(dir, last string) error {
 	used := map[string]bool{}
 	for _, f := range m.files() {
 		used[filepath.Clean(f.At)] = true
@@ -251,11 +251,16 @@ func (m manifest) clear(dir string) error {
 		switch {
 		case name == tempName || name == manifestName && m.Generation == 0:
 			err = errors.Join(err, os.Remove(filepath.Join(dir, name)))
-		case e.IsDir() && generationName.MatchString(name):
+		case e.IsDir() && generationName.MatchString(name) && !after(name, last):
 			err = errors.Join(err, clearGeneration(dir, name, used))
 		}
 	}
 	return err
+}
+
+// after tells whether a generation comes after another one.
+func after(name, other string) bool {
+	return len(name) > len(other) || len(name) == len(other) && name > other
 }
 
 // clearGeneration deletes the files of a generation that are not used, and its folder if nothing is left.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -85,7 +86,7 @@ func (j *Journal) look() ([]byte, error) {
 			return nil, err
 		}
 	}
-	if err := m.clear(j.Dir); err != nil {
+	if err := m.clear(j.Dir, strings.Repeat("9", 12)); err != nil {
 		return nil, fmt.Errorf("what a run that was killed has left of a checkpoint: %w", err)
 	}
 	if err := os.WriteFile(filepath.Join(j.Dir, lockName), []byte(m.Run), 0o666); err != nil {

@@ -15,34 +15,48 @@ import (
 	"jmpi/internal/parallel"
 )
 
-// sumTag is that of the messages by which rank 0 learns that the others have written their part.
-const sumTag = 4
+// sumTag is that of the messages by which rank 0 learns that the others have written their part. Package
+// exchange, whose messages are under way at the same time, has smaller ones.
+const sumTag = 32767
 
 // writing is a checkpoint that is being written, in a goroutine of its own.
 type writing struct {
-	over  chan struct{} // closed at the end
-	ended atomic.Bool
-	err   error // of this rank, at the end
-	lost  error // a panic
-	files []*file
-	sums  []matio.Sum // of this rank's pieces
-	bytes int64
+	before *writing      // this one begins when that is over; nil for none
+	over   chan struct{} // closed at the end
+	ended  atomic.Bool
+	err    error // of this rank, at the end
+	lost   error // a panic
+	files  []*file
+	sums   []matio.Sum // of this rank's pieces
+	bytes  int64       // written by this rank, with those before since the last Wait
+	count  int         // of checkpoints, the same
+}
+
+// follow waits until the one before is over, and returns its error.
+func (w *writing) follow() (err error) {
+	w.count = 1
+	if b := w.before; b != nil {
+		<-b.over
+		if b.lost != nil {
+			panic(b.lost)
+		}
+		w.bytes, w.count, err = b.bytes, b.count+1, b.err
+	}
+	w.before = nil // memory
+	return err
 }
 
 // done tells whether it is over; nil is.
 func (w *writing) done() bool { return w == nil || w.ended.Load() }
 
 // Save writes a checkpoint of all stages so far beside what goes on, and with wait before it returns. One is
-// written at a time. Every rank calls it at the same point. The error is this rank's: Wait tells that of any.
+// written after the other. It is collective.
 func (j *Journal) Save(wait bool) error {
-	if err := j.Wait(); err != nil {
-		return err
-	}
 	j.clock.kept, j.clock.sweeps = time.Now(), 0
 	j.manifest.Generation++
 	m := j.manifest
 	m.Records = nil
-	w := &writing{over: make(chan struct{})}
+	w := &writing{over: make(chan struct{}), before: j.writing}
 	name := fmt.Sprintf("%06d", m.Generation)
 	for _, r := range j.manifest.Records {
 		for _, f := range r.Files {
@@ -59,7 +73,8 @@ func (j *Journal) Save(wait bool) error {
 	go parallel.Guard(func() {
 		defer close(w.over)
 		defer w.ended.Store(true)
-		w.err = j.part(w, m, name)
+		err := w.follow()
+		w.err = j.part(w, m, name, err)
 	}, func(err error) {
 		w.lost = err
 	})
@@ -91,7 +106,7 @@ func (j *Journal) Wait() error {
 	if err := comm.Agree(j.comm, comm.BadResource, w.failure(j.Dir)); err != nil {
 		return err
 	}
-	j.Written.Checkpoints++
+	j.Written.Checkpoints += w.count
 	j.Written.Bytes += w.bytes
 	return nil
 }
@@ -113,9 +128,13 @@ func (j *Journal) step(name string) {
 }
 
 // part writes this rank's part, tells rank 0 of it, and on rank 0 makes the checkpoint the one of the folder.
-func (j *Journal) part(w *writing, m manifest, name string) error {
+// It does not if err says that the one before could not be written.
+func (j *Journal) part(w *writing, m manifest, name string, err error) error {
 	begin := time.Now()
-	err := j.writeFiles(w, name)
+	w.sums = make([]matio.Sum, len(w.files))
+	if err == nil {
+		err = j.writeFiles(w, name)
+	}
 	j.step("written")
 	if j.comm.Rank() != 0 {
 		return errors.Join(err, j.tell(w, err))
@@ -136,12 +155,11 @@ func (j *Journal) part(w *writing, m manifest, name string) error {
 	}
 	j.step("clear")
 	j.clock.took = max(j.clock.took, time.Since(begin).Seconds())
-	return m.clear(j.Dir)
+	return m.clear(j.Dir, name) // other ranks may be at the next one
 }
 
 // writeFiles writes this rank's pieces of all arrays that are not on the disk yet.
 func (j *Journal) writeFiles(w *writing, name string) error {
-	w.sums = make([]matio.Sum, len(w.files))
 	if len(w.files) == 0 {
 		return nil
 	}

@@ -91,7 +91,7 @@ func (j *Journal) Stopped(after string) error {
 	if err != nil {
 		return err
 	}
-	why := "stopped, since the time limit is near"
+	why := "stopped by the time limit"
 	for _, reason := range all {
 		if len(reason) > 0 {
 			why = string(reason)

@@ -190,13 +190,17 @@ func eachCopies(all []*copies, f func(*copies) error) error {
 	return parallel.Each(len(all), len(all), func(i int) error { return f(all[i]) })
 }
 
-// StateBytes returns the bytes of a copy of the state on each of so many devices.
+// StateBytes returns the bytes of copies of the state on each of so many devices.
 func (c Config) StateBytes(devices int, limits kernels.Limits) int64 {
 	l := c.Node(devices, limits).Layout
 	rows := c.M
 	if c.Vectors {
 		rows += c.N
 	}
-	bytes := int64(rows*c.Precision.Bytes() + kernels.WordBytes)
-	return 2*int64(l.MacroWidth())*bytes + max(copyBytes, kernels.WordBytes*int64(c.M))
+	bytes := 2*int64(l.MacroWidth())*int64(rows*c.Precision.Bytes()+kernels.WordBytes) +
+		max(copyBytes, kernels.WordBytes*int64(c.M))
+	if !limits.HostMemory {
+		bytes *= 2 // the last state does not wait until the one before is written
+	}
+	return bytes
 }

@@ -152,7 +152,7 @@ func (r *run) keep(done iterated, votes checkpoint.Votes) error {
 	case decision == checkpoint.GoOn && !done.over(r.config.MaxSweeps):
 		return nil
 	}
-	if err := r.keepState(done, decision == checkpoint.Stop); err != nil {
+	if err := r.keepState(done, votes.Busy > 0, decision == checkpoint.Stop); err != nil {
 		return err
 	}
 	if decision == checkpoint.Stop {
@@ -161,11 +161,11 @@ func (r *run) keep(done iterated, votes checkpoint.Votes) error {
 	return nil
 }
 
-// keepState is keep where that is decided.
-func (r *run) keepState(done iterated, wait bool) error {
+// keepState is keep where that is decided. busy says that some rank is still writing the state before.
+func (r *run) keepState(done iterated, busy, wait bool) error {
 	j := r.config.Journal
 	defer j.Held(time.Now())
-	if err := j.Wait(); err != nil { // copies are used again
+	if err := r.keeper.renew(r, busy && done.over(r.config.MaxSweeps)); err != nil {
 		return err
 	}
 	state := r.keeper.state(done)
@@ -189,6 +189,17 @@ func (r *run) keepState(done iterated, wait bool) error {
 		return err
 	}
 	return j.Save(wait || !r.config.Aside)
+}
+
+// renew makes the copies ready for another state. It waits until the one before is written. Where that would
+// hold up the end of the method, devices with memory of their own get other copies instead. It is collective.
+func (k *keeper) renew(r *run, late bool) error {
+	j := r.config.Journal
+	if !late || !r.config.Aside || r.runners[0].dev.Backend.Limits().HostMemory {
+		return j.Wait()
+	}
+	k.close(j)
+	return comm.Agree(r.comm, comm.BadResource, k.open(r))
 }
 
 // keepStalled notes that there is no decomposition.
@@ -277,8 +288,11 @@ func (k *keeper) close(j *checkpoint.Journal) {
 	if k == nil {
 		return
 	}
-	for _, c := range k.all {
-		j.Retire(c.free)
-	}
+	all := k.all
+	j.Retire(func() {
+		for _, c := range all {
+			c.free()
+		}
+	})
 	k.all = nil
 }
