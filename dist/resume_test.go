@@ -232,3 +232,35 @@ func TestResumeWithMoreSweeps(t *testing.T) {
 		}
 	}
 }
+
+// Devices with memory of their own, which pass states through that of the host, take no more of it than was
+// estimated.
+func TestResumeApart(t *testing.T) {
+	lowFrom(t, 400)
+	onApart := func(t testing.TB, a []float64, ranks, _ int, task Task) (solved, error) {
+		o, all, err := apart(t.(*testing.T), a, ranks, 1<<40, task)
+		if err == nil {
+			for _, d := range all {
+				if d.Peak > o.DeviceBytes {
+					t.Errorf("%d bytes were taken, %d estimated", d.Peak, o.DeviceBytes)
+				}
+			}
+		}
+		return o, err
+	}
+	for _, c := range []struct {
+		kind string
+		m, n int
+	}{{"gauss", 500, 500}, {"graded-rows", 300, 280}, {"gauss", 300, 280}, {"gauss", 4000, 100}} {
+		t.Run(fmt.Sprintf("%s %d×%d", c.kind, c.m, c.n), func(t *testing.T) {
+			a := disttest.Generate(t, c.kind, gen.Options{Rows: int64(c.m), Cols: int64(c.n), Seed: 3})
+			task := both(c.m, c.n)
+			task.Block = 16
+			want, _, err := apart(t, a, 1, 1<<40, task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testResumeOn(t, a, task, want, onApart, [][2]int{{1, 1}, {2, 1}})
+		})
+	}
+}
