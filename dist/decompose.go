@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
 	"jmpi/dist/jacobi"
@@ -60,17 +61,19 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	}
 	s := site{Host: t.Host, comm: world, devices: devices, where: where, seconds: map[string]float64{},
 		spans: t.Recorder}
-	end := s.begin("read")
-	in, err := read(s, t)
-	if end(); err != nil {
+	x, found, err := begin(ctx, s, t)
+	if err != nil {
 		return nil, err
 	}
-	end = s.begin("prepare")
-	x, err := prepare(ctx, s, t, in)
-	if end(); err != nil {
+	if t.Aside, err = s.aside(t, x); err != nil {
 		return nil, err
 	}
-	end = s.begin("iterate")
+	if !found {
+		if err := keep(t, "preparing"); err != nil {
+			return nil, err
+		}
+	}
+	end := s.begin("iterate")
 	o, err := iterate(ctx, s, t, x)
 	if end(); err != nil {
 		return nil, err
@@ -84,9 +87,26 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 		return nil, err
 	}
 	d := result(s, t, u)
-	d.Seconds = time.Since(in.began).Seconds() - u.LoadSeconds
+	d.Seconds = time.Since(x.began).Seconds() - u.LoadSeconds
 	s.where.Traffic.Read += u.LoadSeconds
 	return d, nil
+}
+
+// begin reads the matrix and prepares it, or takes what the checkpoint has of that. It is collective.
+func begin(ctx context.Context, s site, t Task) (p prepared, found bool, err error) {
+	describe := func(c *checkpoint.Codec) { p.describe(c, s, t) }
+	found, err = stageFound(t, "prepared", describe, func() (bool, error) {
+		end := s.begin("read")
+		in, err := read(s, t)
+		if end(); err != nil {
+			return false, err
+		}
+		end = s.begin("prepare")
+		p, err = prepare(ctx, s, t, in)
+		end()
+		return true, err
+	})
+	return p, found, err
 }
 
 // result is what is told of a decomposition.

@@ -61,6 +61,7 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
 	}
 	t.Log, t.GPUDirect, t.Recorder = s.log, s.direct, s.recorder()
+	t.Journal = s.kept
 	if s.progress != nil {
 		t.Progress, t.Swept = s.progress.step, s.progress.sweep
 		t.Load = s.progress.load(t.Load)
@@ -234,6 +235,9 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 			pairs, moves := step.Text()
 			i.Plan = append(i.Plan, report.Step{Pairs: pairs, Moves: moves})
 		}
+	}
+	if s.kept != nil {
+		i.Checkpoint = keeps{s.kept.Run(), s.kept.Dir, s.kept.Resumed(), s.kept.Written}
 	}
 	mine := account{Peak: report.PeakBytes(), Estimated: d.EstimatedBytes, Phases: i.Phases}
 	if s.gpus != nil {

@@ -23,6 +23,7 @@ import (
 type svdFlags struct {
 	sessionFlags
 	methodFlags
+	checkpointFlags
 	output  string
 	force   bool
 	vectors string
@@ -74,6 +75,7 @@ its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd â€
 		"a JSON file: what each device and each rank did when, for https://ui.perfetto.dev")
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
+	f.checkpointFlags.register(flags)
 	return cmd
 }
 
@@ -90,12 +92,16 @@ func (f *svdFlags) validate() error {
 	if err := f.sessionFlags.check(); err != nil {
 		return err
 	}
+	if err := f.checkpointFlags.check(); err != nil {
+		return err
+	}
 	return f.methodFlags.check()
 }
 
 // runSVD is the command svd on one rank.
 func runSVD(input string, f svdFlags) error {
 	f.withoutMPI = true
+	process.requests.begin(f.dir)
 	s, err := newSession(f.sessionFlags)
 	if err != nil {
 		return err
@@ -127,8 +133,16 @@ func (s *session) svd(input string, f svdFlags) error {
 	if err := s.startTrace(f.trace); err != nil {
 		return err
 	}
-	f.resolve(s.devices[0].Limits(), mixed(f.signs))
 	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors, signs: f.signs}
+	if s.kept, err = s.journal(file, p, f); err != nil {
+		return err
+	}
+	if done, err := s.finished(s.kept, p, f); err != nil {
+		return err
+	} else if done {
+		return s.verdictOf(exitDone, file, input, f)
+	}
+	f.resolve(s.devices[0].Limits(), mixed(f.signs))
 	begin := time.Now()
 	folder, err := s.target(input, p, f)
 	s.took("reserve", begin)
@@ -140,6 +154,12 @@ func (s *session) svd(input string, f svdFlags) error {
 	if err != nil {
 		return errors.Join(err, s.discard(folder))
 	}
+	return s.verdictOf(code, file, input, f)
+}
+
+// verdictOf checks the results, if that was asked for, and says what has become of the run, which has ended
+// with a code. It is collective.
+func (s *session) verdictOf(code int, file *matio.File, input string, f svdFlags) (err error) {
 	passed := true
 	if f.check {
 		checked := time.Now()
@@ -166,9 +186,9 @@ func (s *session) svd(input string, f svdFlags) error {
 func (s *session) sameOptions(f svdFlags) error {
 	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v "+
 		"%s precision %s vectors %s "+
-		"signature %q force %t check %t verify-input %t trace %q", f.strategy, f.scheme, f.variant, f.block,
-		f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.force, f.check,
-		f.verify, f.trace)
+		"signature %q force %t check %t verify-input %t trace %q checkpoint %v", f.strategy, f.scheme, f.variant,
+		f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.force,
+		f.check, f.verify, f.trace, f.checkpointFlags)
 	return s.same("the options are", options)
 }
 
@@ -187,6 +207,9 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 		return 0, s.failed(err)
 	}
 	defer solution.Free()
+	if err := s.kept.Close(); err != nil {
+		return 0, s.failed(err)
+	}
 	s.progress.begin(writing)
 	begin := time.Now()
 	if err := s.write(p, solution, folder, f); err != nil {

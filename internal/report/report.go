@@ -37,16 +37,17 @@ type Info struct {
 	Precision        any      `json:"precision"`
 	Refined          any      `json:"refined,omitempty"` // how the result of sweeps in float32 was refined
 	// of V by --v solve, as the check measures it
-	VResidual float64            `json:"v_residual"`
-	VNorm     float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
-	Fidelity  any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
-	Rank      any                `json:"rank"`
-	Signature *Signature         `json:"signature"` // null for the SVD
-	Ranks     int                `json:"ranks"`
-	Devices   any                `json:"devices"`
-	Transport any                `json:"transport"`
-	Versions  map[string]string  `json:"versions"`
-	Phases    map[string]float64 `json:"phases"`
+	VResidual  float64            `json:"v_residual"`
+	VNorm      float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
+	Fidelity   any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
+	Rank       any                `json:"rank"`
+	Signature  *Signature         `json:"signature"`            // null for the SVD
+	Checkpoint any                `json:"checkpoint,omitempty"` // what was kept of the run
+	Ranks      int                `json:"ranks"`
+	Devices    any                `json:"devices"`
+	Transport  any                `json:"transport"`
+	Versions   map[string]string  `json:"versions"`
+	Phases     map[string]float64 `json:"phases"`
 	// of each rank, rank 0 included; left out without a Jacobi method
 	RankPhases []map[string]float64 `json:"rank_phases,omitempty"`
 	// the macro steps of the first sweep, see MostMapped
