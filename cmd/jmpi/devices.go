@@ -71,7 +71,7 @@ func (o opener) openGPUs(world comm.Comm, perRank int, d *opened) error {
 	for _, index := range d.gpus {
 		be, err := o.gpu(index)
 		if err != nil {
-			failed = fmt.Errorf("GPU %d on %s: %w", index, world.Node(), err)
+			failed = fmt.Errorf("GPU %d: %w", index, err)
 			break
 		}
 		d.devices = append(d.devices, be)

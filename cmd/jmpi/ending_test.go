@@ -181,9 +181,9 @@ func (s stopping) judge(t *testing.T, dir string, code int, stderr string) {
 	// mpirun makes SIGTERM of other signals, and sends it a second later.
 	late := s.to == launcher && s.signal != syscall.SIGUSR1 && s.signal != syscall.SIGUSR2
 	lines := regexp.MustCompile(`(?m)^jmpi: .*$`).FindAllString(stderr, -1)
-	want := `^jmpi: (rank \d: )?stopped by signal \d+ \([a-z0-9 ]+\); `
+	want := `^jmpi: (rank \d on \S+: )?stopped by signal \d+ \([a-z0-9 ]+\); `
 	if s.ranks == 1 {
-		want = fmt.Sprintf(`^jmpi: (rank 0: )?stopped by signal %d \(%v\); `, s.signal, s.signal)
+		want = fmt.Sprintf(`^jmpi: (rank 0 on \S+: )?stopped by signal %d \(%v\); `, s.signal, s.signal)
 	}
 	switch mayFinish := late || s.phase.name == "write"; {
 	case !published:

@@ -122,9 +122,9 @@ func (p panicking) test(t *testing.T, inputs string, ranks int) {
 	if code != exitFailure {
 		t.Errorf("exit code %d", code)
 	}
-	who := map[bool]string{true: "rank " + rank + ": "}[ranks > 1]
+	who := map[bool]string{true: "rank " + rank + ` on \S+: `}[ranks > 1]
 	if p.on == onEvery {
-		who = `rank \d: `
+		who = `rank \d on \S+: `
 	}
 	stderr := run.stderr.String()
 	lines := regexp.MustCompile(`(?m)^jmpi: .*$`).FindAllString(stderr, -1)

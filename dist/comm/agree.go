@@ -24,12 +24,16 @@ const (
 // Failure is the error of one rank, known to all.
 type Failure struct {
 	Rank int
+	Host string // of the rank; empty where Text names it
 	Kind Kind
 	Text string
 }
 
 func (f *Failure) Error() string {
-	return fmt.Sprintf("rank %d: %s", f.Rank, f.Text)
+	if f.Host == "" {
+		return fmt.Sprintf("rank %d: %s", f.Rank, f.Text)
+	}
+	return fmt.Sprintf("rank %d on %s: %s", f.Rank, f.Host, f.Text)
 }
 
 // Agree makes the failure of any rank the failure of all: every rank calls it with its own error (nil
@@ -41,8 +45,10 @@ func Agree(c Comm, kind Kind, err error) error {
 		panic(lost)
 	}
 	if err != nil {
+		host := c.Node()
 		mine = binary.LittleEndian.AppendUint64(nil, uint64(kind))
-		mine = append(mine, err.Error()...)
+		mine = binary.LittleEndian.AppendUint64(mine, uint64(len(host)))
+		mine = append(append(mine, host...), err.Error()...)
 	}
 	all, e := c.Allgather(mine)
 	if e != nil {
@@ -50,10 +56,12 @@ func Agree(c Comm, kind Kind, err error) error {
 	}
 	var worst *Failure
 	for rank, b := range all {
-		if len(b) < 8 {
+		if len(b) == 0 {
 			continue
 		}
-		f := &Failure{Rank: rank, Kind: Kind(binary.LittleEndian.Uint64(b)), Text: string(b[8:])}
+		kind, rest := Kind(binary.LittleEndian.Uint64(b)), b[16:]
+		host := binary.LittleEndian.Uint64(b[8:])
+		f := &Failure{Rank: rank, Host: string(rest[:host]), Kind: kind, Text: string(rest[host:])}
 		if worst == nil || f.Kind < worst.Kind {
 			worst = f
 		}
