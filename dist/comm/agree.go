@@ -21,6 +21,27 @@ const (
 	NoDecomposition // what was asked for does not exist
 )
 
+// inputError is an error of the input.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error { return e.error }
+
+// Input marks an error of the input: other errors on its way to a device are of the device.
+func Input(err error) error {
+	if err == nil {
+		return nil
+	}
+	return inputError{err}
+}
+
+// KindOf returns BadInput for an error that is marked so, and BadResource for any other.
+func KindOf(err error) Kind {
+	if errors.As(err, &inputError{}) {
+		return BadInput
+	}
+	return BadResource
+}
+
 // Failure is the error of one rank, known to all.
 type Failure struct {
 	Rank int

@@ -12,18 +12,18 @@ import (
 
 // The header of a .npy file: a Python dictionary with three keys.
 var (
-	descrItem = `['"]descr['"]\s*:\s*(?:'([^']*)'|"([^"]*)")`
-	orderItem = `['"]fortran_order['"]\s*:\s*(True|False)`
-	shapeItem = `['"]shape['"]\s*:\s*(\([0-9L,\s]*\))`
-	header    = regexp.MustCompile(`^\s*\{\s*` + anyItem() + `(?:,\s*` + anyItem() + `){2}(?:,\s*)?\}\s*$`)
+	descrItem = `['"]descr['"][ \t\r\n]*:[ \t\r\n]*(?:'([^']*)'|"([^"]*)")`
+	orderItem = `['"]fortran_order['"][ \t\r\n]*:[ \t\r\n]*(True|False)`
+	shapeItem = `['"]shape['"][ \t\r\n]*:[ \t\r\n]*(\([0-9L, \t\r\n]*\))`
+	header    = regexp.MustCompile(`^[ \t\r\n]*\{[ \t\r\n]*` + anyItem() + `(?:,[ \t\r\n]*` + anyItem() + `){2}(?:,[ \t\r\n]*)?\}[ \t\r\n]*$`)
 	descr     = regexp.MustCompile(descrItem)
 	order     = regexp.MustCompile(orderItem)
 	shape     = regexp.MustCompile(shapeItem)
-	tuple     = regexp.MustCompile(`^\(\s*(?:[0-9]+\s*L?\s*(?:,\s*[0-9]+\s*L?\s*)*,?\s*)?\)$`)
+	tuple     = regexp.MustCompile(`^\([ \t\r\n]*(?:[0-9]+[ \t\r\n]*L?[ \t\r\n]*(?:,[ \t\r\n]*[0-9]+[ \t\r\n]*L?[ \t\r\n]*)*,?[ \t\r\n]*)?\)$`)
 	pairOf    = regexp.MustCompile(`^([<>|=]?)([fiub])([1248])$`)
 )
 
-func anyItem() string { return `(?:` + descrItem + `|` + orderItem + `|` + shapeItem + `)\s*` }
+func anyItem() string { return `(?:` + descrItem + `|` + orderItem + `|` + shapeItem + `)[ \t\r\n]*` }
 
 // readNpy reads a .npy file.
 func readNpy(image []byte) (Matrix, bool) {
