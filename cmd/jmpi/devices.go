@@ -27,7 +27,8 @@ type opened struct {
 	shared   []string // GPUs of several ranks
 }
 
-func newOpener() opener {
+// newOpener opens the devices of this machine. Tests put others in their place.
+var newOpener = func() opener {
 	return opener{see: visibleGPUs, gpu: cuda.Open, cpu: cpu.Open}
 }
 

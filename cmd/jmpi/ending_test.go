@@ -361,9 +361,12 @@ func (p *program) send(t *testing.T, s stopping) {
 }
 
 // wait waits for the end, and returns the exit code.
-func (p *program) wait(t *testing.T) int {
+func (p *program) wait(t *testing.T) int { return p.waitFor(t, 20*time.Second) }
+
+// waitFor is wait with a limit, at which mpirun is killed.
+func (p *program) waitFor(t *testing.T, limit time.Duration) int {
 	t.Helper()
-	over := time.AfterFunc(20*time.Second, func() { _ = p.command.Process.Kill() })
+	over := time.AfterFunc(limit, func() { _ = p.command.Process.Kill() })
 	defer over.Stop()
 	_ = p.command.Wait()
 	return p.command.ProcessState.ExitCode()
