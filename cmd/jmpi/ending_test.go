@@ -238,13 +238,19 @@ func (l *lockedBuffer) String() string {
 // startProgram starts the program in a folder, under mpirun if there is more than one rank.
 func startProgram(t *testing.T, dir string, ranks int, args string, variables ...string) *program {
 	t.Helper()
-	p := &program{token: fmt.Sprintf("%d.%d", os.Getpid(), time.Now().UnixNano()), dir: dir, ranks: ranks}
 	words := append([]string{os.Args[0]}, strings.Fields(args)...)
 	if ranks > 1 {
 		words = append([]string{"mpirun", "-np", strconv.Itoa(ranks)}, words...)
-		if _, err := exec.LookPath(words[0]); err != nil {
-			t.Skip("no mpirun in PATH: the tests on MPI ranks are skipped")
-		}
+	}
+	return startWords(t, dir, ranks, words, variables...)
+}
+
+// startWords starts a command that starts so many ranks of the program.
+func startWords(t *testing.T, dir string, ranks int, words []string, variables ...string) *program {
+	t.Helper()
+	p := &program{token: fmt.Sprintf("%d.%d", os.Getpid(), time.Now().UnixNano()), dir: dir, ranks: ranks}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		t.Skip("no mpirun in PATH: the tests on MPI ranks are skipped")
 	}
 	p.command = exec.Command(words[0], words[1:]...)
 	p.command.Dir, p.command.Stderr, p.command.WaitDelay = dir, &p.stderr, time.Second
