@@ -87,8 +87,8 @@ func fall(t *testing.T, a []float64, task Task, victim int, primitive string, nu
 	case <-ended:
 	case <-time.After(20 * time.Second): // on a machine that does much else
 		stack := make([]byte, 1<<20)
-		t.Fatalf("rank %d lost its device at call %d of %s, and the run does not end:\n%s", victim, number, primitive,
-			stack[:runtime.Stack(stack, true)])
+		t.Fatalf("rank %d lost its device at call %d of %s, and the run does not end:\n%s", victim, number,
+			primitive, stack[:runtime.Stack(stack, true)])
 	}
 	return f
 }
@@ -153,7 +153,8 @@ func TestFallenDevices(t *testing.T) {
 	}
 }
 
-// judge asserts that both ranks end with an error, the one of the device its own, or that the result is right.
+// judge asserts that both ranks end with an error, the one of the device its own, or that the result is
+// right.
 func (f fallen) judge(t *testing.T, what string, a []float64, victim int, says string) {
 	t.Helper()
 	if !f.devices[victim].Lost() {

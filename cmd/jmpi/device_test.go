@@ -67,8 +67,8 @@ var lostDevices = []struct {
 }
 
 // A device that is lost in any phase ends the run with exit code 6 and one line that names the rank and its
-// host, within 10 s. So does one that has no more memory. No process, no results and no hidden folder are left;
-// where it is lost while vectors are written, S and info.json are kept.
+// host, within 10 s. So does one that has no more memory. No process, no results and no hidden folder are
+// left; where it is lost while vectors are written, S and info.json are kept.
 func TestLostDevices(t *testing.T) {
 	inputs := t.TempDir()
 	gauss(t, 260, 240).write(t, filepath.Join(inputs, "a.npy"))

@@ -80,9 +80,9 @@ func (e *ending) stop(s os.Signal) {
 	})
 }
 
-// fail ends all ranks because of an error that this rank alone has met, or has seen of another rank, which the
-// error names then. Where it comes from a panic, the
-// stack of the panic goes before the line, and the line says nothing else.
+// fail ends all ranks because of an error that this rank alone has met, or has seen of another rank, which
+// the error names then. Where it comes from a panic, the stack of the panic goes before the line, and the
+// line says nothing else.
 func (e *ending) fail(err error) {
 	if lost := (*parallel.Panic)(nil); errors.As(err, &lost) {
 		fmt.Fprintf(os.Stderr, "%s\n", lost.Stack)

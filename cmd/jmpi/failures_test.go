@@ -60,9 +60,8 @@ func TestStoppedRank(t *testing.T) {
 				t.Fatal(err)
 			}
 			code := p.wait(t)
-			failure{code: exitFailure, limit: (silence + 10) * time.Second, line: fmt.Sprintf(
-				"^jmpi: rank 1 on host %s has been silent for %d s: ", regexp.QuoteMeta(host()), silence)}.judge(t, p, code,
-				begin)
+			line := fmt.Sprintf("^jmpi: rank 1 on host %s has been silent for %d s: ", regexp.QuoteMeta(host()), silence)
+			failure{code: exitFailure, limit: (silence + 10) * time.Second, line: line}.judge(t, p, code, begin)
 		})
 	}
 }
@@ -155,7 +154,8 @@ func TestUnreadableOnOneRank(t *testing.T) {
 		says  string
 	}{
 		{"missing", os.Remove, "a.npy: there is no such file"},
-		{"cut", func(path string) error { return os.Truncate(path, 5000) }, "a.npy: expected 240128 bytes, found 5000"},
+		{"cut", func(path string) error { return os.Truncate(path, 5000) },
+			"a.npy: expected 240128 bytes, found 5000"},
 		{"a folder", func(path string) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o777)) },
 			"a.npy: a folder"},
 		{"not allowed", func(path string) error { return os.Chmod(path, 0) }, "a.npy: permission denied"},

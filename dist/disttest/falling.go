@@ -226,7 +226,9 @@ func (d *Falling) FactorPanel(a kernels.Panel, q kernels.Reflectors, r kernels.P
 
 func (d *Falling) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
 	o kernels.PanelOptions) (kernels.PanelResult, error) {
-	return give(d, "FactorPivoted", func() (kernels.PanelResult, error) { return d.Apart.FactorPivoted(a, q, o) })
+	return give(d, "FactorPivoted", func() (kernels.PanelResult, error) {
+		return d.Apart.FactorPivoted(a, q, o)
+	})
 }
 
 func (d *Falling) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {

@@ -11,7 +11,7 @@ import (
 // words of the format in the place of others.
 func Damage(random *rand.Rand, image []byte, words []string) []byte {
 	image = slices.Clone(image)
-	for range 1 + random.IntN(3) {
+	for range max(1, random.IntN(4)) {
 		image = damage(random, image, words)
 	}
 	return image

@@ -12,18 +12,24 @@ import (
 
 // The header of a .npy file: a Python dictionary with three keys.
 var (
-	descrItem = `['"]descr['"][ \t\r\n]*:[ \t\r\n]*(?:'([^']*)'|"([^"]*)")`
-	orderItem = `['"]fortran_order['"][ \t\r\n]*:[ \t\r\n]*(True|False)`
-	shapeItem = `['"]shape['"][ \t\r\n]*:[ \t\r\n]*(\([0-9L, \t\r\n]*\))`
-	header    = regexp.MustCompile(`^[ \t\r\n]*\{[ \t\r\n]*` + anyItem() + `(?:,[ \t\r\n]*` + anyItem() + `){2}(?:,[ \t\r\n]*)?\}[ \t\r\n]*$`)
-	descr     = regexp.MustCompile(descrItem)
-	order     = regexp.MustCompile(orderItem)
-	shape     = regexp.MustCompile(shapeItem)
-	tuple     = regexp.MustCompile(`^\([ \t\r\n]*(?:[0-9]+[ \t\r\n]*L?[ \t\r\n]*(?:,[ \t\r\n]*[0-9]+[ \t\r\n]*L?[ \t\r\n]*)*,?[ \t\r\n]*)?\)$`)
+	descrItem = `['"]descr['"]_:_(?:'([^']*)'|"([^"]*)")`
+	orderItem = `['"]fortran_order['"]_:_(True|False)`
+	shapeItem = `['"]shape['"]_:_(\([0-9L, \t\r\n]*\))`
+	anyItem   = `(?:` + descrItem + `|` + orderItem + `|` + shapeItem + `)_`
+	header    = spaced(`^_\{_` + anyItem + `(?:,_` + anyItem + `){2}(?:,_)?\}_$`)
+	descr     = spaced(descrItem)
+	order     = spaced(orderItem)
+	shape     = spaced(shapeItem)
+	tuple     = spaced(`^\(_(?:[0-9]+_L?_(?:,_[0-9]+_L?_)*,?_)?\)$`)
 	pairOf    = regexp.MustCompile(`^([<>|=]?)([fiub])([1248])$`)
 )
 
-func anyItem() string { return `(?:` + descrItem + `|` + orderItem + `|` + shapeItem + `)[ \t\r\n]*` }
+// spaced compiles a pattern in which an underscore that stands alone is any white space.
+func spaced(pattern string) *regexp.Regexp {
+	pattern = strings.ReplaceAll(pattern, "fortran_order", "fortran\x00order")
+	pattern = strings.ReplaceAll(pattern, "_", `[ \t\r\n]*`)
+	return regexp.MustCompile(strings.ReplaceAll(pattern, "\x00", "_"))
+}
 
 // readNpy reads a .npy file.
 func readNpy(image []byte) (Matrix, bool) {
