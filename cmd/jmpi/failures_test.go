@@ -60,7 +60,8 @@ func TestStoppedRank(t *testing.T) {
 				t.Fatal(err)
 			}
 			code := p.wait(t)
-			line := fmt.Sprintf("^jmpi: rank 1 on host %s has been silent for %d s: ", regexp.QuoteMeta(host()), silence)
+			line := fmt.Sprintf("^jmpi: rank 1 on host %s has been silent for %d s: ", regexp.QuoteMeta(host()),
+				silence)
 			failure{code: exitFailure, limit: (silence + 10) * time.Second, line: line}.judge(t, p, code, begin)
 		})
 	}
