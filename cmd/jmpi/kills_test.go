@@ -14,9 +14,6 @@ import (
 	"time"
 )
 
-// killsVariable is how many kills TestKills makes.
-const killsVariable = "JMPI_TEST_KILLS"
-
 // moments are when a process is killed: up to so long after the log has said something.
 var moments = []struct {
 	says string
@@ -53,11 +50,11 @@ func (k killing) String() string {
 		strings.TrimSpace(moments[k.moment].says), k.flags)
 }
 
-// TestKills kills one rank, or all, at random moments of every phase, again and again. Each time the run ends
+// TestRandomKills kills one rank, or all, at random moments of every phase, again and again. Each time the run ends
 // within 10 s with no process left, and the results are there whole or not at all. Where runs have
 // checkpoints, the same command goes on after each kill; otherwise the next run begins anew. What comes of it
 // in the end has the bits of an undisturbed run, and nothing is left of the runs that were killed.
-func TestKills(t *testing.T) {
+func TestRandomKills(t *testing.T) {
 	count, err := strconv.Atoi(os.Getenv(killsVariable))
 	if err != nil {
 		count = 3
@@ -93,7 +90,7 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// killed is what TestKills works with.
+// killed is what TestRandomKills works with.
 type killed struct {
 	dir         string
 	checkpoints bool
