@@ -98,6 +98,45 @@ func TestLostDevices(t *testing.T) {
 	}
 }
 
+// A run that lost a device, between two checkpoints or while one is made, goes on from the last one with
+// --resume, to the bits of an undisturbed run.
+func TestLostDeviceResumes(t *testing.T) {
+	inputs := t.TempDir()
+	gauss(t, 260, 240).write(t, filepath.Join(inputs, "a.npy"))
+	resumed := 0
+	const none = deviceVariable + "=0 none 0 lost" // devices of the same kind, that are not lost
+	for _, lost := range []string{"1 Jacobi 30 lost", "0 Multiply 60 lost", "0 Fetch 20 lost", "1 Read 3 memory"} {
+		t.Run(lost, func(t *testing.T) {
+			dir := t.TempDir()
+			linkAll(t, inputs, dir)
+			whole := startProgram(t, dir, 2, "svd a.npy -o whole --precision float64", none)
+			if code := whole.wait(t); code != exitDone {
+				t.Fatalf("exit code %d:\n%s", code, whole.stderr.String())
+			}
+			const args = "svd a.npy -o x --precision float64 --checkpoint ck --checkpoint-sweeps 1 --resume"
+			p := startProgram(t, dir, 2, args, deviceVariable+"="+lost)
+			begin := time.Now()
+			code := p.wait(t)
+			says := map[bool]string{true: ": not enough device memory", false: ": the device is lost"}
+			failure{code: exitFailure, line: oneRank(2, int(lost[0]-'0')) + ".*" +
+				says[strings.HasSuffix(lost, "memory")]}.judge(t, p, code, begin)
+			again := startProgram(t, dir, 2, args, none)
+			if code := again.wait(t); code != exitDone {
+				t.Fatalf("exit code %d:\n%s", code, again.stderr.String())
+			}
+			if strings.Contains(again.stderr.String(), "going on from the checkpoint") {
+				resumed++ // otherwise it was lost before the first one
+			}
+			want := contents(t, filepath.Join(dir, "whole"))
+			delete(want, "info.json")
+			same(t, filepath.Join(dir, "x"), want)
+		})
+	}
+	if resumed == 0 {
+		t.Error("no run goes on from a checkpoint")
+	}
+}
+
 // oneRank is what a line about one rank begins with.
 func oneRank(ranks, rank int) string {
 	if ranks == 1 {
