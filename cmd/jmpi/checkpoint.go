@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"jmpi/dist"
 	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/internal/matio"
@@ -104,7 +105,7 @@ type keeps struct {
 }
 
 // journal opens the checkpoint; nil without --checkpoint. It is collective.
-func (s *session) journal(file *matio.File, f svdFlags) (*checkpoint.Journal, error) {
+func (s *session) journal(file *matio.File, p problem, f svdFlags) (*checkpoint.Journal, error) {
 	if f.dir == "" {
 		return nil, nil
 	}
@@ -128,6 +129,12 @@ func (s *session) journal(file *matio.File, f svdFlags) (*checkpoint.Journal, er
 		return nil, s.failed(err)
 	}
 	process.requests.open()
+	if s.comm.Rank() == 0 && !j.Resumed() {
+		err = results.CheckSpace(f.dir, "a checkpoint beside the one before", checkpointBytes(p))
+	}
+	if err := s.agree(comm.BadInput, err); err != nil {
+		return nil, err
+	}
 	if limit > 0 {
 		time.AfterFunc(limit-time.Since(started)-endLimit, func() { process.limitEnds() })
 	}
@@ -135,6 +142,15 @@ func (s *session) journal(file *matio.File, f svdFlags) (*checkpoint.Journal, er
 		s.log.Info().Str("checkpoint", f.dir).Msg("going on from the checkpoint")
 	}
 	return j, nil
+}
+
+// checkpointBytes is what two checkpoints take on the disk, with all of G and V.
+func checkpointBytes(p problem) float64 {
+	m, n := float64(p.rows()), float64(p.k())
+	if m >= dist.TallRatio*n {
+		m = n
+	}
+	return 2 * 8 * n * (m + n)
 }
 
 // identity are the options that must be the same when a run goes on.

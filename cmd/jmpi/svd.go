@@ -128,11 +128,13 @@ func (s *session) svd(input string, f svdFlags) error {
 		return err
 	}
 	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors, signs: f.signs}
-	if s.kept, err = s.journal(file, f); err != nil {
+	if s.kept, err = s.journal(file, p, f); err != nil {
 		return err
 	}
-	if done, err := s.finished(s.kept, p, f); done || err != nil {
+	if done, err := s.finished(s.kept, p, f); err != nil {
 		return err
+	} else if done {
+		return s.verdictOf(exitDone, file, input, f)
 	}
 	f.resolve(s.devices[0].Limits(), mixed(f.signs))
 	begin := time.Now()
@@ -145,6 +147,12 @@ func (s *session) svd(input string, f svdFlags) error {
 	if err != nil {
 		return errors.Join(err, s.discard(folder))
 	}
+	return s.verdictOf(code, file, input, f)
+}
+
+// verdictOf checks the results, if that was asked for, and says what has become of the run, which has ended
+// with a code. It is collective.
+func (s *session) verdictOf(code int, file *matio.File, input string, f svdFlags) (err error) {
 	passed := true
 	if f.check {
 		if passed, err = s.checkResult(file, input, f.output); err != nil {

@@ -30,6 +30,7 @@ type writing struct {
 	sums   []matio.Sum // of this rank's pieces
 	bytes  int64       // written by this rank, with those before since the last Wait
 	count  int         // of checkpoints, the same
+	took   float64     // seconds
 }
 
 // follow waits until the one before is over, and returns its error.
@@ -70,14 +71,14 @@ func (j *Journal) Save(wait bool) error {
 		m.Records = append(m.Records, &kept)
 	}
 	j.writing = w
-	go parallel.Guard(func() {
+	go func() {
 		defer close(w.over)
 		defer w.ended.Store(true)
-		err := w.follow()
-		w.err = j.part(w, m, name, err)
-	}, func(err error) {
-		w.lost = err
-	})
+		parallel.Guard(func() {
+			err := w.follow()
+			w.err = j.part(w, m, name, err)
+		}, func(err error) { w.lost = err })
+	}()
 	if wait {
 		return j.Wait()
 	}
@@ -154,7 +155,7 @@ func (j *Journal) part(w *writing, m manifest, name string, err error) error {
 		return err
 	}
 	j.step("clear")
-	j.clock.took = max(j.clock.took, time.Since(begin).Seconds())
+	w.took = time.Since(begin).Seconds()
 	return m.clear(j.Dir, name) // other ranks may be at the next one
 }
 
