@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// The example of a job that requeues itself does so when Slurm's signal has stopped the run, and finishes when
-// it is started again. srun and scontrol are stood in for: the one by mpirun, the other by a note.
+// The example of a job that requeues itself does so when Slurm's signal has stopped the run, and finishes
+// when it is started again. srun and scontrol are stood in for: the one by mpirun, the other by a note.
 func TestRequeueExample(t *testing.T) {
 	script, err := filepath.Abs("../../examples/slurm-requeue.sbatch")
 	if err != nil {

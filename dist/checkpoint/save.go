@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -31,6 +32,7 @@ type writing struct {
 	bytes  int64       // written by this rank, with those before since the last Wait
 	count  int         // of checkpoints, the same
 	took   float64     // seconds
+	noted  bool        // the run knows that it is over
 }
 
 // follow waits until the one before is over, and returns its error.
@@ -107,9 +109,22 @@ func (j *Journal) Wait() error {
 	if err := comm.Agree(j.comm, comm.BadResource, w.failure(j.Dir)); err != nil {
 		return err
 	}
+	j.note(w)
 	j.Written.Checkpoints += w.count
 	j.Written.Bytes += w.bytes
 	return nil
+}
+
+// note says, once, that a checkpoint is complete.
+func (j *Journal) note(w *writing) {
+	if w.noted || w.err != nil || w.lost != nil {
+		return
+	}
+	w.noted = true
+	j.clock.took = max(j.clock.took, w.took)
+	if j.comm.Rank() == 0 && len(w.files) > 0 {
+		j.Log.Info().Str("folder", j.Dir).Float64("seconds", math.Round(w.took*1e3)/1e3).Msg("checkpoint")
+	}
 }
 
 // failure says what to do about an error of writing.

@@ -41,7 +41,7 @@ func (j *Journal) Vote() (v Votes) {
 	if w := j.writing; !w.done() {
 		v.Busy = 1
 	} else if w != nil {
-		j.clock.took = max(j.clock.took, w.took)
+		j.note(w)
 		if w.err != nil || w.lost != nil {
 			v.Failed = 1
 		}
