@@ -50,10 +50,10 @@ func (k killing) String() string {
 		strings.TrimSpace(moments[k.moment].says), k.flags)
 }
 
-// TestRandomKills kills one rank, or all, at random moments of every phase, again and again. Each time the run
-// ends within 10 s with no process left, and the results are there whole or not at all. Then the same command
-// goes on from its checkpoint to the bits of an undisturbed run, and nothing is left of the run that was
-// killed.
+// TestRandomKills kills one rank, or all, at random moments of every phase, again and again. Each time the
+// run ends within 10 s with no process left, and the results are there whole or not at all. Then the same
+// command goes on from its checkpoint to the bits of an undisturbed run, and nothing is left of the run that
+// was killed.
 func TestRandomKills(t *testing.T) {
 	count, err := strconv.Atoi(os.Getenv(killsVariable))
 	if err != nil {

@@ -60,9 +60,9 @@ func (f *Failure) Error() string {
 
 // Agree makes the failure of any rank the failure of all: every rank calls it with its own error (nil
 // for none) and its kind, and every rank gets the same answer: nil, or the *Failure of the lowest rank
-// among the most basic kind. A panic is nothing to agree on: it goes on, and ends all ranks. Neither is an error
-// of a step in which others may still wait for a message of this rank: they do not come here. Its caller
-// returns it as it is, and it ends all ranks by Abort.
+// among the most basic kind. A panic is nothing to agree on: it goes on, and ends all ranks. Neither is an
+// error of a step in which others may still wait for a message of this rank: they do not come here. Its
+// caller returns it as it is, and it ends all ranks by Abort.
 func Agree(c Comm, kind Kind, err error) error {
 	var mine []byte
 	if lost := (*parallel.Panic)(nil); errors.As(err, &lost) {
