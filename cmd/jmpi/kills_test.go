@@ -85,6 +85,9 @@ func TestRandomKills(t *testing.T) {
 	if len(took) > 0 {
 		t.Logf("%d kills: %d during the run, the end took %v at most", count, w.hits, slices.Max(took))
 	}
+	if w.waits > 1+count/20 {
+		t.Errorf("%d times mpirun waits for ranks that are dead", w.waits)
+	}
 	if w.hits < count/2 {
 		t.Errorf("only %d of %d kills came before the end of the run", w.hits, count)
 	}
@@ -95,6 +98,7 @@ type killed struct {
 	dir         string
 	checkpoints bool
 	hits        int                          // kills that came before the end
+	waits       int                          // of mpirun, for ranks that are dead
 	whole       map[string]map[string]string // the results of undisturbed runs
 }
 
@@ -162,11 +166,21 @@ func (w *killed) kill(t *testing.T, k killing) time.Duration {
 		}
 	}
 	sent := time.Now()
+	gone := make(chan time.Duration, 1)
+	go func() {
+		for len(p.processes(t)) > 0 && time.Since(sent) < 20*time.Second {
+			time.Sleep(10 * time.Millisecond)
+		}
+		gone <- time.Since(sent)
+	}()
 	code := p.waitFor(t, 20*time.Second)
-	for len(p.processes(t)) > 0 && time.Since(sent) < 20*time.Second {
-		time.Sleep(10 * time.Millisecond)
+	took := <-gone
+	if code >= 0 || says != "" {
+		took = time.Since(sent)
+	} else { // Open MPI 4.1 may wait for ranks that are dead (docs/known-issues.md)
+		t.Logf("mpirun waits, though all ranks have ended after %v", took)
+		w.waits++
 	}
-	took := time.Since(sent)
 	if took > 10*time.Second || len(p.processes(t)) > 0 {
 		t.Errorf("ends after %v, processes %v", took, p.processes(t))
 	}
