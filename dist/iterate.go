@@ -59,7 +59,7 @@ func solve(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 
 // again returns a function that reads X once more.
 func (p prepared) again(t Task) func(j0, j1 int, x []float64) error {
-	load := p.signature.reordered(t.Load)
+	load := p.signature.reordered(t.read)
 	return func(j0, j1 int, x []float64) error {
 		err := load(Part{Row: 0, Column: j0, M: t.M, N: j1 - j0, Ld: t.M, Data: x})
 		dense.Ldexp(x, -p.exponent)

@@ -49,7 +49,7 @@ func read(s site, t Task) (input, error) {
 	}
 	var err error
 	in.x, err = s.where.Load(t.M, t.N, s.source(t, in))
-	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
+	if err := comm.Agree(s.comm, comm.KindOf(err), err); err != nil {
 		return in, err
 	}
 	in.began = time.Now()
@@ -62,8 +62,11 @@ func read(s site, t Task) (input, error) {
 
 // source is A, with the columns in the order of the signs.
 func (s site) source(t Task, in input) matrix.Source {
-	return matrix.Source{Read: in.signature.reordered(t.Load), Threads: s.Threads, Whole: t.Whole}
+	return matrix.Source{Read: in.signature.reordered(t.read), Threads: s.Threads, Whole: t.Whole}
 }
+
+// read is Load, whose errors are of the input.
+func (t Task) read(p Part) error { return comm.Input(t.Load(p)) }
 
 // scaled multiplies the matrix by a power of two, 2^-e, so that its largest entry is in [2^(Top−1),
 // 2^Top). It is collective.

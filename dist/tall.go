@@ -13,7 +13,7 @@ import (
 // rows are of so different size that the reduction would lose the small ones. It is collective.
 func readTall(s site, t Task, in input) (input, error) {
 	slabs, largest, smallest, err := readSlabs(s, t, in)
-	if err := comm.Agree(s.comm, comm.BadInput, err); err != nil {
+	if err := comm.Agree(s.comm, comm.KindOf(err), err); err != nil {
 		return in, err
 	}
 	in.began = time.Now()

@@ -272,7 +272,7 @@ stopped() { # RANK SECONDS-AFTER-START
 	code=$?
 	((code == 6)) || { why="exits $code instead of 6"; return 1; }
 	((SECONDS - before <= 15)) || { why="takes $((SECONDS - before)) s to end"; return 1; }
-	[[ $(grep -c "^jmpi: .* rank $1 on host .* has been silent for 5 s" err) == 1 ]] ||
+	[[ $(grep -c "^jmpi: rank $1 on host .* has been silent for 5 s" err) == 1 ]] ||
 		{ why="no line names rank $1"; return 1; }
 	sleep 0.5
 	[[ -z $(ranks_of "$input") ]] || { why="left running: $(ranks_of "$input")"; return 1; }

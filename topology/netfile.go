@@ -22,7 +22,8 @@ import (
 //
 // Levels come before groups. A path has one name less than there are levels: two devices with the same
 // path are at the first level, with only the last name different at the second, and so on. Devices
-// are numbered from 0 in the order of the lines; a path may come again. Text after # is a comment.
+// are numbered from 0 in the order of the lines; a path may come again. There are at most 16 levels. Text
+// after # is a comment.
 // Errors name the line; a read error of r is wrapped.
 func FromFile(r io.Reader) (*Network, error) {
 	var levels []Level
@@ -35,6 +36,9 @@ func FromFile(r io.Reader) (*Network, error) {
 		case "level":
 			if len(paths) > 0 {
 				return fmt.Errorf("level %s comes after a group: list all levels first", fields[1])
+			}
+			if len(levels) == maxLevels {
+				return fmt.Errorf("more than %d levels", maxLevels)
 			}
 			level, err := parseLevel(fields[1], fields[2], levels)
 			levels = append(levels, level)
@@ -75,6 +79,9 @@ func FromFile(r io.Reader) (*Network, error) {
 	}
 	return FromPaths(levels, paths)
 }
+
+// maxLevels bounds the levels of a file: the memory of a network is their number times that of devices.
+const maxLevels = 16
 
 // parseLevel parses a level that comes after the given ones.
 func parseLevel(name, text string, before []Level) (Level, error) {

@@ -63,6 +63,15 @@ func TestFromHostfile(t *testing.T) {
 	}
 }
 
+// manyLevels is a network file of so many levels, and a group.
+func manyLevels(count int) string {
+	var b strings.Builder
+	for l := range count {
+		fmt.Fprintf(&b, "level l%d 1\n", l)
+	}
+	return b.String() + "group x" + strings.Repeat("/x", count-2) + " 65536\n"
+}
+
 func TestHostfileExample(t *testing.T) {
 	file, err := os.Open("../hostfile.example")
 	if err != nil {
@@ -127,7 +136,8 @@ group site1/node1 1
 		levels + "group x two":          "line 3: devices",
 		levels + "group x":              "line 3: 2 words",
 		levels + "node x 1":             `line 3: "node"`,
-		"level a 1\nlevel b 1\nlevel c 1\ngroup x/ 1":              "line 4: path x/ has an empty name",
+		"level a 1\nlevel b 1\nlevel c 1\ngroup x/ 1": "line 4: path x/ has an empty name",
+		manyLevels(17):                                             "line 17: more than 16 levels",
 		levels + "group x 65536\ngroup x 1":                        "line 4: more than",
 		levels + "group x " + strings.Repeat("9", 40):              "line 3: devices",
 		strings.Replace(levels, "b 2", "b 9223372036854775807", 1): "line 2: cost",

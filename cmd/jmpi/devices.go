@@ -27,7 +27,8 @@ type opened struct {
 	shared   []string // GPUs of several ranks
 }
 
-func newOpener() opener {
+// newOpener opens the devices of this machine. Tests put others in their place.
+var newOpener = func() opener {
 	return opener{see: visibleGPUs, gpu: cuda.Open, cpu: cpu.Open}
 }
 
@@ -71,7 +72,7 @@ func (o opener) openGPUs(world comm.Comm, perRank int, d *opened) error {
 	for _, index := range d.gpus {
 		be, err := o.gpu(index)
 		if err != nil {
-			failed = fmt.Errorf("GPU %d on %s: %w", index, world.Node(), err)
+			failed = fmt.Errorf("GPU %d: %w", index, err)
 			break
 		}
 		d.devices = append(d.devices, be)

@@ -97,7 +97,7 @@ func TestBackendIsAgreedUpon(t *testing.T) {
 		{"auto, more ranks than GPUs", []int{2, 2, 2}, nil, autoBackend, 0, "[[cpu-4] [cpu-4] [cpu-4]]",
 			"2 GPUs for 3 ranks", false},
 		{"auto, one too old", []int{2, 2}, []string{"GPU-1"}, autoBackend, 0, "[[cpu-4] [cpu-4]]",
-			"rank 1: GPU 1 on", false},
+			": GPU 1: ", false},
 		{"auto, one too old, one rank", []int{3}, []string{"GPU-2"}, autoBackend, 2, "[[GPU-0 GPU-1]]", "", false},
 		{"cpu", []int{2, 2}, nil, onCPUs, 2, "[[cpu-2 cpu-2] [cpu-2 cpu-2]]", "", false},
 		{"auto, CPU devices as asked for", []int{0}, nil, autoBackend, 3, "[[cpu-1 cpu-1 cpu-2]]", "no driver",
@@ -105,7 +105,7 @@ func TestBackendIsAgreedUpon(t *testing.T) {
 		{"cuda", []int{4, 4}, nil, onGPUs, 0, "[[GPU-0 GPU-1] [GPU-2 GPU-3]]", "", false},
 		{"cuda, none", []int{0, 0}, nil, onGPUs, 0, "", "rank 0: no GPU on", true},
 		{"cuda, one rank without", []int{1, 0}, nil, onGPUs, 0, "", "rank 1: no GPU on", false},
-		{"cuda, one too old", []int{2, 2}, []string{"GPU-1"}, onGPUs, 0, "", "rank 1: GPU 1 on", false},
+		{"cuda, one too old", []int{2, 2}, []string{"GPU-1"}, onGPUs, 0, "", ": GPU 1: ", false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			n := &fakeNode{gpus: test.gpus, broken: test.broken}

@@ -97,8 +97,9 @@ func (e *ending) stop(s os.Signal) {
 	})
 }
 
-// fail ends all ranks because of an error that this rank alone has met. Where it comes from a panic, the
-// stack of the panic goes before the line, and the line says nothing else.
+// fail ends all ranks because of an error that this rank alone has met, or has seen of another rank, which
+// the error names then. Where it comes from a panic, the stack of the panic goes before the line, and the
+// line says nothing else.
 func (e *ending) fail(err error) {
 	if lost := (*parallel.Panic)(nil); errors.As(err, &lost) {
 		fmt.Fprintf(os.Stderr, "%s\n", lost.Stack)
@@ -118,13 +119,14 @@ func (e *ending) end(code int, modest bool, line func() error) {
 	case e.printed != 0:
 		code = e.printed
 	case len(moved) > 0 || !known && e.speaks(modest):
-		complain(e.name(), line())
+		err := line()
+		complain(e.name(err), err)
 	case known:
 		select {} // another rank has moved them: it ends all
 	}
 	for _, path := range moved {
 		if err := os.RemoveAll(path); err != nil {
-			complain(e.name(), fmt.Errorf("unfinished results are left: %w", err))
+			complain(e.name(err), fmt.Errorf("unfinished results are left: %w", err))
 		}
 	}
 	if e.comm != nil && e.comm.Size() > 1 {
@@ -133,8 +135,12 @@ func (e *ending) end(code int, modest bool, line func() error) {
 	os.Exit(code)
 }
 
-// name is what stands before a line of this rank: nothing where there is only one.
-func (e *ending) name() string {
+// name is what stands before a line of this rank: nothing where there is only one, or where the line is about
+// another one.
+func (e *ending) name(err error) string {
+	if silent := (*comm.SilentError)(nil); errors.As(err, &silent) {
+		return ""
+	}
 	ranks := cores.FindLauncher().Size
 	if e.comm != nil {
 		ranks = e.comm.Size()
@@ -142,7 +148,7 @@ func (e *ending) name() string {
 	if ranks == 1 {
 		return ""
 	}
-	return fmt.Sprintf("rank %d: ", e.rank.Load())
+	return fmt.Sprintf("rank %d on %s: ", e.rank.Load(), host())
 }
 
 // moveFolders gives the folders names that no other rank knows, and returns the names of those that it has

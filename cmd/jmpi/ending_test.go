@@ -181,9 +181,9 @@ func (s stopping) judge(t *testing.T, dir string, code int, stderr string) {
 	// mpirun makes SIGTERM of other signals, and sends it a second later.
 	late := s.to == launcher && s.signal != syscall.SIGUSR1 && s.signal != syscall.SIGUSR2
 	lines := regexp.MustCompile(`(?m)^jmpi: .*$`).FindAllString(stderr, -1)
-	want := `^jmpi: (rank \d: )?stopped by signal \d+ \([a-z0-9 ]+\); `
+	want := `^jmpi: (rank \d on \S+: )?stopped by signal \d+ \([a-z0-9 ]+\); `
 	if s.ranks == 1 {
-		want = fmt.Sprintf(`^jmpi: (rank 0: )?stopped by signal %d \(%v\); `, s.signal, s.signal)
+		want = fmt.Sprintf(`^jmpi: (rank 0 on \S+: )?stopped by signal %d \(%v\); `, s.signal, s.signal)
 	}
 	switch mayFinish := late || s.phase.name == "write"; {
 	case !published:
@@ -238,13 +238,19 @@ func (l *lockedBuffer) String() string {
 // startProgram starts the program in a folder, under mpirun if there is more than one rank.
 func startProgram(t *testing.T, dir string, ranks int, args string, variables ...string) *program {
 	t.Helper()
-	p := &program{token: fmt.Sprintf("%d.%d", os.Getpid(), time.Now().UnixNano()), dir: dir, ranks: ranks}
 	words := append([]string{os.Args[0]}, strings.Fields(args)...)
 	if ranks > 1 {
 		words = append([]string{"mpirun", "-np", strconv.Itoa(ranks)}, words...)
-		if _, err := exec.LookPath(words[0]); err != nil {
-			t.Skip("no mpirun in PATH: the tests on MPI ranks are skipped")
-		}
+	}
+	return startWords(t, dir, ranks, words, variables...)
+}
+
+// startWords starts a command that starts so many ranks of the program.
+func startWords(t *testing.T, dir string, ranks int, words []string, variables ...string) *program {
+	t.Helper()
+	p := &program{token: fmt.Sprintf("%d.%d", os.Getpid(), time.Now().UnixNano()), dir: dir, ranks: ranks}
+	if _, err := exec.LookPath(words[0]); err != nil {
+		t.Skip("no mpirun in PATH: the tests on MPI ranks are skipped")
 	}
 	p.command = exec.Command(words[0], words[1:]...)
 	p.command.Dir, p.command.Stderr, p.command.WaitDelay = dir, &p.stderr, time.Second
@@ -361,9 +367,12 @@ func (p *program) send(t *testing.T, s stopping) {
 }
 
 // wait waits for the end, and returns the exit code.
-func (p *program) wait(t *testing.T) int {
+func (p *program) wait(t *testing.T) int { return p.waitFor(t, 20*time.Second) }
+
+// waitFor is wait with a limit, at which mpirun is killed.
+func (p *program) waitFor(t *testing.T, limit time.Duration) int {
 	t.Helper()
-	over := time.AfterFunc(20*time.Second, func() { _ = p.command.Process.Kill() })
+	over := time.AfterFunc(limit, func() { _ = p.command.Process.Kill() })
 	defer over.Stop()
 	_ = p.command.Wait()
 	return p.command.ProcessState.ExitCode()

@@ -45,7 +45,7 @@ func TestFailureOfOneRank(t *testing.T) {
 	code := p.wait(t)
 	stderr := p.stderr.String()
 	if code != exitFailure || strings.Count(stderr, "jmpi: ") != 1 ||
-		!strings.Contains(stderr, "jmpi: rank 2: the device is gone\n") {
+		!strings.Contains(stderr, "jmpi: rank 2 on "+host()+": the device is gone\n") {
 		t.Errorf("exit code %d after %v, prints\n%s", code, time.Since(begin), stderr)
 	}
 	if left, _ := filepath.Glob(filepath.Join(dir, ".*")); len(left) > 0 {

@@ -58,7 +58,7 @@ func readMistakes(t *testing.T) (rows []mistake, page string) {
 }
 
 // Every mistake of docs/mistakes.md ends with the exit code and the line that stand there, and nothing is
-// written. "…" stands for any text, in a few rows: figures of the machine.
+// written. "…" stands for any text, in a few rows: figures of the machine. The page calls the host node1.
 func TestMistakes(t *testing.T) {
 	rows, page := readMistakes(t)
 	if len(rows) < 40 {
@@ -164,7 +164,8 @@ func (m mistake) run(dir, inputs, program string) (mistake, error) {
 	if err == nil && len(lines) != 1 {
 		err = fmt.Errorf("%d lines in\n%s", len(lines), stderr.String())
 	}
-	return mistake{m.command, fmt.Sprint(code), strings.Join(lines, " ")}, err
+	line := strings.ReplaceAll(strings.Join(lines, " "), " on "+host()+": ", " on node1: ")
+	return mistake{m.command, fmt.Sprint(code), line}, err
 }
 
 // allFiles lists a folder with the bytes of its files.

@@ -216,7 +216,7 @@ func TestPublishKeepsValues(t *testing.T) {
 			t.Fatalf("%v\n%s", err, all)
 		}
 		o := kept(t, input, dir)
-		o.says(t, "rank 1: write ", "file too large; "+dir+".1 keeps S.npy and info.json\n")
+		o.says(t, "rank 1 on "+host()+": write ", "file too large; "+dir+".1 keeps S.npy and info.json\n")
 		o.sigma(t, a.values(t), 1e-12)
 		if have := contents(t, o.Dir); len(have) != 2 || have["S.npy"] == "" || have["info.json"] == "" {
 			t.Errorf("--v %s: %d files are kept", v, len(have))

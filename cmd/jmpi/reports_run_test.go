@@ -38,6 +38,9 @@ func TestMain(m *testing.M) {
 		if fault := os.Getenv(faultVariable); fault != "" {
 			injectFault(fault)
 		}
+		if fault := os.Getenv(deviceVariable); fault != "" {
+			injectDevice(fault)
+		}
 		main()
 	}
 	path := os.Getenv(runsVariable)

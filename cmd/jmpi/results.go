@@ -104,6 +104,9 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 	// From here on nothing is thrown away, and rank 0 alone knows of the folder.
 	if failure != nil {
 		if s.comm.Rank() == 0 {
+			if known := (*comm.Failure)(nil); errors.As(failure, &known) {
+				failure = s.plain(*known)
+			}
 			err = process.publish(folder.Path(""), "", func() error { return keepValues(failure, info, folder) })
 		}
 		return s.verdict(exitFailure, err)

@@ -72,6 +72,12 @@ func (s *session) signsFrom(path string, n int64) ([]float64, error) {
 	if err := s.sameFile(file, path, true); err != nil {
 		return nil, err
 	}
+	signs, err := signsIn(file, path, n)
+	return signs, s.agree(comm.BadInput, err)
+}
+
+// signsIn reads n signs from an open file.
+func signsIn(file *matio.File, path string, n int64) ([]float64, error) {
 	signs, err := file.Vector()
 	switch {
 	case err != nil:
@@ -84,7 +90,7 @@ func (s *session) signsFrom(path string, n int64) ([]float64, error) {
 			err = fmt.Errorf("--signature %s: %w", path, err)
 		}
 	}
-	return signs, s.agree(comm.BadInput, err)
+	return signs, err
 }
 
 // mixed tells whether there are both signs.

@@ -73,13 +73,14 @@ func (j *Journal) Save(wait bool) error {
 		m.Records = append(m.Records, &kept)
 	}
 	j.writing = w
+	write := func() {
+		err := w.follow()
+		w.err = j.part(w, m, name, err)
+	}
 	go func() {
-		defer close(w.over)
-		defer w.ended.Store(true)
-		parallel.Guard(func() {
-			err := w.follow()
-			w.err = j.part(w, m, name, err)
-		}, func(err error) { w.lost = err })
+		parallel.Guard(write, func(err error) { w.lost = err })
+		w.ended.Store(true)
+		close(w.over)
 	}()
 	if wait {
 		return j.Wait()

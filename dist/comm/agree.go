@@ -22,28 +22,57 @@ const (
 	Stopped         // the run was asked to stop, and a checkpoint is complete
 )
 
+// inputError is an error of the input.
+type inputError struct{ error }
+
+func (e inputError) Unwrap() error { return e.error }
+
+// Input marks an error of the input: other errors on its way to a device are of the device.
+func Input(err error) error {
+	if err == nil {
+		return nil
+	}
+	return inputError{err}
+}
+
+// KindOf returns BadInput for an error that is marked so, and BadResource for any other.
+func KindOf(err error) Kind {
+	if errors.As(err, &inputError{}) {
+		return BadInput
+	}
+	return BadResource
+}
+
 // Failure is the error of one rank, known to all.
 type Failure struct {
 	Rank int
+	Host string // of the rank; empty where Text names it
 	Kind Kind
 	Text string
 }
 
 func (f *Failure) Error() string {
-	return fmt.Sprintf("rank %d: %s", f.Rank, f.Text)
+	if f.Host == "" {
+		return fmt.Sprintf("rank %d: %s", f.Rank, f.Text)
+	}
+	return fmt.Sprintf("rank %d on %s: %s", f.Rank, f.Host, f.Text)
 }
 
 // Agree makes the failure of any rank the failure of all: every rank calls it with its own error (nil
 // for none) and its kind, and every rank gets the same answer: nil, or the *Failure of the lowest rank
-// among the most basic kind. A panic is nothing to agree on: it goes on, and ends all ranks.
+// among the most basic kind. A panic is nothing to agree on: it goes on, and ends all ranks. Neither is an
+// error of a step in which others may still wait for a message of this rank: they do not come here. Its
+// caller returns it as it is, and it ends all ranks by Abort.
 func Agree(c Comm, kind Kind, err error) error {
 	var mine []byte
 	if lost := (*parallel.Panic)(nil); errors.As(err, &lost) {
 		panic(lost)
 	}
 	if err != nil {
+		host := c.Node()
 		mine = binary.LittleEndian.AppendUint64(nil, uint64(kind))
-		mine = append(mine, err.Error()...)
+		mine = binary.LittleEndian.AppendUint64(mine, uint64(len(host)))
+		mine = append(append(mine, host...), err.Error()...)
 	}
 	all, e := c.Allgather(mine)
 	if e != nil {
@@ -51,10 +80,12 @@ func Agree(c Comm, kind Kind, err error) error {
 	}
 	var worst *Failure
 	for rank, b := range all {
-		if len(b) < 8 {
+		if len(b) == 0 {
 			continue
 		}
-		f := &Failure{Rank: rank, Kind: Kind(binary.LittleEndian.Uint64(b)), Text: string(b[8:])}
+		kind, rest := Kind(binary.LittleEndian.Uint64(b)), b[16:]
+		host := binary.LittleEndian.Uint64(b[8:])
+		f := &Failure{Rank: rank, Host: string(rest[:host]), Kind: kind, Text: string(rest[host:])}
 		if worst == nil || f.Kind < worst.Kind {
 			worst = f
 		}

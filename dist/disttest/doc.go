@@ -6,6 +6,7 @@
 //	Apart            a CPU device that says that its memory is not host memory. So messages are staged,
 //	                 and memory is counted, as with a GPU, where there is none. It refuses addresses of the
 //	                 wrong kind of memory
+//	Falling          a device apart that is lost at a call that can be chosen
 //	OpenRank         devices apart, and a Comm that fails the test if a message lies elsewhere than in their
 //	                 pinned memory
 //	Leftovers        what devices apart have not got back

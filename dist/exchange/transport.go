@@ -124,7 +124,11 @@ func prove(c comm.Comm, library comm.DeviceMemory, be kernels.Memory) error {
 	for _, bytes := range probeBytes {
 		for _, shift := range []int{0, 1} {
 			to, from := (rank+shift)%size, (rank-shift+size)%size
-			err := p.probe(c.Rank(), library, memory, to, memory+kernels.Address(most), from, bytes)
+			receive := memory + kernels.Address(most)
+			if err := comm.Agree(c, comm.BadResource, p.ready(memory, receive, bytes, int64(rank))); err != nil {
+				return errors.Join(err, p.free()) // nobody has sent anything yet
+			}
+			err := p.probe(library, memory, to, receive, from, bytes)
 			if err := comm.Agree(c, comm.BadResource, err); err != nil {
 				return errors.Join(err, p.free()) // the library may still use the memory on the device
 			}
@@ -133,16 +137,17 @@ func prove(c comm.Comm, library comm.DeviceMemory, be kernels.Memory) error {
 	return comm.Agree(c, comm.BadResource, errors.Join(p.free(), be.Free(memory)))
 }
 
+// ready writes the pattern of this rank where it is sent from, and zeros where that of another arrives.
+func (p *pattern) ready(send, receive kernels.Address, bytes, rank int64) error {
+	if err := p.write(send, bytes, rank); err != nil {
+		return err
+	}
+	return p.clear(receive, bytes)
+}
+
 // probe sends the pattern of this rank and checks that of another.
-func (p *pattern) probe(rank int, library comm.DeviceMemory, send kernels.Address, to int,
-	receive kernels.Address, from int,
-	bytes int64) error {
-	if err := p.write(send, bytes, int64(rank)); err != nil {
-		return err
-	}
-	if err := p.clear(receive, bytes); err != nil {
-		return err
-	}
+func (p *pattern) probe(library comm.DeviceMemory, send kernels.Address, to int, receive kernels.Address,
+	from int, bytes int64) error {
 	if err := library.Probe(send, to, receive, from, bytes); err != nil {
 		return fmt.Errorf("%d bytes to rank %d, and from rank %d: %w", bytes, to, from, err)
 	}

@@ -109,7 +109,7 @@ func TestChooseTransport(t *testing.T) {
 		{"on, in one process", comm.NewLocal(2), GPUDirectOn, asIs, false, "ranks of one process"},
 		{"no claim", comm.NewLocal(2), GPUDirectAuto, asIs, false, "ranks of one process"},
 		{"one rank's claim", half, GPUDirectAuto, asIs, false, "ranks of one process"},
-		{"a claim that fails", claim(2), GPUDirectAuto, asIs, false, "in the test rank 0: 8 bytes to rank 0"},
+		{"a claim that fails", claim(2), GPUDirectAuto, asIs, false, ": 8 bytes to rank 0"},
 	} {
 		if got := choose(t, c.comms, c.mode, c.open); got.Direct != c.direct || !strings.Contains(got.Why, c.why) {
 			t.Errorf("%s: %+v", c.name, got)
@@ -135,14 +135,14 @@ func TestMPIRankTransport(t *testing.T) {
 		{"a true claim", claiming{commtest.World(), commtest.World().(comm.DeviceMemory)}, asIs, true, "tested"},
 		{"a false claim", claiming{commtest.World(), commtest.World().(comm.DeviceMemory)},
 			func(d *disttest.Apart) kernels.Backend { return nowhere{d} }, false,
-			"in the test rank 0: 8 bytes to rank 0, and from rank 0: segmentation fault in the MPI library"},
+			": 8 bytes to rank 0, and from rank 0: segmentation fault in the MPI library"},
 		{"a false claim on rank 1", claiming{commtest.World(), commtest.World().(comm.DeviceMemory)},
 			func(d *disttest.Apart) kernels.Backend {
 				if commtest.World().Rank() == 1 {
 					return nowhere{d}
 				}
 				return d
-			}, false, "in the test rank 1: 8 bytes to rank 1, and from rank 1: segmentation fault in the MPI library"},
+			}, false, ": 8 bytes to rank 1, and from rank 1: segmentation fault in the MPI library"},
 		{"bytes that do not arrive", claiming{commtest.World(), commtest.World().(comm.DeviceMemory)},
 			func(d *disttest.Apart) kernels.Backend { return other{d} }, false, "byte 0 of 8 arrived wrong"},
 	} {

@@ -34,7 +34,7 @@ func (l distributor) distribute(at map[int][2]int) (e int, floor, loading float6
 			r.dev.SetColumn(slot, column)
 		}
 	}
-	if err := comm.Agree(l.comm, comm.BadResource, l.takeRight(at)); err != nil {
+	if err := l.takeRight(at); err != nil {
 		return 0, 0, 0, err
 	}
 	begin := time.Now()
@@ -60,7 +60,7 @@ func (l distributor) distribute(at map[int][2]int) (e int, floor, loading float6
 // scaled scales G, of which this rank has elements up to the largest, and returns the exponent. err is what
 // went wrong before. It is collective.
 func (l distributor) scaled(largest float64, err error) (e int, _ error) {
-	if err := comm.Agree(l.comm, comm.BadInput, err); err != nil {
+	if err := comm.Agree(l.comm, comm.KindOf(err), err); err != nil {
 		return 0, err
 	}
 	if e, err = matrix.CommonExponent(l.comm, largest); err != nil {
@@ -86,7 +86,10 @@ func (l distributor) takeSource(at map[int][2]int) (int, error) {
 		err = l.Source.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.G }))
 	}
 	l.done()
-	return l.scaled(largest, err)
+	if err != nil {
+		return 0, err // nothing is agreed upon: others may wait for columns of this rank
+	}
+	return l.scaled(largest, nil)
 }
 
 // done gives the memory of Source back, when no checkpoint needs it.
@@ -100,16 +103,17 @@ func (l distributor) done() {
 func (l distributor) takeRight(at map[int][2]int) error {
 	if l.Right != nil {
 		defer l.Right.Free()
+		// The error is not agreed upon: others may wait for columns of this rank.
 		return l.Right.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.V }))
 	}
-	return l.each(func(r *runner, slot, column int) error {
+	return comm.Agree(l.comm, comm.BadResource, l.each(func(r *runner, slot, column int) error {
 		v := l.panels(r, slot, column).V
 		if v.N == 0 {
 			return nil
 		}
 		j0, _ := l.layout.Macro(column)
 		return r.dev.Backend.Identity(v, j0)
-	})
+	}))
 }
 
 // targets names the block-columns of all devices as columns of a matrix, with the panels of this rank.
@@ -132,7 +136,7 @@ func (l distributor) readMacro(r *runner, slot, column int, largest float64) (fl
 	g := l.panels(r, slot, column).G
 	j0, _ := l.layout.Macro(column)
 	err := chunks(g, func(a, b int, buf []float64) error {
-		if err := l.Load(j0+a, j0+b, buf); err != nil {
+		if err := comm.Input(l.Load(j0+a, j0+b, buf)); err != nil {
 			return err
 		}
 		for _, x := range buf {

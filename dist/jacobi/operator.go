@@ -23,10 +23,13 @@ func (o onDevices) Times(transposed bool, x []float64, count int) ([]float64, er
 		p := o.panel(r, slot, column, o.right)
 		if transposed {
 			part, err := r.dev.Backend.Product(p, true, x, count)
+			if err != nil {
+				return err
+			}
 			for k := range count {
 				copy(sum[k*n+j0:k*n+j1], part[k*(j1-j0):])
 			}
-			return err
+			return nil
 		}
 		factors := make([]float64, 0, (j1-j0)*count)
 		for k := range count {

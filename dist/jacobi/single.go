@@ -36,7 +36,7 @@ func (c Config) check() error {
 // is collective.
 func (l distributor) takeSingle(at map[int][2]int) (e int, err error) {
 	largest, err := l.Source.Largest()
-	if err := comm.Agree(l.comm, comm.BadInput, err); err != nil {
+	if err := comm.Agree(l.comm, comm.BadResource, err); err != nil {
 		return 0, err
 	}
 	if e, err = matrix.CommonExponent(l.comm, largest); err != nil {
@@ -59,10 +59,10 @@ func (l distributor) takeSingle(at map[int][2]int) (e int, err error) {
 			return r.dev.Backend.Write(l.panels(r, slot, column).Norms, norms[j0:j1], max(1, j1-j0))
 		})
 	}
-	if err != nil {
+	if err != nil { // nothing is agreed upon: others may wait for columns of this rank
 		err = fmt.Errorf("jacobi: columns over their norms: %w", err)
 	}
-	return e, comm.Agree(l.comm, comm.BadResource, err)
+	return e, err
 }
 
 // over makes the columns of dst those of 2^e·x over their norms, and tells these. Columns that are too short

@@ -161,7 +161,10 @@ func (f *factorization) factorOn(lead int, chosen []int, bound float64,
 		return memory, p, nil
 	}
 	message, err := comm.FromRank(f.Comm, f.ranks[lead], pack(p))
-	return memory, unpack(message), err
+	if err != nil {
+		return memory, p, err
+	}
+	return memory, unpack(message), nil
 }
 
 // pack writes what was found of a panel as one sequence of numbers; unpack reads it again.

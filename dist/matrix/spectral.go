@@ -87,8 +87,10 @@ func (f *moving) transposedTimes(x region, w []float64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	v, err = f.gatherEach(v)
-	return x.of(v), err
+	if v, err = f.gatherEach(v); err != nil {
+		return nil, err
+	}
+	return x.of(v), nil
 }
 
 // inSlots returns the columns in the share of this rank's device i, as they lie now.

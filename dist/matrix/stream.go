@@ -115,7 +115,7 @@ func (d *Devices) load(whole []piece, from Source) error {
 		threads = 1
 	}
 	outside, copying, err := d.stream(all, threads, func(p piece, x Part) error {
-		return p.dev.Write(p.at, x.Data, x.Ld)
+		return wrapped("a copy to a device", p.dev.Write(p.at, x.Data, x.Ld))
 	}, false)
 	d.Traffic.Read += outside
 	d.Traffic.Upload += copying
@@ -181,10 +181,18 @@ func (d *Devices) Store(threads int, sinks ...Sink) error {
 		}
 	}
 	outside, copying, err := d.stream(all, threads, func(p piece, x Part) error {
-		return p.dev.Read(x.Data, x.Ld, p.at)
+		return wrapped("a copy from a device", p.dev.Read(x.Data, x.Ld, p.at))
 	}, true)
 	d.Traffic.Write += outside
 	d.Traffic.Download += copying
+	return err
+}
+
+// wrapped says what has failed.
+func wrapped(what string, err error) error {
+	if err != nil {
+		err = fmt.Errorf("matrix: %s: %w", what, err)
+	}
 	return err
 }
 

@@ -4,12 +4,16 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"runtime/metrics"
 	"slices"
 	"testing"
+	"time"
+
+	"jmpi/internal/matio/matiotest"
 )
 
-// FuzzNpy: no file makes the reader panic or take more memory than the file's length supports, and the
-// readers of columns and of rows agree.
+// FuzzNpy: of any file the reader gives the numbers that another, simple reader finds, or an error where that
+// one finds none. It takes no more memory than the file's length supports, and ends soon.
 func FuzzNpy(f *testing.F) {
 	f.Add(npyImage(1, "<f8", false, "(2, 3)", numbers(6)))
 	f.Add(npyImage(2, ">f4", true, "(3, 4)", numbers(6)))
@@ -44,32 +48,126 @@ func FuzzMtx(f *testing.F) {
 	f.Fuzz(func(t *testing.T, image []byte) { fuzzReaders(t, "a.mtx", image) })
 }
 
+// FuzzRaw is FuzzNpy for raw files, whose name tells what they are.
+func FuzzRaw(f *testing.F) {
+	f.Add("a.2x3.rowmajor", numbers(6))
+	f.Add("b/4x1.colmajor", numbers(4))
+	f.Add("a.0x9223372036854775807.RowMajor", []byte{})
+	f.Add("a.4294967296x4294967297.colmajor", numbers(1))
+	f.Add("a.99999999999999999999x1.colmajor", numbers(1))
+	f.Add("a.2x2", numbers(4))
+	f.Add("a.2X2.rowmajor.colmajor", numbers(4))
+	f.Add("a.1x2.rowmajor", numbers(1))
+	f.Add("a.1x1.rowmajor", []byte{0, 0, 0, 0, 0, 0, 0xf0, 0x7f})
+	f.Fuzz(func(t *testing.T, stem string, image []byte) { fuzzReaders(t, stem+".f64", image) })
+}
+
+// What a reader may allocate besides a share of the file: buffers of fixed sizes, and texts.
+const (
+	openBuffers = 1 << 20
+	readBuffers = 4 << 20
+)
+
+// allocated returns the bytes that were allocated since the program was started.
+func allocated() uint64 {
+	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
+	metrics.Read(sample)
+	return sample[0].Value.Uint64()
+}
+
+// within asserts that f ends soon, and allocates no more than so many bytes.
+func within(t *testing.T, what string, bytes int, f func()) {
+	t.Helper()
+	begin, before := time.Now(), allocated()
+	f()
+	if took := allocated() - before; took > uint64(bytes) {
+		t.Fatalf("%s allocates %d bytes, at most %d are expected", what, took, bytes)
+	}
+	if took := time.Since(begin); took > 10*time.Second {
+		t.Fatalf("%s takes %v", what, took)
+	}
+}
+
+// fuzzReaders compares what is made of a file with what is in it.
 func fuzzReaders(t *testing.T, name string, image []byte) {
-	f, err := newFile(name, bytes.NewReader(image), int64(len(image)))
-	if err != nil {
-		var e *Error
-		if !errors.As(err, &e) || e.Path != name {
-			t.Fatalf("not an *Error: %v", err)
-		}
+	var f *File
+	var err error
+	within(t, "newFile", 8*len(image)+openBuffers, func() {
+		f, err = newFile(name, bytes.NewReader(image), int64(len(image)))
+	})
+	want, good := matiotest.Read(name, image)
+	var e *Error
+	switch {
+	case err != nil && (!errors.As(err, &e) || e.Path != name):
+		t.Fatalf("not an *Error: %v", err)
+	case err != nil && good:
+		t.Fatalf("refused: %v", err)
+	case err != nil:
 		return
+	case good && (f.Rows != want.Rows || f.Cols != want.Cols):
+		t.Fatalf("%d×%d, which is %d×%d", f.Rows, f.Cols, want.Rows, want.Cols)
+	case f.Format != "mtx" && !good:
+		t.Fatalf("a %d×%d matrix in what is none", f.Rows, f.Cols)
 	}
 	size := f.Rows * f.Cols
-	if size > int64(len(image)) && f.Format == "npy" {
-		t.Fatalf("a %d×%d matrix in %d bytes", f.Rows, f.Cols, len(image))
-	}
-	if size > 1<<16 || max(f.Rows, f.Cols) > 1<<16 {
-		return // a sparse matrix, or an empty one: its parts are the caller's to allocate
+	if size > matiotest.Most {
+		return // zeros: they are the caller's to allocate
 	}
 	byColumns, byRows := make([]float64, size), make([]float64, size)
-	for j := range f.Cols {
-		err = errors.Join(err, f.ReadColumns(j, j+1, byColumns[j*f.Rows:], int(f.Rows)))
-	}
-	errRows := f.ReadRows(0, f.Rows, byRows, int(f.Rows))
-	if f.Rows*f.Cols > 0 && (err == nil) != (errRows == nil) {
+	var errRows error
+	within(t, "reading", 8*len(image)+int(size)+readBuffers, func() {
+		err = f.ReadColumns(0, f.Cols, byColumns, int(f.Rows))
+		errRows = f.ReadRowsT(0, f.Rows, byRows, int(f.Cols))
+	})
+	if (err == nil) != (errRows == nil) {
 		t.Fatalf("by columns: %v; by rows: %v", err, errRows)
 	}
+	var notFinite *NotFiniteError
+	if wrong := errors.As(err, &e) || errors.As(err, &notFinite); err != nil && !wrong {
+		t.Fatalf("an error without a place: %v", err)
+	}
+	if (err == nil) != (good && want.Finite()) {
+		t.Fatalf("read with the error %v, and the file is one: %v, finite: %v", err, good, want.Finite())
+	}
+	if err != nil {
+		return
+	}
 	same := func(a, b float64) bool { return math.Float64bits(a) == math.Float64bits(b) }
-	if err == nil && !slices.EqualFunc(byColumns, byRows, same) {
-		t.Fatalf("by columns: %v; by rows: %v", byColumns, byRows)
+	if !slices.EqualFunc(byColumns, want.X, same) {
+		t.Fatalf("by columns: %v, want %v", byColumns, want.X)
+	}
+	for k, x := range byRows {
+		if i, j := int64(k)/f.Cols, int64(k)%f.Cols; !same(x, want.X[i+j*f.Rows]) {
+			t.Fatalf("by rows: entry (%d,%d) is %v, want %v", i, j, x, want.X[i+j*f.Rows])
+		}
+	}
+}
+
+// The simple reader finds in good files what is in them, and refuses damaged ones: it can tell right from
+// wrong.
+func TestSimpleReader(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		image []byte
+		want  []float64 // column-major, nil: not one that can be read
+	}{
+		{"a.npy", npyImage(1, "<f8", false, "(2, 3)", numbers(6)), []float64{1, 4, 2, 5, 3, 6}},
+		{"a.npy", npyImage(2, ">i2", true, "(2, 2)", []byte{0, 1, 0xff, 0xff, 0, 3, 0, 4}), []float64{1, -1, 3, 4}},
+		{"a.npy", npyImage(1, "<f2", false, "(1, 2)", []byte{0, 0x3c, 1, 0x80}), []float64{1, -0x1p-24}},
+		{"a.npy", npyImage(1, "<f8", false, "(2, 3)", numbers(5)), nil},
+		{"a.npy", npyImage(1, "|f8", false, "(2, 3)", numbers(6)), nil},
+		{"a.2x2.rowmajor.f64", numbers(4), []float64{1, 3, 2, 4}},
+		{"a.2x2.colmajor.f64", numbers(4), []float64{1, 2, 3, 4}},
+		{"a.2x2.f64", numbers(4), nil},
+		{"a.mtx", []byte("%%MatrixMarket matrix array real skew-symmetric\n2 2\n3\n"), []float64{0, 3, -3, 0}},
+		{"a.mtx", []byte("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 2 1.5-3\n"),
+			[]float64{0, 0, 1.5e-3, 0}},
+		{"a.mtx", []byte("%%MatrixMarket matrix coordinate real general\n2 2 1\n1 3 1\n"), nil},
+		{"a.mtx", []byte("%%MatrixMarket matrix array integer general\n1 1\n1.5\n"), nil},
+	} {
+		m, good := matiotest.Read(c.name, c.image)
+		if good != (c.want != nil) || !slices.Equal(m.X, c.want) {
+			t.Errorf("%q: %v, %v, want %v", c.image, good, m.X, c.want)
+		}
 	}
 }

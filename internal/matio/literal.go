@@ -45,7 +45,7 @@ func parseNpyHeader(text string) (npyHeader, error) {
 			return h, fmt.Errorf("no comma after the value of %.30q", key)
 		}
 	}
-	if rest := strings.TrimSpace(string(l)); rest != "" {
+	if rest := strings.Trim(string(l), blanks); rest != "" {
 		return h, fmt.Errorf("%.20q follows the dictionary", rest)
 	}
 	for _, key := range []string{"descr", "fortran_order", "shape"} {
@@ -56,12 +56,15 @@ func parseNpyHeader(text string) (npyHeader, error) {
 	return h, nil
 }
 
+// blanks are the white space of a header.
+const blanks = " \t\r\n"
+
 // literal is the rest of a text of Python literals.
 type literal string
 
 // next tells whether the text goes on with token, after white space, which it removes.
 func (l *literal) next(token string) bool {
-	*l = literal(strings.TrimLeft(string(*l), " \t\r\n"))
+	*l = literal(strings.TrimLeft(string(*l), blanks))
 	return strings.HasPrefix(string(*l), token)
 }
 
