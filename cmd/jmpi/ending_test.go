@@ -241,7 +241,7 @@ func startProgram(t *testing.T, dir string, ranks int, args string, variables ..
 	p := &program{token: fmt.Sprintf("%d.%d", os.Getpid(), time.Now().UnixNano()), dir: dir, ranks: ranks}
 	words := append([]string{os.Args[0]}, strings.Fields(args)...)
 	if ranks > 1 {
-		words = append([]string{"mpirun", "-np", strconv.Itoa(ranks)}, words...)
+		words = append([]string{mpirunName, "-np", strconv.Itoa(ranks)}, words...)
 		if _, err := exec.LookPath(words[0]); err != nil {
 			t.Skip("no mpirun in PATH: the tests on MPI ranks are skipped")
 		}
