@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unsafe"
 
 	"jmpi/kernels"
@@ -53,6 +54,8 @@ func rawLines(fill func(text *C.char, size C.int)) string {
 func rawStart() error { return rawError(C.raw_start()) }
 
 func rawFinish() error { return rawError(C.raw_finish()) }
+
+func rawLinger(d time.Duration) error { return rawError(C.raw_linger(C.int64_t(d))) }
 
 func rawAbort(code int) { C.raw_abort(C.int(code)) }
 
