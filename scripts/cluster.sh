@@ -102,11 +102,14 @@ files() {
 	X
 	# Each host has a folder of its own here: Slurm's PMIx makes files of the same names on every node.
 	echo "PMIxCliTmpDirBase=$dir/tmp" >"$dir/mpi.conf"
-	# What ssh is to mpirun: AGENT [OPTION...] HOST COMMAND...
+	# What ssh is to mpirun: AGENT [OPTION...] HOST COMMAND... As ssh, it does not notice that a host has died.
 	cat >"$dir/agent" <<-X
 		#!/bin/bash
 		while [[ \${1-} == -* ]]; do shift; done
-		exec "$PWD/scripts/cluster.sh" on "$dir" "\$1" bash -c "\${*:2}"
+		"$PWD/scripts/cluster.sh" on "$dir" "\$1" bash -c "\${*:2}"
+		code=\$?
+		[[ ! -e $dir/run/\$1.dead ]] || exec sleep 100
+		exit \$code
 	X
 	chmod +x "$dir/agent"
 	cat >"$dir/env" <<-X
@@ -150,6 +153,7 @@ up() {
 
 # die NODE: nobody is told that its connections have ended.
 die() {
+	touch "$dir/run/$1.dead"
 	ip link set "jmpiv${1#node}" down
 	kill -9 "$(init "$1")"
 }
