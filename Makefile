@@ -22,7 +22,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
 
-.PHONY: run build test test-race test-mpi test-mpich test-signals test-gpu bench golden vet lint setup install clean help
+.PHONY: run build test test-race test-mpi test-mpich test-signals test-kills test-gpu bench golden vet lint setup install clean help
 
 run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
 	mkdir -p .build/run && bin/jmpi gen gauss -o .build/run/gauss.npy --shape 1024x1024 --seed 1
@@ -50,6 +50,9 @@ test-mpich: build ## the same, in short, of another program that is linked with 
 
 test-signals: setup ## every signal in every phase of every command, 15 minutes; `make test` sends some
 	JMPI_TEST_SIGNALS=all $(GO) test ./cmd/jmpi -run '^TestSignals$$' -v -count=1 -timeout 60m
+
+test-kills: setup ## kill a run with checkpoints 50 times, at random moments (KILLS=50); `make test` kills some
+	JMPI_TEST_KILLS=$(or $(KILLS),50) $(GO) test ./cmd/jmpi -run '^TestKills$$' -v -count=1 -timeout 60m
 
 test-gpu: ## tests on GPUs; scripts/test-gpu.sh runs them on a node without Go
 	scripts/test-gpu.sh build

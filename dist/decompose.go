@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
 	"jmpi/dist/jacobi"
@@ -59,13 +60,17 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 		return nil, err
 	}
 	s := site{Host: t.Host, comm: world, devices: devices, where: where, seconds: map[string]float64{}}
-	in, err := read(s, t)
+	x, found, err := begin(ctx, s, t)
 	if err != nil {
 		return nil, err
 	}
-	x, err := prepare(ctx, s, t, in)
-	if err != nil {
+	if t.Aside, err = s.aside(t, x); err != nil {
 		return nil, err
+	}
+	if !found {
+		if err := keep(t, "preparing"); err != nil {
+			return nil, err
+		}
 	}
 	o, err := iterate(ctx, s, t, x)
 	if err != nil {
@@ -79,9 +84,22 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 		return nil, err
 	}
 	d := result(s, t, u)
-	d.Seconds = time.Since(in.began).Seconds() - u.LoadSeconds
+	d.Seconds = time.Since(x.began).Seconds() - u.LoadSeconds
 	s.where.Traffic.Read += u.LoadSeconds
 	return d, nil
+}
+
+// begin reads the matrix and prepares it, or takes what the checkpoint has of that. It is collective.
+func begin(ctx context.Context, s site, t Task) (p prepared, found bool, err error) {
+	describe := func(c *checkpoint.Codec) { p.describe(c, s, t) }
+	found, err = stageFound(t, "prepared", describe, func() (bool, error) {
+		in, err := read(s, t)
+		if err == nil {
+			p, err = prepare(ctx, s, t, in)
+		}
+		return true, err
+	})
+	return p, found, err
 }
 
 // result is what is told of a decomposition.

@@ -51,6 +51,7 @@ type ways struct {
 	reflectors   bool // with slabs: they are reduced by reflectors, not by their Gram matrix
 	ladder       bool // the first sweeps are in float32
 	reread       bool // the matrix that was measured is given up, and read again for the Jacobi method
+	kept         bool // a copy of what a checkpoint gets lies aside while it is written
 }
 
 // matrices returns how many numbers matrices have, at the worst moment, while the block-columns of the Jacobi
@@ -178,7 +179,8 @@ func (t Task) Least(devices int, limits kernels.Limits) int64 {
 // ways returns what may be done on devices of these limits to a matrix, which is graded or not.
 func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
 	low := t.Low(limits)
-	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil}
+	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil,
+		kept: t.Aside}
 	preconditions := []Preconditioner{t.Precondition}
 	if t.Precondition == AutoPreconditioner {
 		switch {
@@ -246,6 +248,13 @@ func (w ways) phase(t Task, devices int, limits kernels.Limits) Footprint {
 	c := w.config(t)
 	f := Footprint{Device: c.Demand(devices, limits)}
 	during, outside := w.bytes(c, devices, limits)
+	if w.kept {
+		copied := w.copied(c, devices, limits)
+		f.Device += copied
+		if outside += copied; limits.HostMemory { // outside is for all of them
+			outside += copied * int64(devices-1)
+		}
+	}
 	if limits.HostMemory {
 		f.Matrix = kernels.WordBytes * int64(t.M) * int64(t.N)
 		f.Extra = max(during, outside-f.Device*int64(devices))
@@ -269,6 +278,15 @@ func (w ways) phase(t Task, devices int, limits kernels.Limits) Footprint {
 	}
 	f.Device += limits.Workspace
 	return f
+}
+
+// copied is what a device has for checkpoints: a copy of the state, and X, which stays until it is written.
+func (w ways) copied(c jacobi.Config, devices int, limits kernels.Limits) int64 {
+	bytes := c.StateBytes(devices, limits)
+	if w.precondition != NoPreconditioner {
+		bytes += share(int64(c.M)*int64(c.N), c, devices, limits)
+	}
+	return bytes
 }
 
 // What primitives have as scratch, up to a limit: those of the Jacobi method for each column; the others for

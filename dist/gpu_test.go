@@ -2,9 +2,11 @@ package dist
 
 import (
 	"fmt"
+	"path/filepath"
 	"testing"
 
 	"jmpi/dist/disttest"
+	"jmpi/dist/jacobi"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
 )
@@ -111,5 +113,40 @@ func TestGPUDecaying(t *testing.T) {
 	for _, n := range []int{32, 64, 200} {
 		testDecaying(t, findOnGPUs, 1, n)
 		testDecaying(t, findOnGPUs, 3, n)
+	}
+}
+
+// A run on GPUs goes on with the same bits, whenever it was stopped, and on CPUs with a right result.
+func TestGPUResume(t *testing.T) {
+	disttest.GPUs(t)
+	onGPUs := func(t testing.TB, a []float64, ranks, _ int, task Task) (solved, error) {
+		t.Helper()
+		return findOnGPUs(t, a, ranks, task)
+	}
+	for _, c := range []struct {
+		kind      string
+		m, n      int
+		precision Precision
+	}{{"gauss", 300, 300, Float64}, {"gauss", 300, 300, Float32}, {"graded-rows", 300, 280, Float64},
+		{"graded-rows", 300, 280, Float32}, {"gauss", 5000, 130, Float64}} {
+		t.Run(fmt.Sprintf("%s %d×%d %s", c.kind, c.m, c.n, c.precision), func(t *testing.T) {
+			a := disttest.Generate(t, c.kind, gen.Options{Rows: int64(c.m), Cols: int64(c.n), Seed: 3})
+			task := both(c.m, c.n)
+			task.Block, task.Precision, task.Variant = 16, c.precision, jacobi.AutoVariant
+			want, err := findOnGPUs(t, a, 1, task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testResumeOn(t, a, task, want, onGPUs, [][2]int{{1, 1}})
+			dir := filepath.Join(t.TempDir(), "ck")
+			if _, err := withKeeping(onGPUs, stopAfter(dir, 3))(t, a, 1, 1, task); !stopped(err) {
+				t.Fatal(err)
+			}
+			o, err := withKeeping(try, stopAfter(dir, 0))(t, a, 2, 1, task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.verify(t, a, 4)
+		})
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
@@ -90,11 +91,14 @@ func solveOrRestart(ctx context.Context, s site, t Task, p prepared) (outcome, e
 	p.method.precondition = QRCPLQ
 	p.method.reason.precondition = "pivots broke down in the first sweep: columns depend on each other"
 	err = s.timed("precondition", func() error {
-		if err := s.fits(t, p.ways(t), true); err != nil {
-			return err
-		}
-		p, err = triangular(p)
-		return err
+		describe := func(c *checkpoint.Codec) { p.describe(c, s, t) }
+		return longStage(t, "prepared", "preparing again", describe, func() (bool, error) {
+			if err := s.fits(t, p.ways(t), true); err != nil {
+				return false, err
+			}
+			p, err = triangular(p)
+			return true, err
+		})
 	})
 	if err != nil {
 		return outcome{prepared: p}, err
@@ -116,22 +120,36 @@ func iterateHyperbolic(ctx context.Context, s site, t Task, p prepared) (outcome
 		return o, err
 	}
 	var f Fidelity
-	err = s.timed("verify", func() (err error) {
-		f, err = fidelity(o.prepared, o.G(), o.W(), o.Natural(), o.VNorm, false)
-		return err
+	var why string
+	describe := func(c *checkpoint.Codec) { checkpoint.Fact(c, "why", &why) }
+	err = stage(t, "fidelity", describe, func() (bool, error) {
+		err := s.timed("verify", func() (err error) {
+			f, err = fidelity(o.prepared, o.G(), o.W(), o.Natural(), o.VNorm, false)
+			return err
+		})
+		why = f.against(o.VNorm)
+		return why != "", err
 	})
 	switch {
 	case err != nil:
 		return o, err
-	case !f.holds():
-		return bySVD(ctx, s, t, o,
-			fmt.Sprintf("A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times "+
-				"what rounding errors explain", f.Columns, f.Residual, f.Signs))
-	case o.VNorm*o.VNorm > hugeV:
-		return bySVD(ctx, s, t, o, fmt.Sprintf("‖V‖² = %.2g leaves S without correct digits", o.VNorm*o.VNorm))
+	case why != "":
+		return bySVD(ctx, s, t, o, why)
 	}
 	o.fidelity = &f
 	return o, nil
+}
+
+// against says why a result with this ‖V‖_F does not serve, "" if it does.
+func (f Fidelity) against(norm float64) string {
+	switch {
+	case !f.holds():
+		return fmt.Sprintf("A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times "+
+			"what rounding errors explain", f.Columns, f.Residual, f.Signs)
+	case norm*norm > hugeV:
+		return fmt.Sprintf("‖V‖² = %.2g leaves S without correct digits", norm*norm)
+	}
+	return ""
 }
 
 // definite tells whether all columns of X have the same sign.
@@ -149,22 +167,29 @@ func iterateRanked(ctx context.Context, s site, t Task, p prepared) (outcome, er
 	if err != nil && !(errors.As(err, &f) && f.Kind == comm.NoDecomposition) {
 		return o, err
 	}
-	if err == nil {
-		rank, full, err := fullRank(o)
-		if o.rank = rank; full || err != nil {
-			return o, err
+	full := false
+	describe := func(c *checkpoint.Codec) { p.describe(c, s, t) }
+	failed := longStage(t, "prepared", "finding the rank", describe, func() (bool, error) {
+		if err == nil {
+			var e error
+			if o.rank, full, e = fullRank(o); full || e != nil {
+				return false, e
+			}
 		}
-	}
-	o.Free()
-	err = s.timed("precondition", func() (err error) {
-		if p.grading, err = matrix.Measure(p.x); err != nil {
+		o.Free()
+		return true, s.timed("precondition", func() (err error) {
+			if p.grading, err = matrix.Measure(p.x); err != nil {
+				return err
+			}
+			p, err = reveal(ctx, s, t, p)
 			return err
-		}
-		p, err = reveal(ctx, s, t, p)
-		return err
+		})
 	})
-	if err != nil {
-		return outcome{prepared: p}, err
+	if full {
+		return o, failed
+	}
+	if failed != nil {
+		return outcome{prepared: p}, failed
 	}
 	return solve(ctx, s, t, p)
 }
@@ -198,7 +223,7 @@ func svdOf(ctx context.Context, s site, t Task, x *matrix.Matrix, orthonormal, l
 	inner := Task{
 		M: x.M, N: x.N, Wanted: Wanted{Left: left, Right: true, RightLeads: true}, Precondition: QRCPLQ,
 		V:        Accumulate,
-		Settings: t.Settings, Host: t.Host,
+		Settings: t.Settings, Host: t.Host, Hooks: jacobi.Hooks{Journal: t.Journal},
 	}
 	inner.MaxSweeps = innerSweeps
 	s.seconds = map[string]float64{}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"jmpi/dist/jacobi"
-	"jmpi/dist/matrix"
 	"jmpi/dist/refine"
 	"jmpi/kernels"
 )
@@ -34,74 +33,96 @@ var lowSweeps = 12
 // matrices (package refine). If it does not come to one, sweeps in float64 end it or, where its vectors do
 // not serve, begin with X again. It is collective.
 func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
-	o, v, err := low(ctx, s, t, p)
+	o, err := low(ctx, s, t, p)
 	if err != nil || o.Broken() {
 		return o, err
 	}
-	if v == nil {
-		return descend(ctx, s, t, o, "columns became zero in float32")
-	}
-	var r *refine.Result
-	err = s.timed("refine", func() (err error) {
-		r, err = refine.Start(p.x, v, refine.Config{})
-		return err
+	var r refined
+	err = stage(t, "refined", r.describe, func() (bool, error) {
+		err := s.timed("refine", func() (err error) {
+			r, err = refineLow(s, o)
+			return err
+		})
+		return err == nil && !r.converged(), err
 	})
 	if err != nil {
 		return o, err
+	}
+	if r.Result == nil || r.why != "" {
+		if r.Result != nil {
+			o.refined = r.Steps
+			r.Free()
+		}
+		return descend(ctx, s, t, o, r.why)
 	}
 	o.refined = r.Steps
 	for _, step := range r.Steps {
 		t.Log.Debug().Interface("step", step).Msg("refined")
 	}
-	switch r.Outcome {
-	case refine.Converged:
+	if r.converged() {
 		p.x.Free()
 		o.Solution.Sigma, o.Solution.Converged = r.Sigma, true
 		o.formed = &pair{r.U, r.V}
 		return o, nil
-	case refine.NotServed, refine.Drifted:
-		r.Free()
-		return descend(ctx, s, t, o, fmt.Sprintf("what float32 gave did not serve (%s)", r.Outcome))
 	}
-	return finish(ctx, s, t, o, r)
+	return finish(ctx, s, t, o, r.Result)
+}
+
+// converged tells whether it is the decomposition.
+func (r refined) converged() bool { return r.Result != nil && r.Outcome == refine.Converged }
+
+// refineLow refines what sweeps in float32 have given. It is collective.
+func refineLow(s site, o outcome) (r refined, err error) {
+	if o.Deficient() {
+		r.why = "columns became zero in float32"
+		return r, nil
+	}
+	v, _, err := o.Collect(s.where)
+	if err != nil {
+		return r, err
+	}
+	if r.Result, err = refine.Start(o.x, v, refine.Config{}); err != nil {
+		return r, err
+	}
+	if r.Outcome == refine.NotServed || r.Outcome == refine.Drifted {
+		r.why = fmt.Sprintf("what float32 gave did not serve (%s)", r.Outcome)
+	}
+	return r, nil
 }
 
 // low runs sweeps in float32 on the columns of Xᵀ. Since Xᵀ·W = V·Σ, their directions are V of X, and nothing
-// is accumulated. v is nil if some are zero. It is collective.
-func low(ctx context.Context, s site, t Task, p prepared) (o outcome, v *matrix.Matrix, err error) {
+// is accumulated. It is collective.
+func low(ctx context.Context, s site, t Task, p prepared) (o outcome, err error) {
 	o.prepared = p
 	xt, err := p.x.Transpose(nil, p.x.M)
 	if err != nil {
-		return o, nil, err
+		return o, err
 	}
 	problem := jacobi.Problem{M: p.x.N, N: p.x.M, Sorted: p.method.precondition != NoPreconditioner,
 		Precision: kernels.Float32, Cosine: lowCosine, Enough: lowEnough, Independent: true,
 		StopBroken: p.mayRestart(t), Start: jacobi.Start{Source: xt}}
 	settings := t.Settings
 	settings.MaxSweeps = min(settings.MaxSweeps, lowSweeps)
-	if o.Solution, err = jacobi.Solve(ctx, s.comm, s.devices, jacobi.Config{Problem: problem,
-		Settings: settings, Hooks: t.Hooks}); err != nil || o.Broken() || o.Deficient() {
-		return o, nil, err
-	}
-	err = s.timed("refine", func() (err error) {
-		v, _, err = o.Collect(s.where)
-		return err
-	})
-	return o, v, err
+	o.Solution, err = jacobi.Solve(ctx, s.comm, s.devices, jacobi.Config{Problem: problem, Settings: settings,
+		Hooks: t.Hooks})
+	return o, err
 }
 
 // finish runs sweeps in float64 on G = X·V, where passes do not serve. It is collective.
 func finish(ctx context.Context, s site, t Task, o outcome, r *refine.Result) (outcome, error) {
 	t.Log.Info().Stringer("why", r.Outcome).Msg("sweeps in float64 finish the decomposition")
 	first := o.Solution
+	problem := jacobi.Problem{M: o.x.M, N: o.x.N, Sorted: true, Vectors: true}
 	o.x.Free()
-	g, err := r.G()
-	if err != nil {
-		return o, err
+	if r.U != nil { // otherwise the checkpoint has what they have become
+		g, err := r.G()
+		if err != nil {
+			return o, err
+		}
+		problem.Start = jacobi.Start{Source: g, Right: r.V}
 	}
-	problem := jacobi.Problem{M: g.M, N: g.N, Sorted: true, Vectors: true,
-		Start: jacobi.Start{Source: g, Right: r.V}}
 	o.method.reason.precision += fmt.Sprintf("; sweeps in float64 finished it (%s)", r.Outcome)
+	var err error
 	o.Solution, err = jacobi.Solve(ctx, s.comm, s.devices, jacobi.Config{Problem: problem, Settings: t.Settings,
 		Hooks: t.Hooks})
 	if err == nil {

@@ -20,6 +20,7 @@ type origin struct {
 	// orthonormal says that the matrix is part of one with orthonormal columns: all its elements have
 	// errors of the same size.
 	orthonormal bool
+	began       time.Time // when A was on the devices
 }
 
 // hyperbolic tells whether there are both signs.
@@ -28,8 +29,7 @@ func (o origin) hyperbolic() bool { return o.signature.positive < o.n }
 // input is the matrix as it was read, on the devices.
 type input struct {
 	origin
-	x     *matrix.Matrix // 2^-exponent·A, with the columns in the order of the signs, or its triangular factor
-	began time.Time      // when A was on the devices
+	x *matrix.Matrix // 2^-exponent·A, with the columns in the order of the signs, or its triangular factor
 }
 
 // read brings the matrix to the devices, scaled by a power of two: a tall one as its triangular factor. It

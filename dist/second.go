@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
@@ -40,9 +41,12 @@ func bySVD(ctx context.Context, s site, t Task, o outcome, why string) (outcome,
 		return o, err
 	}
 	var f factors
+	describe := func(c *checkpoint.Codec) { f.describe(c, s.where) }
 	err := s.timed("precondition", func() (err error) {
-		f, err = factor(ctx, s, t, p)
-		return err
+		return longStage(t, "factors", "the SVD for the hyperbolic one", describe, func() (bool, error) {
+			f, err = factor(ctx, s, t, p)
+			return true, err
+		})
 	})
 	if err != nil {
 		return outcome{prepared: p}, err

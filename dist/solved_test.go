@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
 	"jmpi/dist/jacobi"
@@ -68,6 +69,17 @@ func tryOn(t testing.TB, a []float64, ranks int, task Task,
 		for _, be := range backends {
 			defer func() {
 				if err := be.Close(); err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		task := task
+		if keeping != nil {
+			if task.Journal, err = checkpoint.Open(comm, *keeping); err != nil {
+				return err
+			}
+			defer func() {
+				if err := task.Journal.Close(); err != nil {
 					t.Error(err)
 				}
 			}()

@@ -47,6 +47,8 @@ type ending struct {
 	folders []string     // of unfinished files, on a file system that all ranks share; the end deletes them
 	fate    string       // of the results once they are published
 	printed int          // exit code, once this rank or another one has printed the line; 0: not yet
+	// by which a run with a checkpoint stops in good order
+	requests requests
 }
 
 // process is the end of this process.
@@ -62,21 +64,36 @@ func (e *ending) watch() {
 			signal.Notify(signals, s)
 		}
 	}
-	go parallel.Guard(func() { e.stop(<-signals) }, e.fail)
+	go parallel.Guard(func() {
+		for s := range signals {
+			if !e.requests.take(s) {
+				e.stop(s)
+			}
+		}
+	}, e.fail)
 }
 
-// stop ends all ranks because of a signal.
+// stop ends all ranks because of a signal, nil for the time limit. With a complete checkpoint the exit code
+// says that the run may go on.
 func (e *ending) stop(s os.Signal) {
 	other := e.rank.Load() != 0
 	if other {
 		time.Sleep(rankZeroActs)
 	}
-	e.end(other, func() error {
+	code := exitFailure
+	dir, complete := e.requests.complete()
+	if complete {
+		code = exitStopped
+	}
+	e.end(code, other, func() error {
 		fate := "nothing was written"
+		if complete {
+			fate = fmt.Sprintf("the checkpoint in %s is complete: the same command goes on from it with --resume", dir)
+		}
 		if len(e.folders) == 0 && e.fate != "" {
 			fate = e.fate
 		}
-		return fmt.Errorf("stopped by signal %d (%v); %s", s, s, fate)
+		return fmt.Errorf("%s; %s", stoppedBy(s), fate)
 	})
 }
 
@@ -87,16 +104,15 @@ func (e *ending) fail(err error) {
 		fmt.Fprintf(os.Stderr, "%s\n", lost.Stack)
 		err = lost
 	}
-	e.end(false, func() error { return err })
+	e.end(exitFailure, false, func() error { return err })
 }
 
 // end prints the line, deletes the unfinished files and ends all ranks. It does not return. modest
 // says that rank 0 is better suited to print the line: it has got the signal too, or gets SIGTERM
 // when this rank has ended.
-func (e *ending) end(modest bool, line func() error) {
-	time.AfterFunc(endLimit, func() { os.Exit(exitFailure) })
+func (e *ending) end(code int, modest bool, line func() error) {
+	time.AfterFunc(endLimit, func() { os.Exit(code) })
 	e.mu.Lock()
-	code := exitFailure
 	moved, known := e.moveFolders()
 	switch {
 	case e.printed != 0:

@@ -13,6 +13,7 @@ const (
 	exitNotConverged = 4
 	exitCheckFailed  = 5
 	exitFailure      = 6
+	exitStopped      = 75 // EX_TEMPFAIL of sysexits.h
 )
 
 // exitError carries the exit code of an error up to main, which exits in good order.

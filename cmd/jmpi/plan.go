@@ -34,6 +34,7 @@ type planFlags struct {
 	strategy  string
 	scheme    jacobi.Scheme
 	block     int
+	keeps     bool // checkpoints are written
 	sweeps    int
 	periodic  bool
 	objective string
@@ -99,6 +100,7 @@ used.`,
 	flags.Var(&f.scheme, "scheme", "what a device does in a macro step: flat or nested; for memory and time")
 	flags.IntVar(&f.block, "block", 0,
 		"preferred width of the narrow block-columns, 0: the CPU back end's; for memory")
+	flags.BoolVar(&f.keeps, "checkpoint", false, "with a checkpoint, as of svd, for memory")
 	flags.IntVar(&f.sweeps, "sweeps", 12, "sweeps to plan together")
 	flags.BoolVar(&f.periodic, "periodic", false, "the map from pairs to groups repeats every sweep")
 	flags.StringVar(&f.objective, "objective", "phases",

@@ -38,7 +38,8 @@ func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) 
 		M: int(m), N: int(n), Precondition: f.precond, V: f.v, Precision: f.precision,
 		Wanted: dist.Wanted{Left: f.vectors == "both" || f.vectors == "u", Right: f.vectors == "both" ||
 			f.vectors == "v"},
-		Settings: jacobi.Settings{Strategy: f.strategy, Scheme: f.scheme, Variant: jacobi.Block, Block: f.block},
+		Settings: jacobi.Settings{Strategy: f.strategy, Scheme: f.scheme, Variant: jacobi.Block, Block: f.block,
+			Aside: f.keeps},
 	}
 	if rows < cols {
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true

@@ -61,6 +61,7 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
 	}
 	t.Log, t.GPUDirect = s.log, s.direct
+	t.Journal = s.kept
 	if s.progress != nil {
 		t.Progress, t.Swept = s.progress.step, s.progress.sweep
 		t.Load = s.progress.load(t.Load)
@@ -229,6 +230,9 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i.Devices = solution.Devices
 	i.Transport = solution.Transport
 	i.Phases, i.Seconds = d.PhaseSeconds(), d.Seconds
+	if s.kept != nil {
+		i.Checkpoint = keeps{s.kept.Run(), s.kept.Dir, s.kept.Resumed(), s.kept.Written}
+	}
 	mine := memory{Peak: report.PeakBytes(), Estimated: d.EstimatedBytes}
 	if s.gpus != nil {
 		mine.DeviceEstimated = d.DeviceBytes

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
 	"jmpi/internal/cores"
@@ -29,7 +30,8 @@ type session struct {
 	seconds map[string]float64 // of this rank in each step outside of the decomposition
 	step    func(name string)  // called before each step of publishing; set by tests alone
 
-	progress *progress // of svd, on rank 0
+	progress *progress           // of svd, on rank 0
+	kept     *checkpoint.Journal // of svd, nil without --checkpoint
 }
 
 // errElsewhere stands for an error that another rank prints.
@@ -181,6 +183,9 @@ func (s *session) failed(err error) error {
 	var known *comm.Failure
 	if !errors.As(err, &known) {
 		process.fail(err) // does not return
+	}
+	if known.Kind == comm.Stopped {
+		return s.verdict(exitStopped, errors.New(known.Text))
 	}
 	if err == error(known) {
 		err = s.plain(*known)

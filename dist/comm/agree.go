@@ -19,6 +19,7 @@ const (
 	BadResource      // a device, library, memory or file system failed
 
 	NoDecomposition // what was asked for does not exist
+	Stopped         // the run was asked to stop, and a checkpoint is complete
 )
 
 // Failure is the error of one rank, known to all.

@@ -3,6 +3,7 @@ package jacobi
 import (
 	"github.com/rs/zerolog"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/exchange"
 	"jmpi/dist/matrix"
 	"jmpi/internal/enum"
@@ -14,6 +15,7 @@ type Config struct {
 	Problem
 	Settings
 	Hooks
+	columns int // narrow block-columns, as a checkpoint has them; 0: as many as suit
 }
 
 // Problem is a matrix, with the signs of its columns, and what is wanted of it.
@@ -72,6 +74,8 @@ type Settings struct {
 	StageBytes int64
 	// time the phases of devices that work asynchronously one by one, which slows them; others are timed anyway
 	Profile bool
+	// a state for the checkpoint is copied aside and written while the method goes on; otherwise it waits
+	Aside bool
 }
 
 // Hooks are called while the method runs. The functions may be nil.
@@ -80,6 +84,8 @@ type Hooks struct {
 	Progress func(p Progress)                 // after each sub-step of the rank's first device
 	Swept    func(s SweepInfo)                // after each sweep, on every rank
 	Trace    func(device, level, i, p, q int) // every executed pivot pair, see node.Config
+	// Journal, if not nil, keeps the state after sweeps. Where it has one, the method goes on from that.
+	Journal *checkpoint.Journal
 }
 
 // Scheme says what a device does in a macro step.

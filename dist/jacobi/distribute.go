@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
 	"jmpi/kernels"
@@ -20,6 +21,7 @@ const chunkBytes = 32 << 20
 type distributor struct {
 	*spread
 	Problem
+	journal *checkpoint.Journal
 }
 
 // distribute makes block-columns of the matrix, scaled by a power of two so that its largest entry lies in
@@ -83,10 +85,15 @@ func (l distributor) takeSource(at map[int][2]int) (int, error) {
 	if err == nil {
 		err = l.Source.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.G }))
 	}
-	if !l.KeepSource {
-		l.Source.Free()
-	}
+	l.done()
 	return l.scaled(largest, err)
+}
+
+// done gives the memory of Source back, when no checkpoint needs it.
+func (l distributor) done() {
+	if !l.KeepSource {
+		l.journal.Retire(l.Source.Free)
+	}
 }
 
 // takeRight makes V of Right, or of the identity. It is collective.

@@ -41,6 +41,10 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 		Vectors: c.Vectors, Strategy: c.PivotStrategy(), Sweeps: 1,
 		Precision: node.Precision{Type: c.Precision, Cosine: c.Cosine}, Exchanges: devices > 1,
 	}
+	if perMacro := c.columns / nc.Layout.Macros; c.columns > 0 && perMacro > 0 && perMacro&(perMacro-1) == 0 &&
+		perMacro*nc.Layout.Macros == c.columns {
+		nc.Layout.Columns, nc.Layout.PerMacro = c.columns, perMacro
+	}
 	variant := c.Variant.Resolve(limits, c.positive() < c.N)
 	if variant != Block {
 		nc.Sweeps = node.FullSweeps

@@ -52,9 +52,7 @@ func (l distributor) takeSingle(at map[int][2]int) (e int, err error) {
 		some := norms[c.To[0] : c.To[0]+len(c.To)]
 		return over(r.dev.Backend, c.Panel, staged.Panel, -e, some)
 	})
-	if !l.KeepSource {
-		l.Source.Free()
-	}
+	l.done()
 	if err == nil {
 		err = l.each(func(r *runner, slot, column int) error {
 			j0, j1 := l.layout.Macro(column)

@@ -16,14 +16,24 @@ import (
 // others compute, its error is not a *comm.Failure, and the caller must Abort. After an error the solution
 // tells what is known of it; Free it too.
 func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Config) (*Solution, error) {
-	r, p, err := prepare(ctx, world, devices, c)
+	c.Journal.Tell(true)
+	k, err := recall(c)
+	if err != nil {
+		return nil, err
+	}
+	if k.stage.Bare() {
+		return k.bare(newRun(ctx, world, c))
+	}
+	if k.past != nil {
+		c.columns = k.past.Columns
+	}
+	r, p, err := prepare(ctx, world, devices, c, k)
 	if err != nil {
 		return nil, err
 	}
 	s := &Solution{Devices: r.devices, Layout: r.layout, Strategy: c.PivotStrategy(),
 		Transport: r.transport, run: r}
-	l := distributor{r.spread, c.Problem}
-	scale, floor, loading, err := l.distribute(p.start())
+	scale, floor, loading, err := r.begin(p)
 	if s.LoadSeconds = loading; err != nil {
 		return s, err
 	}
@@ -33,6 +43,7 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 	if s.Seconds = time.Since(start).Seconds(); err != nil || s.Broken() {
 		return s, err
 	}
+	c.Journal.Tell(false)
 	for _, x := range r.runners {
 		s.Phases.Add(x.dev.Phases)
 	}
@@ -53,13 +64,36 @@ type run struct {
 	devices   []exchange.DeviceInfo // of all ranks
 	transport exchange.Transport
 	exchange  *exchange.Exchange
+	keeper    *keeper
+}
+
+// newRun returns a run that has no memory on the devices.
+func newRun(ctx context.Context, world comm.Comm, c Config) *run {
+	r := &run{spread: &spread{comm: world, m: c.M, n: c.N, precision: c.Precision}, config: c}
+	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	return r
+}
+
+// begin brings the matrix to the block-columns, or the state that the checkpoint has. It is collective.
+func (r *run) begin(p *planner) (scale int, floor, loading float64, err error) {
+	if r.keeper.past != nil {
+		begin := time.Now()
+		floor, scale, err = r.restore(p.start())
+		p.first = len(r.keeper.past.Sweeps)
+		return scale, floor, time.Since(begin).Seconds(), err
+	}
+	l := distributor{r.spread, r.config.Problem, r.config.Journal}
+	scale, floor, loading, err = l.distribute(p.start())
+	r.keeper.now.Floor, r.keeper.now.Scale, r.keeper.now.Columns = floor, scale, r.layout.Columns
+	return scale, floor, loading, err
 }
 
 // prepare makes the program and the first plan, and allocates the devices' memory.
 func prepare(ctx context.Context, world comm.Comm, devices []kernels.Backend,
-	c Config) (*run, *planner, error) {
-	r := &run{spread: &spread{comm: world, m: c.M, n: c.N, precision: c.Precision}, config: c}
-	r.ctx, r.cancel = context.WithCancelCause(ctx)
+	c Config, k *keeper) (*run, *planner, error) {
+	r := newRun(ctx, world, c)
+	r.keeper = k
+	c.Journal.Reclaim()
 	var err error
 	if r.devices, err = exchange.Census(world, devices); err != nil {
 		return nil, nil, err
@@ -74,6 +108,9 @@ func prepare(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	build := func() (comm.Kind, error) {
 		if err := c.check(); err != nil {
 			return comm.BadUse, err
+		}
+		if err := k.ordering(c, len(r.devices), devices[0].Limits()); err != nil {
+			return comm.BadInput, err
 		}
 		nc := c.Node(len(r.devices), devices[0].Limits())
 		r.layout = nc.Layout
@@ -125,7 +162,7 @@ func (r *run) open(devices []kernels.Backend, program *node.Program, nc node.Con
 			}
 		}
 	}
-	return nil
+	return r.keeper.open(r)
 }
 
 // free gives the memory on the devices back. Where the run has ended early the library may still use it, and
@@ -138,6 +175,7 @@ func (r *run) free() {
 		_ = r.exchange.Close()
 	}
 	r.cancel(nil)
+	r.keeper.close(r.config.Journal)
 	for _, x := range r.runners {
 		if !early {
 			x.dev.Free()

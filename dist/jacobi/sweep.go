@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/internal/parallel"
 	"jmpi/kernels"
@@ -36,7 +37,8 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		}
 		err = errors.Join(err, r.exchange.Close())
 	}()
-	for n := 1; n <= r.config.MaxSweeps && !done.converged && !done.broken && !done.enough; n++ {
+	done = r.keeper.begun()
+	for n := len(done.sweeps) + 1; !done.over(r.config.MaxSweeps); n++ {
 		start := time.Now()
 		steps, err := p.sweep(n - 1)
 		if err != nil {
@@ -45,11 +47,12 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		if err := r.all(func(x *runner) error { return r.sweepDevice(x, n, steps) }); err != nil {
 			return done, err
 		}
-		info, err := r.count(done.sweeps)
+		info, votes, err := r.count(done.sweeps)
 		if err != nil {
 			return done, err
 		}
 		info.Seconds = time.Since(start).Seconds()
+		r.config.Journal.Swept(info.Seconds)
 		done.sweeps = append(done.sweeps, info)
 		done.broken = n == 1 && r.config.StopBroken && info.tally.Broken > 0
 		done.converged = info.tally.Settled() && !done.broken
@@ -57,7 +60,7 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 			failed = false
 			err := NoDecomposition("in sweep %d columns of different signs were still parallel and of the same "+
 				"norm, so that A·J·Aᵀ has a lower rank than A", n)
-			return done, errors.Join(err, r.all((*runner).settle))
+			return done, errors.Join(err, r.keepStalled(done, err.Error()), r.all((*runner).settle))
 		}
 		if err := clearDependent(r, n, floor); err != nil {
 			return done, err
@@ -66,10 +69,23 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 			r.config.Swept(info)
 		}
 		done.enough = r.config.Enough != nil && r.config.Enough(done.sweeps)
+		if err := r.keep(done, votes); err != nil {
+			known := (*comm.Failure)(nil)
+			failed = !errors.As(err, &known) // otherwise all ranks leave, and nothing is under way
+			if !failed {
+				failed = r.all((*runner).settle) != nil
+			}
+			return done, err
+		}
 	}
 	err = r.all((*runner).settle)
 	failed = err != nil
 	return done, err
+}
+
+// over tells whether no sweep follows.
+func (i *iterated) over(maxSweeps int) bool {
+	return len(i.sweeps) >= maxSweeps || i.converged || i.broken || i.enough
 }
 
 // stalls tells if the hyperbolic SVD does not exist: there are vectors x ≠ 0 in the range of Gᵀ
@@ -127,11 +143,13 @@ func (r *run) all(f func(*runner) error) error {
 	return context.Cause(r.ctx)
 }
 
-// count sums the counters of a sweep, which follows others, over all devices: the one collective operation
-// of a sweep ([Nov15, §5]).
-func (r *run) count(before []SweepInfo) (SweepInfo, error) {
+// count sums the counters of a sweep, which follows others, over all devices, and what the ranks say to the
+// checkpoint: the one collective operation of a sweep ([Nov15, §5]).
+func (r *run) count(before []SweepInfo) (SweepInfo, checkpoint.Votes, error) {
 	n := len(before) + 1
-	var x [11]int64
+	var x [15]int64
+	vote := r.config.Journal.Vote()
+	x[11], x[12], x[13], x[14] = vote.Stop, vote.Due, vote.Busy, vote.Failed
 	for _, d := range r.runners {
 		x[0] += d.dev.Tally.Rotations
 		x[1] += d.dev.Tally.Proper
@@ -148,9 +166,9 @@ func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 		d.fast, d.slow = 0, 0
 	}
 	if err := r.comm.AllreduceSum(x[:]); err != nil {
-		return SweepInfo{}, fmt.Errorf("jacobi: counters of sweep %d: %w", n, err)
+		return SweepInfo{}, vote, fmt.Errorf("jacobi: counters of sweep %d: %w", n, err)
 	}
-	for _, b := range before {
+	for _, b := range before[min(len(before), r.keeper.sweeps()):] { // of this process
 		x[4] -= b.Flops
 	}
 	return SweepInfo{
@@ -159,5 +177,5 @@ func (r *run) count(before []SweepInfo) (SweepInfo, error) {
 		Active: float64(x[10]-x[9]) / float64(max(1, x[10])),
 		tally: kernels.Tally{Rotations: x[0], Proper: x[1], Degenerate: x[5], Open: x[6], Idle: x[7],
 			Broken: x[8]},
-	}, nil
+	}, checkpoint.Votes{Stop: x[11], Due: x[12], Busy: x[13], Failed: x[14]}, nil
 }

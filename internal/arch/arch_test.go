@@ -31,7 +31,8 @@ var (
 )
 
 // floors are the packages of a distributed decomposition. Each may import those that come after it.
-var floors = []string{"dist", "dist/jacobi", "dist/refine", "dist/matrix", "dist/exchange", "dist/comm"}
+var floors = []string{"dist", "dist/jacobi", "dist/refine", "dist/matrix", "dist/exchange",
+	"dist/checkpoint", "dist/comm"}
 
 // upward tells whether a folder on one floor imports a package on a floor above it.
 func upward(folder, imported string) bool {
@@ -61,6 +62,7 @@ var rules = map[string]rule{
 	"dist/refine":        {never: append([]string{"dist/exchange"}, planned...)},
 	"dist/matrix":        {never: planned},
 	"dist/exchange":      {never: planned, tests: []string{"strategy", "topology"}},
+	"dist/checkpoint":    {never: planned},
 	"dist/comm":          {never: planned},
 	"dist/comm/commtest": {never: planned},
 	"dist/disttest": {never: []string{"cmd", "dist/jacobi", "dist/matrix", "dist/exchange", "node",
@@ -293,6 +295,8 @@ func TestCheckerFindsViolations(t *testing.T) {
 		{"dist/refine/loop.go", "jmpi/dist/exchange", false},
 		{"dist/jacobi/solve.go", "jmpi/topology", true},
 		{"dist/jacobi/solve.go", "jmpi/dist", false},
+		{"dist/jacobi/keep.go", "jmpi/dist/checkpoint", true},
+		{"dist/checkpoint/save.go", "jmpi/dist/matrix", false},
 		{"dist/decompose.go", "jmpi/dist/jacobi", true},
 		{"dist/decompose.go", "github.com/spf13/cobra", false},
 		{"dist/decompose.go", "jmpi/dist/disttest", false},

@@ -39,7 +39,7 @@ func (f *File) Checksum(all bool, share, shares int) (Sum, error) {
 	for i := int64(share); i < p.count() && err == nil; i += int64(shares) {
 		offset, n := p.at(i)
 		if err = readFull(f.r, f.path, buffer[:n], offset); err == nil {
-			sum = sum.Plus(sumOf(offset, buffer[:n]))
+			sum = sum.Plus(SumOf(offset, buffer[:n]))
 		}
 	}
 	if e := f.unchanged(); e != nil {
@@ -50,11 +50,11 @@ func (f *File) Checksum(all bool, share, shares int) (Sum, error) {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// sumOf returns the Sum of a piece of a file. The polynomials of the two CRCs have no common factor and
+// SumOf returns the Sum of a piece of a file. The polynomials of the two CRCs have no common factor and
 // degree 64 together. So a change within 64 bits, as that of one number, always changes one of the CRCs. Any
 // other change keeps both with a probability of 2⁻⁶⁴. The SHA-256 makes the Sums of the pieces as good as
 // independent.
-func sumOf(offset int64, piece []byte) (s Sum) {
+func SumOf(offset int64, piece []byte) (s Sum) {
 	var words [16]byte
 	binary.LittleEndian.PutUint64(words[:], uint64(offset))
 	binary.LittleEndian.PutUint32(words[8:], crc32.ChecksumIEEE(piece))
