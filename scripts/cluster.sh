@@ -74,7 +74,7 @@ files() {
 		SlurmUser=root
 		SlurmdUser=root
 		AuthType=auth/munge
-		AuthInfo=socket=$dir/run/munge.socket
+		AuthInfo=socket=$dir/run/munge.socket,cred_expire=5
 		CredType=cred/munge
 		MpiDefault=none
 		ProctrackType=proctrack/linuxproc
@@ -97,9 +97,12 @@ files() {
 		KillWait=5
 		OverTimeLimit=0
 		SlurmdParameters=config_overrides
-		NodeName=node[1-$1] NodeAddr=$net.[1-$1] CPUs=$cores State=UNKNOWN
+		GresTypes=gpu
+		NodeName=node[1-$1] NodeAddr=$net.[1-$1] CPUs=$cores Gres=gpu:2 State=UNKNOWN
 		PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 	X
+	# GPUs that nobody has, so that jobs may ask for them.
+	printf "NodeName=node[1-$1] Name=gpu File=/dev/%s\n" null zero >"$dir/gres.conf"
 	# Each host has a folder of its own here: Slurm's PMIx makes files of the same names on every node.
 	echo "PMIxCliTmpDirBase=$dir/tmp" >"$dir/mpi.conf"
 	# What ssh is to mpirun: AGENT [OPTION...] HOST COMMAND... As ssh, it does not notice that a host has died.
