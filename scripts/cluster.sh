@@ -46,7 +46,7 @@ host() {
 			mount --bind "$2/hosts" /etc/hosts && touch "$2/run/$1.up" && { sleep infinity & wait; }' \
 		x "$node" "$dir" </dev/null >"$dir/log/$node" 2>&1 &
 	echo $! >"$dir/run/$node.unshare"
-	for _ in {1..100}; do [[ -e $dir/run/$node.up ]] && break || sleep 0.05; done
+	until [[ -e $dir/run/$node.up ]] || ! kill -0 $!; do sleep 0.05; done
 	pgrep -P $! >"$dir/run/$node.init"
 	ip link add "jmpiv$1" type veth peer name eth0 netns "$(init "$node")"
 	ip link set "jmpiv$1" master $bridge up
@@ -162,8 +162,12 @@ die() {
 }
 
 down() {
-	local file
-	[[ ! -s $dir/run/slurmctld.pid ]] || kill "$(cat "$dir/run/slurmctld.pid")" 2>/dev/null || true
+	local file pid
+	if [[ -s $dir/run/slurmctld.pid ]]; then
+		pid=$(cat "$dir/run/slurmctld.pid")
+		kill "$pid" 2>/dev/null || true
+		for _ in {1..100}; do kill -0 "$pid" 2>/dev/null || break; sleep 0.1; done # it saves its state
+	fi
 	for file in "$dir"/run/*.init; do
 		[[ -s $file ]] || continue
 		kill -9 "$(cat "$file")" 2>/dev/null || true

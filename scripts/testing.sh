@@ -12,7 +12,7 @@ test_that() {
 	else
 		failed=$((failed + 1))
 		echo "FAILED  $1: $why"
-		tail -n 20 err | sed 's/^/        /'
+		tail -n 60 err | sed 's/^/        /'
 	fi
 }
 
