@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+
+	"github.com/rs/zerolog"
 
 	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
@@ -185,8 +188,79 @@ func testResumeOn(t *testing.T, a []float64, task Task, want solved, run tryGrid
 		t.Fatal(err)
 	}
 	done.sameBits(t, want, "again")
+	if task.Memory != nil {
+		return
+	}
 	if _, err := withKeeping(run, stopAfter(dir, 0))(t, a, 3, 1, task); err == nil ||
 		!strings.Contains(err.Error(), "devices would do") {
 		t.Errorf("on three ranks: %v", err)
+	}
+}
+
+// Where there is no room for a copy, the devices wait while a state is written.
+func TestResumeWithoutRoom(t *testing.T) {
+	const n = 60
+	a := disttest.Generate(t, "graded-rows", gen.Options{Rows: n, Cols: n, Seed: 3})
+	want := find(t, a, 1, 1, both(n, n))
+	task := both(n, n)
+	task.Memory = func() int64 { return want.EstimatedBytes + 1 }
+	var log bytes.Buffer
+	task.Log = zerolog.New(&log)
+	testResumeOn(t, a, task, want, try, [][2]int{{1, 1}})
+	if !strings.Contains(log.String(), "the devices wait while it is written") {
+		t.Errorf("the log is %s", log.String())
+	}
+}
+
+// A run that has not converged goes on with a larger limit of sweeps.
+func TestResumeWithMoreSweeps(t *testing.T) {
+	const n = 60
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 3})
+	want := find(t, a, 1, 1, both(n, n))
+	dir := filepath.Join(t.TempDir(), "ck")
+	task := both(n, n)
+	for _, task.MaxSweeps = range []int{2, 3, 30} {
+		o, err := withKeeping(try, stopAfter(dir, 0))(t, a, 2, 1, task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Converged != (task.MaxSweeps == 30) {
+			t.Errorf("%d sweeps at most: converged %t after %d", task.MaxSweeps, o.Converged, len(o.Sweeps))
+		}
+		if o.Converged {
+			o.sameBits(t, want, "with more sweeps")
+		}
+	}
+}
+
+// Devices with memory of their own, which pass states through that of the host, take no more of it than was
+// estimated.
+func TestResumeApart(t *testing.T) {
+	lowFrom(t, 400)
+	onApart := func(t testing.TB, a []float64, ranks, _ int, task Task) (solved, error) {
+		o, all, err := apart(t.(*testing.T), a, ranks, 1<<40, task)
+		if err == nil {
+			for _, d := range all {
+				if d.Peak > o.DeviceBytes {
+					t.Errorf("%d bytes were taken, %d estimated", d.Peak, o.DeviceBytes)
+				}
+			}
+		}
+		return o, err
+	}
+	for _, c := range []struct {
+		kind string
+		m, n int
+	}{{"gauss", 500, 500}, {"graded-rows", 300, 280}, {"gauss", 300, 280}, {"gauss", 4000, 100}} {
+		t.Run(fmt.Sprintf("%s %d×%d", c.kind, c.m, c.n), func(t *testing.T) {
+			a := disttest.Generate(t, c.kind, gen.Options{Rows: int64(c.m), Cols: int64(c.n), Seed: 3})
+			task := both(c.m, c.n)
+			task.Block = 16
+			want, _, err := apart(t, a, 1, 1<<40, task)
+			if err != nil {
+				t.Fatal(err)
+			}
+			testResumeOn(t, a, task, want, onApart, [][2]int{{1, 1}, {2, 1}})
+		})
 	}
 }

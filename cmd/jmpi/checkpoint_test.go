@@ -70,8 +70,8 @@ func saysOneLine(t *testing.T, stderr, want string) {
 
 const goesOn = `the checkpoint in ck is complete: the same command goes on from it with --resume$`
 
-// A signal stops a run with a checkpoint in every phase, with exit code 75. On any number of ranks it goes on,
-// with the bits of a run that was not stopped.
+// A signal stops a run with a checkpoint in every phase, with exit code 75. On any number of ranks it goes
+// on, with the bits of a run that was not stopped.
 func TestStopAndResume(t *testing.T) {
 	inputs := t.TempDir()
 	gauss(t, 900, 900).write(t, filepath.Join(inputs, "a.npy"))
@@ -190,7 +190,8 @@ func TestCheckpointRefusals(t *testing.T) {
 		{"svd a.npy -o y --checkpoint ck", exitInput, "ck holds a checkpoint: --resume goes on from it"},
 		{"svd b.npy -o y --checkpoint ck --resume", exitInput, "of another matrix: its shape is 60×50, not 60×51"},
 		{"svd a.npy -o y --checkpoint ck --resume --vectors u", exitInput, "--vectors was both, and is u"},
-		{"svd a.npy -o y --checkpoint ck --resume --precondition qr", exitInput, "--precondition was auto, and is qr"},
+		{"svd a.npy -o y --checkpoint ck --resume --precondition qr", exitInput,
+			"--precondition was auto, and is qr"},
 		{"svd a.npy -o y --checkpoint ck --resume --signature 3", exitInput, "its signature is"},
 		{"svd a.npy -o y --checkpoint a.npy", exitInput, "not a directory"},
 		{"svd a.npy -o y --checkpoint no/ck", exitInput, "no such file or directory"},

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +31,8 @@ type writing struct {
 	sums   []matio.Sum // of this rank's pieces
 	bytes  int64       // written by this rank, with those before since the last Wait
 	count  int         // of checkpoints, the same
+	took   float64     // seconds
+	noted  bool        // the run knows that it is over
 }
 
 // follow waits until the one before is over, and returns its error.
@@ -70,14 +73,14 @@ func (j *Journal) Save(wait bool) error {
 		m.Records = append(m.Records, &kept)
 	}
 	j.writing = w
-	go parallel.Guard(func() {
+	go func() {
 		defer close(w.over)
 		defer w.ended.Store(true)
-		err := w.follow()
-		w.err = j.part(w, m, name, err)
-	}, func(err error) {
-		w.lost = err
-	})
+		parallel.Guard(func() {
+			err := w.follow()
+			w.err = j.part(w, m, name, err)
+		}, func(err error) { w.lost = err })
+	}()
 	if wait {
 		return j.Wait()
 	}
@@ -106,9 +109,22 @@ func (j *Journal) Wait() error {
 	if err := comm.Agree(j.comm, comm.BadResource, w.failure(j.Dir)); err != nil {
 		return err
 	}
+	j.note(w)
 	j.Written.Checkpoints += w.count
 	j.Written.Bytes += w.bytes
 	return nil
+}
+
+// note says, once, that a checkpoint is complete.
+func (j *Journal) note(w *writing) {
+	if w.noted || w.err != nil || w.lost != nil {
+		return
+	}
+	w.noted = true
+	j.clock.took = max(j.clock.took, w.took)
+	if j.comm.Rank() == 0 && len(w.files) > 0 {
+		j.Log.Info().Str("folder", j.Dir).Float64("seconds", math.Round(w.took*1e3)/1e3).Msg("checkpoint")
+	}
 }
 
 // failure says what to do about an error of writing.
@@ -154,7 +170,7 @@ func (j *Journal) part(w *writing, m manifest, name string, err error) error {
 		return err
 	}
 	j.step("clear")
-	j.clock.took = max(j.clock.took, time.Since(begin).Seconds())
+	w.took = time.Since(begin).Seconds()
 	return m.clear(j.Dir, name) // other ranks may be at the next one
 }
 

@@ -40,8 +40,11 @@ func (j *Journal) Vote() (v Votes) {
 	}
 	if w := j.writing; !w.done() {
 		v.Busy = 1
-	} else if w != nil && (w.err != nil || w.lost != nil) {
-		v.Failed = 1
+	} else if w != nil {
+		j.note(w)
+		if w.err != nil || w.lost != nil {
+			v.Failed = 1
+		}
 	}
 	if j.comm.Rank() != 0 {
 		return v

@@ -78,6 +78,7 @@ func newRun(ctx context.Context, world comm.Comm, c Config) *run {
 func (r *run) begin(p *planner) (scale int, floor, loading float64, err error) {
 	if r.keeper.past != nil {
 		begin := time.Now()
+		r.config.Log.Info().Int("sweeps", len(r.keeper.past.Sweeps)).Msg("going on with a state of the checkpoint")
 		floor, scale, err = r.restore(p.start())
 		p.first = len(r.keeper.past.Sweeps)
 		return scale, floor, time.Since(begin).Seconds(), err
