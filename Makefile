@@ -6,7 +6,7 @@ SHELL       := bash
 
 PREFIX      ?= /usr/local
 MPIRUN      ?= mpirun
-# MPICH's compiler and launcher beside Open MPI, by Debian's names, and the tests of ranks that are made with it.
+# MPICH's compiler and launcher beside Open MPI, by Debian's names, and the tests of ranks that it must pass.
 MPICH_MPICC   ?= mpicc.mpich
 MPICH_MPIEXEC ?= mpiexec.hydra
 MPICH_TESTS   := ^TestMPI($$|Abort|KilledRank|StoppedRank|SuspendedJob|Probe)

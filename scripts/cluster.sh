@@ -8,7 +8,7 @@
 #   scripts/cluster.sh die DIR NODE      a host falls off the network, then all of its processes are killed
 #   scripts/cluster.sh down DIR
 #
-# After `source DIR/env` this machine is the login node: srun, sbatch and squeue work, and with DIR/hostfile and
+# After `source DIR/env` this machine is the login node: srun, sbatch and squeue work. With DIR/hostfile and
 # DIR/hostfile.mpich mpirun and mpiexec reach the hosts, by DIR/agent in place of ssh.
 set -euo pipefail
 net=10.77.7 bridge=jmpibr # nodeI has the address 10.77.7.I, this machine 10.77.7.254
@@ -17,12 +17,12 @@ say() { echo "cluster: $*" >&2; }
 
 # lacks prints why there can be no cluster here, nothing if there can.
 lacks() {
-	local command
+	local command debian="Debian: apt-get install slurm-wlm munge iproute2"
 	((EUID == 0)) || { echo "needs root"; return; }
 	for command in slurmctld slurmd munged sinfo ip nsenter unshare setsid; do
-		command -v $command >/dev/null || { echo "no $command (Debian: apt-get install slurm-wlm munge iproute2)"; return; }
+		command -v $command >/dev/null || { echo "no $command ($debian)"; return; }
 	done
-	ip link add $bridge type bridge 2>/dev/null || { echo "may not make the network bridge $bridge, or it is there"; return; }
+	ip link add $bridge type bridge 2>/dev/null || { echo "may not make a bridge, or $bridge is there"; return; }
 	ip link del $bridge
 	unshare --net --uts --ipc --mount --pid --fork true 2>/dev/null || echo "may not make namespaces"
 }
@@ -40,7 +40,7 @@ on() {
 # host I starts a host.
 host() {
 	local node=node$1
-	# The shell waits for the network, then becomes process 1 of the host.
+	# shellcheck disable=SC2016
 	setsid unshare --net --uts --ipc --mount --pid --fork --kill-child --mount-proc bash -c '
 		hostname "$1" && mount -t tmpfs tmpfs /dev/shm && mount -t tmpfs tmpfs "$2/tmp" &&
 			mount --bind "$2/hosts" /etc/hosts && touch "$2/run/$1.up" && { sleep infinity & wait; }' \
@@ -174,7 +174,7 @@ down() {
 	done
 	[[ ! -s $dir/run/munged.pid ]] || kill "$(cat "$dir/run/munged.pid")" 2>/dev/null || true
 	for file in /sys/class/net/jmpiv*; do
-		[[ -e $file ]] && ip link del "${file##*/}" 2>/dev/null || true
+		[[ ! -e $file ]] || ip link del "${file##*/}" 2>/dev/null || true
 	done
 	ip link del $bridge 2>/dev/null || true
 }

@@ -5,8 +5,8 @@
 #
 #   scripts/setup.sh         what building and running needs
 #   scripts/setup.sh bench   ScaLAPACK too, for `jmpi bench --vs scalapack`
-#   scripts/setup.sh mpich   only MPICH beside another MPI, for `make test-mpich`; the other one stays what mpicc
-#                            and mpirun are
+#   scripts/setup.sh mpich   only MPICH beside another MPI, for `make test-mpich`; mpicc and mpirun stay those
+#                            of the other one
 #   scripts/setup.sh nvrtc   only NVIDIA's run-time compiler, which compiles the GPU kernels where there is no
 #                            GPU: libnvrtc11.2 from the non-free part of Debian 12. apt's own lists of
 #                            sources stay as they are
@@ -97,7 +97,7 @@ nvrtc() {
 	return $code
 }
 
-# mpich installs MPICH. On Debian mpicc and mpirun are links, which another MPI wants too: they must not change.
+# mpich installs MPICH. On Debian mpicc and mpirun are links, which must not change.
 mpich() {
 	has "${MPICH_MPICC:-mpicc.mpich}" && has "${MPICH_MPIEXEC:-mpiexec.hydra}" && return
 	say "missing: mpich"

@@ -32,7 +32,8 @@ case $? in
 esac
 mpirun=(mpirun --hostfile "$work/cluster/hostfile")
 hydra=(mpiexec.hydra -launcher ssh -launcher-exec "$work/cluster/agent" -f "$work/cluster/hostfile.mpich")
-export OMPI_MCA_oob_tcp_keepalive_time=10 OMPI_MCA_oob_tcp_keepalive_intvl=5 OMPI_MCA_oob_tcp_keepalive_probes=3
+export OMPI_MCA_oob_tcp_keepalive_time=10 OMPI_MCA_oob_tcp_keepalive_intvl=5
+export OMPI_MCA_oob_tcp_keepalive_probes=3
 
 # local_run DIR INPUT FLAG...: the bits of one process with four devices here.
 local_run() { "$jmpi" svd "$2" -o "$1" --devices-per-rank 4 "${@:3}" 2>err || exit 1; }
@@ -63,8 +64,8 @@ batch() { # LINE
 lonely() { # COMMAND...
 	timeout -k 5 60 "$@" svd a.npy -o x.svd >out 2>err </dev/null
 	local code=$?
-	((code == 2)) && grep -q 'srun started 4 processes, but MPI sees this one alone' err ||
-		{ why="exits $code"; return 1; }
+	why="exits $code"
+	((code == 2)) && grep -q 'srun started 4 processes, but MPI sees this one alone' err
 }
 
 bits() {
@@ -126,8 +127,8 @@ death() {
 	((code == $1)) || { why="exits $code instead of $1"; return 1; }
 	((SECONDS - before <= 60)) || { why="takes $((SECONDS - before)) s"; return 1; }
 	grep -q "$2" err || { why="does not say '$2'"; return 1; }
-	cluster on node1 bash -c 'for ((i = 0; i < 20; i++)); do pgrep -f "svd big[.]npy" || exit 0; sleep 0.5; done; exit 1' \
-		>out || { why="left running: $(cat out)"; return 1; }
+	local gone='for ((i = 0; i < 20; i++)); do pgrep -f "svd big[.]npy" || exit 0; sleep 0.5; done; exit 1'
+	cluster on node1 bash -c "$gone" >out || { why="left running: $(cat out)"; return 1; }
 	[[ ! -e d.svd ]] || { why="there are results"; return 1; }
 }
 batch_death() {
@@ -137,16 +138,17 @@ batch_death() {
 deaths() {
 	local silent='jmpi: rank [01]: rank [23] on host node2 has been silent for 30 s'
 	"$jmpi" gen gauss -o big.npy --shape 2500x2500 --seed 5 2>err || exit 1
-	test_that "a host dies under mpirun" death 205 'lost communication with a remote daemon' "${mpirun[@]}" "$jmpi"
+	local lost='lost communication with a remote daemon'
+	test_that "a host dies under mpirun" death 205 "$lost" "${mpirun[@]}" "$jmpi"
 	test_that "a host dies under srun" death 6 "$silent" srun --mpi=pmix -N2 -n4 "$jmpi"
-	test_that "a host dies under mpirun in sbatch" batch_death 205 'lost communication with a remote daemon'
+	test_that "a host dies under mpirun in sbatch" batch_death 205 "$lost"
 	[[ -n $mpich ]] || return
 	test_that "a host dies under MPICH's mpiexec" death 6 "$silent" "${hydra[@]}" "$mpich"
 	test_that "a host dies under MPICH and srun" death 137 "$silent" srun --mpi=pmi2 -N2 -n4 "$mpich"
 }
 
-# A job that is longer than its time limit of a minute goes back to the queue with a checkpoint, and ends with the
-# bits of a run that nobody stopped. It stops 52 s before the limit, after one sweep at least.
+# A job that is longer than its time limit of a minute goes back to the queue with a checkpoint, and ends with
+# the bits of a run that nobody stopped. It stops 52 s before the limit, after one sweep at least.
 requeued() {
 	rm -rf r.svd r.checkpoint
 	JMPI=$jmpi MARGIN=52 limit=900 submitted -N2 --ntasks-per-node=2 --cpus-per-task=1 --time=1 \

@@ -2,7 +2,7 @@
 # End-to-end tests of bin/jmpi-mpich under MPICH's mpiexec, beside bin/jmpi under Open MPI's mpirun. It is run
 # by `make test-mpich`, which builds both and sets the environment in which Open MPI starts many ranks here.
 set -uo pipefail
-cd "$(dirname "$0")/.."
+cd "$(dirname "$0")/.." || exit
 [[ -n ${OMPI_MCA_rmaps_base_oversubscribe-} ]] || exec make test-mpich
 mpich=$PWD/bin/jmpi-mpich open=$PWD/bin/jmpi
 mpiexec=${MPICH_MPIEXEC:-mpiexec.hydra} mpirun=${MPIRUN:-mpirun}
@@ -40,12 +40,16 @@ rank() {
 # The libraries. Each program is linked with its own, and knows who starts it.
 linked() { # PROGRAM LIBRARY OTHER
 	ldd "$1" >out 2>err
-	grep -q "^[[:space:]]*$2" out && ! grep -q "^[[:space:]]*$3" out || { why="not linked with $2 alone"; return 1; }
+	grep -q "^[[:space:]]*$2" out && ! grep -q "^[[:space:]]*$3" out && return
+	why="not linked with $2 alone"
+	return 1
 }
 starter() { # TEXT WARNINGS COMMAND...
 	timeout 60 "${@:3}" env >out 2>err || { why="env exits $?"; return 1; }
-	grep -q "^launcher *$1: rank 0 of 2, rank 0 of 2 on this host" out || { why="$(grep ^launcher out)"; return 1; }
-	(($(grep -c 'WARNING: jmpi is linked with another MPI library' out) == $2)) || { why="another warning"; return 1; }
+	why=$(grep ^launcher out)
+	grep -q "^launcher *$1: rank 0 of 2, rank 0 of 2 on this host" out || return
+	why="another warning"
+	(($(grep -c 'WARNING: jmpi is linked with another MPI library' out) == $2))
 }
 test_that "bin/jmpi-mpich is linked with MPICH" linked "$mpich" libmpich libmpi.so.40
 test_that "bin/jmpi is linked with Open MPI" linked "$open" libmpi.so.40 libmpich
@@ -87,7 +91,8 @@ ends() { # CODE TEXT ARG...
 	((code == $1)) || { why="exits $code instead of $1"; return 1; }
 	one_line "$2"
 }
-printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "{'descr': '<f8', 'fortran_order': False, 'shape': (4, 2), }" >equal.npy
+header="{'descr': '<f8', 'fortran_order': False, 'shape': (4, 2), }"
+printf '\x93NUMPY\x01\x00\x76\x00%-117s\n' "$header" >equal.npy
 for _ in {1..8}; do printf '\x00\x00\x00\x00\x00\x00\xf0\x3f'; done >>equal.npy
 test_that "exit code 2" ends 2 'has no flag' svd a.npy -o x.svd --no-such-flag
 test_that "exit code 3" ends 3 missing.npy svd missing.npy -o x.svd

@@ -36,8 +36,8 @@ func mpiLibrary() string {
 	return comm.LibraryName(strings.TrimRight(string(text[:length]), "\x00"))
 }
 
-// cudaAwareness returns what the MPI library says of itself, which may be wrong. MPICH ends a process that asks
-// before MPI has started.
+// cudaAwareness returns what the MPI library says of itself, which may be wrong. MPICH ends a process that
+// asks before MPI has started.
 func cudaAwareness(library string) string {
 	var query func() int32
 	switch {

@@ -128,8 +128,8 @@ func (c *mpiComm) message(op string, bytes int64, peer, tag int,
 	return o.request
 }
 
-// lastWords is how long a launcher is given to read what a rank has printed before it aborts. MPICH's otherwise
-// lost it in one of 20 runs on a busy machine.
+// lastWords is how long a launcher is given to read what a rank has printed before it aborts. That of MPICH
+// otherwise lost it in one of 20 runs on a busy machine.
 const lastWords = 100 * time.Millisecond
 
 // Abort ends all ranks with this exit code, whatever is under way. It returns only after Close.
