@@ -6,6 +6,10 @@ SHELL       := bash
 
 PREFIX      ?= /usr/local
 MPIRUN      ?= mpirun
+# MPICH's compiler and launcher beside Open MPI, by Debian's names, and the tests of ranks that it must pass.
+MPICH_MPICC   ?= mpicc.mpich
+MPICH_MPIEXEC ?= mpiexec.hydra
+MPICH_TESTS   := ^TestMPI($$|Abort|KilledRank|StoppedRank|SuspendedJob|Probe)
 GO          := scripts/mpiflags.sh go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
@@ -18,7 +22,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
 
-.PHONY: run build test test-race test-mpi test-signals test-kills test-gpu bench golden vet lint setup install clean help
+.PHONY: run build test test-race test-mpi test-mpich test-signals test-kills test-gpu bench golden vet lint setup install clean help
 
 run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
 	mkdir -p .build/run && bin/jmpi gen gauss -o .build/run/gauss.npy --shape 1024x1024 --seed 1
@@ -37,6 +41,12 @@ test-race: setup ## the race detector over what runs on several goroutines, with
 
 test-mpi: build ## end-to-end tests of the program on 1 to 5 MPI ranks
 	scripts/test-mpi.sh
+
+test-mpich: build ## the same, in short, of another program that is linked with MPICH; 3 minutes
+	scripts/setup.sh mpich
+	MPICC=$(MPICH_MPICC) $(GO) build -buildvcs=false -o bin/jmpi-mpich ./cmd/jmpi
+	MPICH_MPIEXEC=$(MPICH_MPIEXEC) MPIRUN=$(MPIRUN) scripts/test-mpich.sh
+	MPICC=$(MPICH_MPICC) MPIRUN=$(MPICH_MPIEXEC) scripts/test.sh -run '$(MPICH_TESTS)' ./dist/comm
 
 test-signals: setup ## every signal in every phase of every command, 15 minutes; `make test` sends some
 	JMPI_TEST_SIGNALS=all $(GO) test ./cmd/jmpi -run '^TestSignals$$' -v -count=1 -timeout 60m
@@ -62,9 +72,11 @@ vet: setup ## gofmt and go vet; strategy, topology and kernels without cgo too
 	$(GO) vet ./...
 	CGO_ENABLED=0 go vet ./strategy ./topology ./kernels
 
-lint: vet ## vet, then staticcheck and errcheck
+lint: vet ## vet, then staticcheck, errcheck, and shellcheck where it is
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(ERRCHECK) -exclude scripts/errcheck.txt ./...
+	@command -v shellcheck >/dev/null || { echo "skipped: shellcheck is not installed"; exit 0; }; \
+		shellcheck -x examples/* scripts/cluster.sh scripts/test-cluster.sh scripts/test-mpich.sh
 
 setup: ## install what is missing on Debian and Ubuntu, elsewhere say how
 	@scripts/setup.sh

@@ -8,6 +8,10 @@ set -euo pipefail
 hostfile=${1:?hostfile} input=${2:?input file}
 jmpi=${JMPI:-$PWD/bin/jmpi}
 
+# Open MPI's mpirun then notices after 25 s that a node has died; by default it waits for ever.
+export OMPI_MCA_oob_tcp_keepalive_time=10 OMPI_MCA_oob_tcp_keepalive_intvl=5
+export OMPI_MCA_oob_tcp_keepalive_probes=3
+
 # All slots of the hostfile are used. The ranks of a host share its cores: --bind-to none leaves that to jmpi.
 mpirun --hostfile "$hostfile" --bind-to none "$jmpi" svd "$input" -o "${input%.npy}.svd" --force
 

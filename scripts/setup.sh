@@ -6,6 +6,8 @@
 #   scripts/setup.sh         what building and running needs
 #   scripts/setup.sh bench   ScaLAPACK too, for `jmpi bench --vs scalapack`
 #   scripts/setup.sh browser only Chromium, in which tests open the page of `jmpi report`
+#   scripts/setup.sh mpich   only MPICH beside another MPI, for `make test-mpich`; mpicc and mpirun stay those
+#                            of the other one
 #   scripts/setup.sh nvrtc   only NVIDIA's run-time compiler, which compiles the GPU kernels where there is no
 #                            GPU: libnvrtc11.2 from the non-free part of Debian 12. apt's own lists of
 #                            sources stay as they are
@@ -107,8 +109,26 @@ browser() {
 	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null </dev/null
 }
 
+# mpich installs MPICH. On Debian mpicc and mpirun are links, which must not change.
+mpich() {
+	has "${MPICH_MPICC:-mpicc.mpich}" && has "${MPICH_MPIEXEC:-mpiexec.hydra}" && return
+	say "missing: mpich"
+	has apt-get || type_this "make test-mpich MPICH_MPICC=/path/to/mpicc MPICH_MPIEXEC=/path/to/mpiexec"
+	((EUID == 0)) || type_this "sudo scripts/setup.sh mpich"
+	local before after
+	before=$(readlink -f "$(command -v mpicc)" "$(command -v mpirun)")
+	say "apt-get install mpich libmpich-dev"
+	apt-get update -qq >/dev/null
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends mpich libmpich-dev \
+		>/dev/null </dev/null || return
+	after=$(readlink -f "$(command -v mpicc)" "$(command -v mpirun)")
+	[[ $before == "$after" ]] && return
+	say "mpicc and mpirun were" $before "and are" $after
+	type_this "update-alternatives --config mpi && update-alternatives --config mpirun"
+}
+
 PATH=$PATH:/sbin:/usr/sbin # ldconfig, for users
-if [[ ${1-} == nvrtc || ${1-} == browser ]]; then
+if [[ ${1-} == nvrtc || ${1-} == browser || ${1-} == mpich ]]; then
 	"$1"
 	exit
 fi

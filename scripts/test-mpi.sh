@@ -5,9 +5,9 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 [[ -n ${OMPI_MCA_rmaps_base_oversubscribe-} ]] || exec make test-mpi
 jmpi=$PWD/bin/jmpi
+source scripts/testing.sh
 work=$(mktemp -d) && cd "$work" || exit 1
 trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 why=
 export JMPI_BACKEND=cpu # the same tests where there are GPUs; scripts/test-gpu.sh tests those
 
 # run RANKS SECONDS ARG...: jmpi on so many ranks (1: without mpirun); what it prints is in out and err.
@@ -30,14 +30,6 @@ verdict() {
 	((code == $1)) && [[ $(tail -n 1 out) == "$2" ]] || { why="check exits $code: $(tail -n 1 out)"; return 1; }
 }
 
-# equal DIR DIR FILE...: the same bits.
-equal() {
-	local file
-	for file in "${@:3}"; do
-		cmp -s "$1/$file" "$2/$file" || { why="$file differs from that of $1"; return 1; }
-	done
-}
-
 # files: the files here, but for out and err, with their checksums.
 files() { find . -type f ! -name out ! -name err -exec cksum {} + | sort; }
 
@@ -51,18 +43,6 @@ refused() {
 	((code == $1)) || { why="exits $code instead of $1"; return 1; }
 	[[ $(grep -c '^jmpi: ' err) == 1 ]] || { why="$(grep -c '^jmpi: ' err) lines beginning 'jmpi: '"; return 1; }
 	[[ $before == "$(files)" ]] || { why="left files behind"; return 1; }
-}
-
-# test_that NAME COMMAND...: counts the outcome; after a failure shows what jmpi printed last.
-test_that() {
-	if "${@:2}"; then
-		passed=$((passed + 1))
-		echo "ok      $1"
-	else
-		failed=$((failed + 1))
-		echo "FAILED  $1: $why"
-		tail -n 20 err | sed 's/^/        /'
-	fi
 }
 
 # npy DTYPE SHAPE BYTES: an .npy file, header of 128 bytes and then the data, as printf escapes.
@@ -472,5 +452,4 @@ for ranks in 1 2; do
 	test_that "--backend cuda without a GPU on $ranks" refused 6 "$ranks" svd square.npy -o x.svd --backend cuda
 done
 
-echo "$passed passed, $failed failed"
-((failed == 0))
+totals

@@ -240,7 +240,7 @@ func startProgram(t *testing.T, dir string, ranks int, args string, variables ..
 	t.Helper()
 	words := append([]string{os.Args[0]}, strings.Fields(args)...)
 	if ranks > 1 {
-		words = append([]string{"mpirun", "-np", strconv.Itoa(ranks)}, words...)
+		words = append([]string{mpirunName, "-np", strconv.Itoa(ranks)}, words...)
 	}
 	return startWords(t, dir, ranks, words, variables...)
 }

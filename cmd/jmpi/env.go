@@ -58,7 +58,7 @@ func environment(launcher cores.Launcher) (string, error) {
 	row("jmpi", version())
 	row("go", runtime.Version()+" "+platform())
 	library := mpiLibrary()
-	row("mpi", library+"\n"+cudaAwareness())
+	row("mpi", library+"\n"+cudaAwareness(library))
 	row("launcher", launcherText(launcher, library))
 	row("blas", blasText(blas))
 	row("host", host())

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/ebitengine/purego"
+
+	"jmpi/dist/comm"
 )
 
 // find sets *function to a routine of this process itself.
@@ -31,14 +33,15 @@ func mpiLibrary() string {
 	if version(text, &length) != 0 || int(length) > len(text) {
 		return "a library that does not tell its version"
 	}
-	return strings.Join(strings.Fields(strings.TrimRight(string(text[:length]), "\x00")), " ")
+	return comm.LibraryName(strings.TrimRight(string(text[:length]), "\x00"))
 }
 
-// cudaAwareness returns what the MPI library says of itself, which may be wrong.
-func cudaAwareness() string {
+// cudaAwareness returns what the MPI library says of itself, which may be wrong. MPICH ends a process that
+// asks before MPI has started.
+func cudaAwareness(library string) string {
 	var query func() int32
 	switch {
-	case !find("MPIX_Query_cuda_support", &query):
+	case !strings.HasPrefix(library, "Open MPI") || !find("MPIX_Query_cuda_support", &query):
 		return "does not say whether it takes CUDA memory"
 	case query() == 1:
 		return "says that it takes CUDA memory"

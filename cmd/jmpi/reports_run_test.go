@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -177,6 +178,9 @@ func (a svdRuns) on(t *testing.T, ranks int) []outcome {
 var mpirunSettings = []string{"OMPI_ALLOW_RUN_AS_ROOT=1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1",
 	"OMPI_MCA_rmaps_base_oversubscribe=1", "PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe"}
 
+// mpirunName is the launcher of the tests.
+var mpirunName = cmp.Or(os.Getenv("MPIRUN"), "mpirun")
+
 // alone stands for one rank without mpirun, which starts and dies faster.
 const alone = 0
 
@@ -184,7 +188,7 @@ const alone = 0
 // minute is ended.
 func (a svdRuns) start(t *testing.T, ranks int) ([]byte, error) {
 	t.Helper()
-	mpirun, err := exec.LookPath("mpirun")
+	mpirun, err := exec.LookPath(mpirunName)
 	if err != nil {
 		t.Skip("no mpirun in PATH: the tests on MPI ranks are skipped")
 	}

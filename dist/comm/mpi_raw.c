@@ -56,6 +56,16 @@ int raw_start(void) {
 
 int raw_finish(void) { return MPI_Comm_free(&comm); }
 
+int raw_linger(int64_t ns) {
+  int flag, code = MPI_SUCCESS;
+  for (int64_t end = raw_now() + ns; code == MPI_SUCCESS && raw_now() < end;) {
+    code = MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, comm, &flag, MPI_STATUS_IGNORE);
+    struct timespec pause = {.tv_nsec = 500000};
+    nanosleep(&pause, NULL);
+  }
+  return code;
+}
+
 void raw_abort(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
 
 // grown returns p with room for n entries of this size; without memory it returns p as it is and clears *ok.

@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 	"unsafe"
 
 	"jmpi/kernels"
@@ -38,16 +39,23 @@ func rawError(code C.int) error {
 
 // rawText returns the text that fill writes, its white space made single blanks.
 func rawText(fill func(text *C.char, size C.int)) string {
+	return strings.Join(strings.Fields(rawLines(fill)), " ")
+}
+
+// rawLines returns the text that fill writes.
+func rawLines(fill func(text *C.char, size C.int)) string {
 	const size = 1 << 13
 	text := (*C.char)(C.malloc(size))
 	defer C.free(unsafe.Pointer(text))
 	fill(text, size)
-	return strings.Join(strings.Fields(C.GoString(text)), " ")
+	return C.GoString(text)
 }
 
 func rawStart() error { return rawError(C.raw_start()) }
 
 func rawFinish() error { return rawError(C.raw_finish()) }
+
+func rawLinger(d time.Duration) error { return rawError(C.raw_linger(C.int64_t(d))) }
 
 func rawAbort(code int) { C.raw_abort(C.int(code)) }
 
@@ -55,7 +63,9 @@ func rawRing() { C.raw_ring() }
 
 func rawNode() string { return rawText(func(t *C.char, n C.int) { C.raw_node(t, n) }) }
 
-func rawVersion() string { return rawText(func(t *C.char, n C.int) { C.raw_library(t, n) }) }
+func rawVersion() string {
+	return LibraryName(rawLines(func(t *C.char, n C.int) { C.raw_library(t, n) }))
+}
 
 // rawLibrary names the library and what it says of CUDA, which may be wrong both ways.
 func rawLibrary() string {

@@ -15,6 +15,8 @@ typedef struct {
 
 int raw_start(void);
 int raw_finish(void);
+// raw_linger moves what is under way for so long.
+int raw_linger(int64_t ns);
 void raw_abort(int code);
 
 // The posting calls start an operation that raw_wait will report under id. Its memory must not be Go memory.

@@ -113,8 +113,8 @@ func TestMPIRankKilled(t *testing.T) {
 }
 
 func TestMPIAbortEndsTheJobWithItsCode(t *testing.T) {
-	if code, output := fails(t, 3, "TestMPIRankAbort"); code != 7 {
-		t.Errorf("exit code %d, want 7\n%s", code, output)
+	if code, output := fails(t, 3, "TestMPIRankAbort"); code != 7 || !strings.Contains(output, "last word") {
+		t.Errorf("exit code %d, want 7 after a last word\n%s", code, output)
 	}
 }
 
@@ -122,6 +122,7 @@ func TestMPIRankAbort(t *testing.T) {
 	c := rank(t)
 	if c.Rank() == 2 {
 		c.Irecv(block(t, 1).Address(0), 1, 0, 1) // nothing that is under way holds Abort up
+		fmt.Println("last word")
 		c.Abort(7)
 	}
 	t.Fatal("the missing rank took part: ", c.AllreduceSum([]int64{1}))

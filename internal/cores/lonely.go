@@ -36,7 +36,7 @@ func (l Launcher) lonely() error {
 	program, line := "mpirun", fmt.Sprintf("mpirun -np %d jmpi …, %s", l.Size, known)
 	switch l.Name {
 	case "Slurm":
-		program, line = "srun", fmt.Sprintf("srun --mpi=pmix -n %d jmpi …", l.Size)
+		program, line = "srun", fmt.Sprintf("srun --mpi=pmix -n %d jmpi … (MPICH: --mpi=pmi2)", l.Size)
 	case "Flux":
 		program, line = "flux run", fmt.Sprintf("flux run -o pmi=pmix -n %d jmpi …", l.Size)
 	case "JSM":

@@ -43,11 +43,11 @@ func TestCheckWorld(t *testing.T) {
 		{"one that speaks PMIx", 1, "PMIX_RANK=2", "mpirun started at least 3 processes"},
 		{"the first rank of it", 1, "PMIX_RANK=0", ""},
 		{"srun without pmix", 1, "SLURM_STEP_ID=0 SLURM_PROCID=2 SLURM_STEP_NUM_TASKS=4 SLURM_NTASKS=4",
-			"srun --mpi=pmix -n 4 jmpi …"},
+			"srun --mpi=pmix -n 4 jmpi … (MPICH: --mpi=pmi2)"},
 		{"srun --mpi=pmi2", 1, "SLURM_STEP_ID=1 SLURM_PROCID=0 SLURM_STEP_NUM_TASKS=2 PMI_SIZE=2",
-			"srun --mpi=pmix -n 2 jmpi …"},
+			"srun --mpi=pmix -n 2 jmpi … (MPICH: --mpi=pmi2)"},
 		{"srun that tells only the allocation", 1, "SLURM_STEP_ID=0 SLURM_PROCID=0 SLURM_NTASKS=8",
-			"srun --mpi=pmix -n 8 jmpi …"},
+			"srun --mpi=pmix -n 8 jmpi … (MPICH: --mpi=pmi2)"},
 		{"Flux", 1, "FLUX_JOB_SIZE=4 FLUX_TASK_RANK=0 FLUX_JOB_NNODES=2 PMI_SIZE=4 PMI_RANK=0 PMI_FD=5",
 			"flux run started 4 processes, but MPI sees this one alone; start them by: flux " +
 				"run -o pmi=pmix -n 4 jmpi …"},
@@ -98,7 +98,7 @@ func TestCheckStart(t *testing.T) {
 		"SLURM_STEP_ID=4294967291 SLURM_PROCID=0 SLURM_NTASKS=4":                       "",
 		"FLUX_JOB_SIZE=4 FLUX_TASK_RANK=3 PMI_FD=7":                                    "",
 
-		"SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4": "srun --mpi=pmix -n 4 jmpi …",
+		"SLURM_STEP_ID=0 SLURM_PROCID=1 SLURM_STEP_NUM_TASKS=4": "srun --mpi=pmix -n 4 jmpi … (MPICH: --mpi=pmi2)",
 		"FLUX_JOB_SIZE=4 FLUX_TASK_RANK=3":                      "flux run -o pmi=pmix -n 4 jmpi …",
 		"PALS_RANKID=1 PALS_LOCAL_SIZE=2":                       "mpiexec --pmi=pmix -n 2 jmpi …",
 		"JSM_NAMESPACE_SIZE=6 JSM_NAMESPACE_RANK=0":             "jsrun -n 6 jmpi …",

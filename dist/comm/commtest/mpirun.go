@@ -2,6 +2,7 @@ package commtest
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,10 +47,10 @@ func Main(m *testing.M) {
 
 // MPIRun runs this test binary on n ranks with these test flags ("-test.run=^TestMPIRankComm$") and
 // variables ("NAME=value"). It returns the exit code and the output of all ranks. What takes longer
-// than two minutes is ended. Without mpirun the test is skipped.
+// than two minutes is ended. The variable MPIRUN names another mpirun. Without one the test is skipped.
 func MPIRun(t testing.TB, n int, flag string, variables ...string) (code int, output string) {
 	t.Helper()
-	path, err := exec.LookPath("mpirun")
+	path, err := exec.LookPath(cmp.Or(os.Getenv("MPIRUN"), "mpirun"))
 	if err != nil {
 		t.Skip("no mpirun in PATH: the tests on MPI ranks are skipped")
 	}
