@@ -152,7 +152,7 @@ deaths() {
 requeued() {
 	rm -rf r.svd r.checkpoint
 	JMPI=$jmpi MARGIN=52 limit=900 submitted -N2 --ntasks-per-node=2 --cpus-per-task=1 --time=1 \
-		--open-mode=append "$here/examples/slurm-requeue.sbatch" r.npy || return 1
+		--signal=B:USR1@1 --open-mode=append "$here/examples/slurm-requeue.sbatch" r.npy || return 1
 	local starts
 	starts=$(grep -c ' INF start ' err)
 	((starts >= 2)) || { why="it was done before its time limit: REQUEUE_N=$((n + 500))"; return 1; }
