@@ -88,10 +88,11 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 // result is what is told of a decomposition.
 func result(s site, t Task, u undone) *Decomposition {
 	d := &Decomposition{
-		Solution: u.Solution, Sigma: u.sigma, Count: u.count, Residual: u.residual, Rank: u.rank, Fidelity: u.fidelity,
-		Host: s.seconds, EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)), where: s.where,
-		DeviceBytes: u.ways.footprint(t, len(u.Devices), s.devices[0].Limits()).Device,
-		threads:     s.Threads, vectors: u.vectors,
+		Solution: u.Solution, Sigma: u.sigma, Count: u.count, Residual: u.residual, Rank: u.rank,
+		Fidelity: u.fidelity, Host: s.seconds, where: s.where,
+		EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)),
+		DeviceBytes:    u.ways.footprint(t, len(u.Devices), s.devices[0].Limits()).Device,
+		threads:        s.Threads, vectors: u.vectors,
 	}
 	d.Precondition, d.V, d.Precision = u.method.used()
 	d.Refined = u.refined

@@ -83,7 +83,8 @@ func relative(residual float64, sigma []float64) float64 {
 // in a QR factorization from the largest σ to the smallest, V·R, which x − u·Rᵀ·Vᵀ = 0 makes exact for any E.
 // So ‖R − diag(σ)‖_F is the residual, and it is returned relative to ‖x‖_F·n·ε. See docs/numerics.md §4. w is
 // overwritten. v has so many columns: those of w, and after these some for σ = 0. It is collective.
-func orthonormalRight(w *matrix.Matrix, sigma []float64, count int) (v *matrix.Matrix, residual float64, err error) {
+func orthonormalRight(w *matrix.Matrix, sigma []float64, count int) (v *matrix.Matrix, residual float64,
+	err error) {
 	q, err := matrix.Factor(w)
 	if err != nil {
 		return nil, 0, err

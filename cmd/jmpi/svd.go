@@ -44,9 +44,9 @@ func newSVDCommand() *cobra.Command {
 = U·diag(S)·Vᵀ with S non-increasing.
 
 DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n), or fewer with --k and
---rtol) and info.json, all together at the end. With --signature it is the hyperbolic SVD of a matrix with m ≥ n: A =
-U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature). Without -o, DIR is INPUT without
-its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
+--rtol) and info.json, all together at the end. With --signature it is the hyperbolic SVD of a matrix
+with m ≥ n: A = U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature). Without -o, DIR is
+INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
 		Args: takes("INPUT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -195,8 +195,9 @@ func (s *session) svd(input string, f svdFlags) error {
 func (s *session) sameOptions(f svdFlags) error {
 	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v "+
 		"%s precision %s vectors %s "+
-		"signature %q k %d rtol %g force %t check %t verify-input %t", f.strategy, f.scheme, f.variant, f.block, f.innerBlock,
-		f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.part.k, f.part.rtol, f.force, f.check, f.verify)
+		"signature %q k %d rtol %g force %t check %t verify-input %t", f.strategy, f.scheme, f.variant, f.block,
+		f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.part.k, f.part.rtol,
+		f.force, f.check, f.verify)
 	return s.same("the options are", options)
 }
 

@@ -80,8 +80,8 @@ func openWriter(path string, file *os.File) (*Writer, error) {
 	return &Writer{Rows: f.Rows, Cols: f.Cols, file: file, base: h.data}, nil
 }
 
-// Narrow makes the matrix one of its first cols columns, and gives the disk space of the others back. No other
-// writer may have the file open.
+// Narrow makes the matrix one of its first cols columns, and gives the disk space of the others back. No
+// other writer may have the file open.
 func (w *Writer) Narrow(cols int64) error {
 	if cols < 0 || cols > w.Cols {
 		return fmt.Errorf("%s: %d columns are not a part of a %d×%d matrix", w.file.Name(), cols, w.Rows, w.Cols)

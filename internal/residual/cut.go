@@ -75,9 +75,9 @@ func (d *factors) inUnits(x, size float64) float64 {
 // What leading does: so many steps of the power method, with so many random vectors.
 const leadingSteps, leadingVectors = 6, 8
 
-// leading returns by how much ‖A − U·diag(S)·Vᵀ‖₂ exceeds the largest singular value that was cut, in units of
-// ‖A‖_F·max(m,n)·ε. It takes ‖T·x‖ for unit vectors x that are orthogonal to a factor, which is never more than
-// that norm, and nearly as much after a few steps x ← TᵀT·x.
+// leading returns by how much ‖A − U·diag(S)·Vᵀ‖₂ exceeds the largest singular value that was cut, in units
+// of ‖A‖_F·max(m,n)·ε. It takes ‖T·x‖ for unit vectors x that are orthogonal to a factor, which is never more
+// than that norm, and nearly as much after a few steps x ← TᵀT·x.
 func (d *factors) leading(c scale) (float64, error) {
 	x, u := d.sides()
 	if x.file == nil {

@@ -62,7 +62,8 @@ func TestCutsPass(t *testing.T) {
 func TestCutSigma(t *testing.T) {
 	d := decompose(t, 9, 8, wave)
 	d.sigma = d.s
-	if r, err := d.cutTo(first(3)...).run(t, defaultBudget); err != nil || value(t, r, "sigma").Verdict != Passed {
+	r, err := d.cutTo(first(3)...).run(t, defaultBudget)
+	if err != nil || value(t, r, "sigma").Verdict != Passed {
 		t.Errorf("%v, error %v", r, err)
 	}
 	d.sigma = slices.Clone(d.sigma)
@@ -97,7 +98,8 @@ func TestWrongCutsFail(t *testing.T) {
 			func(d *decomposition) { d.info.Cut.Next = d.s[2] }},
 		{"one left out, told so, of V", "u", "leading", []int{0, 2, 3},
 			func(d *decomposition) { d.info.Cut.Next = d.s[2] }},
-		{"the norm of another part", "", "residual", first(4), func(d *decomposition) { d.info.Cut.Norm *= 1 + 1e-12 }},
+		{"the norm of another part", "", "residual", first(4),
+			func(d *decomposition) { d.info.Cut.Norm *= 1 + 1e-12 }},
 		{"the norm of another part, of U", "v", "norm", first(4),
 			func(d *decomposition) { d.info.Cut.Norm *= 1 + 1e-12 }},
 		{"the norm of another part, of S", "uv", "norm", first(4),
@@ -105,7 +107,8 @@ func TestWrongCutsFail(t *testing.T) {
 		// ‖A − U·S·Vᵀ‖_F sees the square of the angle alone.
 		{"turned by 1e-9", "", "pairsU pairsV", first(4), turned(1e-9)},
 		{"a wrong value", "", "pairsU pairsV", first(4), func(d *decomposition) { d.s[1] *= 1 + 1e-11 }},
-		{"NaN", "", "residual pairsU pairsV leading orthV", first(4), func(d *decomposition) { d.v[3] = math.NaN() }},
+		{"NaN", "", "residual pairsU pairsV leading orthV", first(4),
+			func(d *decomposition) { d.v[3] = math.NaN() }},
 	} {
 		d := decompose(t, 20, 12, wave).cutTo(c.keep...)
 		if c.spoil != nil {

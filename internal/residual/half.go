@@ -112,7 +112,8 @@ func (h *half) width() int { return int(max(1, min(h.order(), h.budget/max(1, h.
 // eigenvalue returns what S says of the j-th eigenvalue of H.
 func (h *half) eigenvalue(j int) float64 { return h.signature.column(j) * h.s[j] * h.s[j] }
 
-// first returns by how much tr H = Σ dⱼ·‖aⱼ‖² differs from the sum of the eigenvalues, with those that were cut.
+// first returns by how much tr H = Σ dⱼ·‖aⱼ‖² differs from the sum of the eigenvalues, with those that were
+// cut.
 func (h *half) first() float64 {
 	sum := 0.0
 	for j := range h.s {

@@ -65,8 +65,8 @@ type reference struct {
 }
 
 // references reads what is known of the input. The singular values are not those of a hyperbolic
-// decomposition, and the eigenvalues belong to one signature. Where the smallest were cut, nothing is known of
-// eigenvalues.
+// decomposition, and the eigenvalues belong to one signature. Where the smallest were cut, nothing is known
+// of eigenvalues.
 func (d *factors) references(o Options) (all []reference, err error) {
 	sigma, ok, err := vector(o.SigmaFile, "true singular values", d.order())
 	if err != nil {

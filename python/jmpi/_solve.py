@@ -80,8 +80,8 @@ def pinv(A: Matrix, rtol: Optional[float] = None, **options: Any) -> np.ndarray:
     """The Moore-Penrose pseudoinverse, (n, m) for A (m, n), as numpy.linalg.pinv.
 
     Singular values up to rtol·S[0] count as zero; without rtol it is max(m, n)·2⁻⁵². rtol=0 takes all that
-    are not zero, which suits a matrix whose rows or columns are of very different size. The options are those of
-    svd.
+    are not zero, which suits a matrix whose rows or columns are of very different size. The options are
+    those of svd.
     """
     U, S, Vh = svd(A, **options)[:3]
     keep = _large(U, S, Vh, rtol)

@@ -32,7 +32,6 @@ LARGE = 1500  # of a matrix that takes long enough
     (np.eye(3), dict(fast=True), jmpi.UsageError, 2, "--fast"),
     (np.eye(3), dict(ranks=0), jmpi.UsageError, 2, "ranks=0"),
     (np.eye(3), dict(launcher=""), jmpi.UsageError, 2, "launcher"),
-    (np.eye(3), dict(launcher="sh -c", ranks=2), jmpi.Error, 2, "exit code 2"),  # of the launcher
     (np.eye(3), dict(program="/no/jmpi"), jmpi.Error, 127, "/no/jmpi: there is no such program"),
     (np.eye(3), dict(ranks=2, launcher="mpirun-9"), jmpi.Error, 127, "mpirun-9: there is no such program"),
     (np.eye(3), dict(scratch="/no/folder"), jmpi.BadInput, 3, "/no/folder"),
@@ -52,6 +51,16 @@ def test_missing_mpirun(monkeypatch, tmp_path):
     with pytest.raises(jmpi.Error, match="mpirun: there is no such program"):
         jmpi.svd(np.eye(3), ranks=2)
     assert np.array_equal(jmpi.svd(np.eye(3)).S, [1, 1, 1])
+
+
+def test_a_launcher_that_fails(tmp_path):
+    """Its exit code is not one of the program's, whatever it is."""
+    launcher = tmp_path / "start"
+    launcher.write_text("#!/bin/sh\necho no such queue >&2\nexit 3\n")
+    launcher.chmod(0o755)
+    with pytest.raises(jmpi.Error, match="exit code 3: no such queue") as raised:
+        jmpi.svd(np.eye(3), launcher=[launcher], ranks=2)
+    assert type(raised.value) is jmpi.Error and raised.value.code == 3
 
 
 def test_srun_has_no_hostfile(monkeypatch, tmp_path):
