@@ -1,12 +1,16 @@
 """Runs a command and sees to it that nothing is left of it. A program of its own, which imports no package.
 
-    python _guard.py FOLDER COMMAND...
+    python _guard.py FOLDER STATUS
 
-The command gets a session of its own. It is ended when this program's standard input ends, which is the case
-when its caller says so, and when the caller has died, however. FOLDER is deleted then. What the command has
-left running when it ends is ended too. The exit code is that of the command, or 128 + N if signal N ended it.
+It reads a command from its standard input, one line with a JSON list, and writes the exit code to the file
+descriptor STATUS, 128 + N if signal N has ended the command. The command gets a session of its own. What it has
+left running when it ends is ended.
+
+The end of the standard input is the end of all: its caller wants no more, or has died, however. The command is
+ended then, if it still runs, and FOLDER is deleted.
 """
 
+import json
 import os
 import shutil
 import signal
@@ -75,37 +79,52 @@ def sweep(session: int) -> None:
         gone(session, GRACE / 2)
 
 
-def main() -> int:
-    folder, line = sys.argv[1], sys.argv[2:]
-    try:
-        command = subprocess.Popen(line, stdin=subprocess.DEVNULL, start_new_session=True)
-    except OSError as error:
-        print(f"jmpi: {line[0]}: {error.strerror}", file=sys.stderr)
-        return 127
+def main() -> None:
+    folder, status = sys.argv[1], int(sys.argv[2])
+    # A signal to this program is one to the command. Meanwhile there is nothing to end.
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    line = sys.stdin.buffer.readline()
+    if line.endswith(b"\n"):
+        run(json.loads(line), status)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def run(line: list, status: int) -> None:
+    """Runs a command, tells its exit code, and waits for the end of the standard input."""
     asked = threading.Event()
 
-    def listen() -> None:
-        try:
-            while os.read(0, 1):
-                pass
-        except OSError:
+    def listen(command: subprocess.Popen) -> None:
+        while sys.stdin.buffer.read(1):
             pass
         asked.set()
         stop(command)
 
-    listener = threading.Thread(target=listen, daemon=True)
-    # A signal to this program is one to the run.
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, lambda *_: command.send_signal(signal.SIGTERM))
-    listener.start()
-    code = command.wait()
-    if asked.is_set():
-        listener.join()
-        shutil.rmtree(folder, ignore_errors=True)
+    try:
+        command = subprocess.Popen(line, stdin=subprocess.DEVNULL, start_new_session=True)
+    except OSError as error:
+        print(f"jmpi: {line[0]}: {error.strerror}", file=sys.stderr, flush=True)
+        code, listener = 127, threading.Thread(target=sys.stdin.buffer.read)
+        listener.start()
     else:
-        sweep(command.pid)
-    return code if code >= 0 else 128 - code
+        listener = threading.Thread(target=listen, args=[command])
+        listener.start()
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            signal.signal(number, lambda *_: command.send_signal(signal.SIGTERM))
+        code = command.wait()
+        if not asked.is_set():
+            sweep(command.pid)
+    # What is printed ends here.
+    with open(os.devnull, "wb") as nothing:
+        os.dup2(nothing.fileno(), 1)
+        os.dup2(nothing.fileno(), 2)
+    try:
+        os.write(status, b"%d\n" % (code if code >= 0 else 128 - code))
+        os.close(status)
+    except OSError:  # nobody is there
+        pass
+    listener.join()
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import collections
+import contextlib
+import json
 import os
 import shlex
 import shutil
@@ -72,44 +74,61 @@ def flags(options: Dict[str, object]) -> List[str]:
     return words
 
 
-def run(command: Sequence[str], folder: str, progress: Progress, names: Dict[str, str]) -> None:
-    """Runs a command, and hands on what it prints, line by line: to stderr if progress is True, or to a
-    function. It raises an Error for any exit code but 0, in whose message names stand for some paths.
-    Whatever ends it, an exception of that function and Ctrl-C too, no process is left. Where Python itself
-    dies, folder is deleted as well."""
-    last: Deque[str] = collections.deque(maxlen=50)
-    guard = [sys.executable or "python3", "-I", "-S", _guard.__file__, folder]
-    with subprocess.Popen(guard + list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                          stderr=subprocess.STDOUT, start_new_session=True, text=True, encoding="utf-8",
-                          errors="replace", env=environment()) as process:
-        assert process.stdin is not None and process.stdout is not None
+class Guard:
+    """The process that runs a command, ends it, and deletes a folder (_guard.py). It does so at the end of a
+    with statement, and where Python dies."""
+
+    def __init__(self, folder: str) -> None:
+        reader, writer = os.pipe()
         try:
-            for line in process.stdout:
-                line = line.rstrip("\r\n")
-                last.append(line)
-                if progress is True:
-                    print(line, file=sys.stderr, flush=True)
-                elif callable(progress):
-                    progress(line)
-            code = process.wait()
+            self.process = subprocess.Popen(
+                [sys.executable or "python3", "-I", "-S", _guard.__file__, folder, str(writer)],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, pass_fds=[writer],
+                start_new_session=True, text=True, encoding="utf-8", errors="replace", env=environment())
         except BaseException:
-            stop(process)
+            os.close(reader)
             raise
-    if code != 0:
-        raise failure(last, code, names)
+        finally:
+            os.close(writer)
+        self.status = open(reader, encoding="ascii")
 
+    def __enter__(self) -> "Guard":
+        return self
 
-def stop(process: subprocess.Popen) -> None:
-    """Has the guard end the run. A second Ctrl-C waits too: nothing must be left."""
-    while True:
-        try:
-            process.stdin.close()
-            for _ in process.stdout:  # so that nobody waits for room in the pipe
-                pass
-            process.wait()
-            return
-        except KeyboardInterrupt:
-            continue
+    def __exit__(self, *_: object) -> None:
+        # A second Ctrl-C waits too: nothing must be left.
+        while True:
+            try:
+                with contextlib.suppress(BrokenPipeError):
+                    self.process.stdin.close()
+                for _ in self.process.stdout:  # so that nobody waits for room in the pipe
+                    pass
+                self.process.wait()
+                self.process.stdout.close()
+                self.status.close()
+                return
+            except KeyboardInterrupt:
+                continue
+
+    def run(self, command: Sequence[str], progress: Progress, names: Dict[str, str]) -> None:
+        """Runs a command, and hands on what it prints, line by line: to stderr if progress is True, or to a
+        function. It raises an Error for any exit code but 0, in whose message names stand for some paths."""
+        last: Deque[str] = collections.deque(maxlen=50)
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.write(json.dumps(command) + "\n")
+            self.process.stdin.flush()
+        for line in self.process.stdout:
+            line = line.rstrip("\r\n")
+            last.append(line)
+            if progress is True:
+                print(line, file=sys.stderr, flush=True)
+            elif callable(progress):
+                progress(line)
+        code = self.status.readline()
+        if not code:
+            raise Error("the process that guards the run was ended", 128 - (self.process.wait() or -9), last)
+        if int(code) != 0:
+            raise failure(last, int(code), names)
 
 
 def failure(lines: Sequence[str], code: int, names: Dict[str, str]) -> Error:

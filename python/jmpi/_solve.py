@@ -132,21 +132,23 @@ class _Job:
         self.scratch = os.fspath(scratch) if scratch is not None else os.getcwd() if several else None
 
     @contextlib.contextmanager
-    def folder(self) -> Iterator[str]:
-        """A temporary folder, which is deleted at the end. Arrays mapped from its files keep these."""
+    def folder(self) -> Iterator[Tuple[str, _process.Guard]]:
+        """A temporary folder and the process that deletes it at the end. Arrays mapped from its files keep
+        these."""
         try:
             path = tempfile.mkdtemp(prefix="jmpi-", dir=self.scratch)
         except OSError as problem:
             raise BadInput(f"scratch: {problem}", 3) from problem
         try:
-            yield path
+            with _process.Guard(path) as guard:
+                yield path, guard
         finally:
-            shutil.rmtree(path, ignore_errors=True)
+            shutil.rmtree(path, ignore_errors=True)  # where the guard could not start
 
 
 def _decompose(A: Matrix, signature: Optional[Union[int, Matrix]], output: Optional[Path], job: _Job,
                flags: dict) -> SVD:
-    with job.folder() as folder:
+    with job.folder() as (folder, guard):
         # Nobody knows the temporary files by their names.
         names = {os.path.join(folder, "A.npy"): "A", os.path.join(folder, "signature.npy"): "signature"}
         command = job.words + ["svd", _file(A, folder, "A")]
@@ -160,7 +162,7 @@ def _decompose(A: Matrix, signature: Optional[Union[int, Matrix]], output: Optio
             target = os.fspath(output)
         command += [f"--output={target}"] + _process.flags(flags)
         try:
-            _process.run(command, folder, job.progress, names)
+            guard.run(command, job.progress, names)
         except (NotConverged, CheckFailed) as failure:
             with contextlib.suppress(Error):
                 failure.result = _loaded(target, output)

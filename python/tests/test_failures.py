@@ -159,6 +159,35 @@ def test_interrupt(scratch, ranks):
     assert not processes(str(scratch)) and not list(scratch.glob("jmpi-*"))
 
 
+def test_python_is_killed_while_it_writes(scratch):
+    """There is no run yet, and a file."""
+    code = """
+import os, signal, numpy, jmpi
+save = numpy.save
+def die(path, x):
+    save(path, x)
+    os.kill(os.getpid(), signal.SIGKILL)
+numpy.save = die
+jmpi.svd(numpy.eye(300))
+"""
+    path = os.pathsep.join([str(pathlib.Path(jmpi.__file__).parents[1]), os.environ.get("PYTHONPATH", "")])
+    run = subprocess.run([sys.executable, "-c", code], env=dict(os.environ, PYTHONPATH=path), timeout=60,
+                         check=False)
+    assert run.returncode == -signal.SIGKILL
+    assert wait_for(lambda: not processes(str(scratch)) and not list(scratch.glob("jmpi-*")))
+
+
+def test_the_guard_is_killed(scratch, random):
+    """It is told, and nothing is left but what runs."""
+    def stop(line):
+        if "sweep=1 " in line:
+            for number, words in processes(str(scratch)).items():
+                if any(word.endswith("_guard.py") for word in words):
+                    os.kill(number, signal.SIGKILL)
+    with pytest.raises(jmpi.Error, match="guards the run"):
+        jmpi.svd(random.standard_normal((300, 300)), progress=stop)
+
+
 @pytest.mark.parametrize("ranks", [1, 2])
 def test_python_is_killed(scratch, ranks):
     process, _, _ = python(scratch, ranks)

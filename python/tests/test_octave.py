@@ -8,6 +8,7 @@ import pytest
 
 import jmpi
 from conftest import EPSILON, ROOT
+from test_readme import blocks
 
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
 pytestmark = pytest.mark.skipif(OCTAVE is None, reason="there is no Octave: npyread.m is not tested")
@@ -24,17 +25,11 @@ def octave(folder, code):
     return run.stdout.strip(), run.stderr.replace(AT_THE_END, "")
 
 
-def readme(language):
-    """The lines of the README in a language."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    return text.split(f"```{language}\n")[1].split("```")[0]
-
-
 def test_results(random, tmp_path):
     A = random.standard_normal((50, 30))
     np.save(tmp_path / "a.npy", A)
     jmpi.svd(tmp_path / "a.npy", output=tmp_path / "a.svd")
-    lines = readme("octave")
+    lines = blocks("octave")[0]
     assert "npyread" in lines
     out, err = octave(tmp_path, lines + "printf('%.17g %d %d %d %d %d', norm(A - npyread('a.npy'), 'fro'), "
                       "size(S), size(U), columns(V));")
