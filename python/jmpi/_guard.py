@@ -6,8 +6,8 @@ It reads a command from its standard input, one line with a JSON list, and write
 file descriptor STATUS, 128 + N if signal N has ended the command. The command gets a session of its own. What
 it has left running when it ends is ended.
 
-The end of the standard input is the end of all: its caller wants no more, or has died, however. The command is
-ended then, if it still runs, and FOLDER is deleted.
+The end of the standard input is the end of all: its caller wants no more, or has died, however. The command
+is ended then, if it still runs, and FOLDER is deleted.
 """
 
 import json

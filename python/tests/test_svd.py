@@ -77,7 +77,7 @@ def test_a_part(random):
     U, S, Vh = whole = jmpi.svd(A)
     for options, count in [(dict(k=7), 7), (dict(k=1000), 60), (dict(rtol=0.5), int(np.sum(S > 0.5 * S[0]))),
                            (dict(k=3, rtol=0.5), 3)]:
-        some = jmpi.svd(A, **options)
+        some = jmpi.svd(A, check=True, **options)
         assert some.U.shape == (60, count) and some.Vh.shape == (count, 90)
         assert np.array_equal(some.S, S[:count])
         cut = np.linalg.norm(A - some.U * some.S @ some.Vh)
