@@ -143,6 +143,8 @@ for input in square.npy tall.npy decaying.npy rows.npy a96x130.npy; do
 	test_that "$input on 2 ranks" solve 2 "$input" a.svd --force
 	test_that "17 of $input" some "$input" 17 --k 17
 done
+test_that "decaying.npy on 2 ranks" solve 2 decaying.npy a.svd --force
+test_that "128 of decaying.npy by --rtol" some decaying.npy 128 --rtol 1e-7 # σ = 1, …, 1e-14
 for input in square.npy rows.npy; do
 	test_that "$input on 2 ranks" solve 2 "$input" a.svd --force
 	test_that "9 of $input by --k and --rtol" some "$input" 9 --rtol 1e-9 --k 9
