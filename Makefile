@@ -22,7 +22,8 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
 
-.PHONY: run build test test-race test-mpi test-mpich test-signals test-kills test-gpu bench golden vet lint setup install clean help
+.PHONY: run build test test-race test-mpi test-mpich test-signals test-kills test-gpu test-python wheel bench \
+	golden vet lint setup install clean help
 
 run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
 	mkdir -p .build/run && bin/jmpi gen gauss -o .build/run/gauss.npy --shape 1024x1024 --seed 1
@@ -58,6 +59,19 @@ test-kills: setup ## kill runs and let them go on, twice 50 times (KILLS=50), 25
 test-gpu: ## tests on GPUs; scripts/test-gpu.sh runs them on a node without Go
 	scripts/test-gpu.sh build
 	scripts/test-gpu.sh run
+
+test-python: build ## the Python package, made into a wheel, against NumPy; Octave reads results where it is there
+	scripts/setup.sh python
+	$(MAKE) wheel
+	rm -rf .build/python
+	$$(scripts/setup.sh which-python) -m pip install -q --no-deps --target .build/python bin/jmpi-*.whl
+	cd .build/python && PYTHONDONTWRITEBYTECODE=1 $$($(CURDIR)/scripts/setup.sh which-python) -m pytest \
+		-c $(CURDIR)/python/pyproject.toml --rootdir $(CURDIR)/python $(CURDIR)/python/tests
+
+wheel: ## the Python package, bin/jmpi-VERSION-py3-none-any.whl
+	rm -rf bin/jmpi-*.whl
+	$$(scripts/setup.sh which-python || echo python3) -m pip wheel -q --no-deps --no-build-isolation -w bin ./python
+	rm -rf python/build python/jmpi.egg-info
 
 bench: build ## timings on 2 ranks beside LAPACK and ScaLAPACK, in the same run
 	scripts/setup.sh bench

@@ -17,6 +17,7 @@ import (
 type Decomposition struct {
 	*jacobi.Solution           // of the matrix that the Jacobi method has worked on
 	Sigma            []float64 // of A, non-increasing, the same on every rank
+	Count            int       // of singular values and vectors that are wanted, the first ones
 	Precondition, V  Choice
 	Precision        Choice        // of the first sweeps
 	Refined          []refine.Step // what made an SVD of float64 of sweeps in float32
@@ -112,10 +113,11 @@ func begin(ctx context.Context, s site, t Task) (p prepared, found bool, err err
 // result is what is told of a decomposition.
 func result(s site, t Task, u undone) *Decomposition {
 	d := &Decomposition{
-		Solution: u.Solution, Sigma: u.sigma, Residual: u.residual, Rank: u.rank, Fidelity: u.fidelity,
-		Host: s.seconds, EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)), where: s.where,
-		DeviceBytes: u.ways.footprint(t, len(u.Devices), s.devices[0].Limits()).Device,
-		threads:     s.Threads, vectors: u.vectors,
+		Solution: u.Solution, Sigma: u.sigma, Count: u.count, Residual: u.residual, Rank: u.rank,
+		Fidelity: u.fidelity, Host: s.seconds, where: s.where,
+		EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)),
+		DeviceBytes:    u.ways.footprint(t, len(u.Devices), s.devices[0].Limits()).Device,
+		threads:        s.Threads, vectors: u.vectors,
 	}
 	d.Precondition, d.V, d.Precision = u.method.used()
 	d.Refined = u.refined

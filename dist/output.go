@@ -15,6 +15,7 @@ type vectors struct {
 	slabs      *matrix.Slabs    // U of a tall matrix
 	direct     *jacobi.Solution // U and V on the devices
 	order      []int            // row j of the V on the devices is row order[j] of V; nil: row j
+	count      int              // columns of U and V
 	rightLeads bool
 }
 
@@ -23,7 +24,7 @@ type vectors struct {
 // column of U (of V if the task says so) the entry of largest magnitude, the first of them, is positive;
 // columns of U whose singular value is zero are completed to an orthonormal set. It is collective.
 func (d *Decomposition) Vectors(left, right func(Part) error) error {
-	if left == nil && right == nil {
+	if left == nil && right == nil || d.vectors.count == 0 {
 		return nil
 	}
 	return comm.Agree(d.where.Comm, comm.BadResource, d.vectors.store(d.where, d.threads, left, right))
@@ -32,7 +33,7 @@ func (d *Decomposition) Vectors(left, right func(Part) error) error {
 // store gives what this rank has.
 func (x vectors) store(d *matrix.Devices, threads int, left, right func(Part) error) error {
 	if x.direct != nil {
-		return x.direct.Store(d, threads, left, reorderedRows(x.order, right))
+		return x.direct.Store(d, threads, x.count, left, reorderedRows(x.order, right))
 	}
 	var sinks []matrix.Sink
 	switch {

@@ -7,7 +7,8 @@ import (
 	"jmpi/kernels"
 )
 
-// fromLeft forms V of X from U, or V of R where that spares a product. It is collective.
+// fromLeft forms V of X from U, or V of R where that spares a product. Where U has only its first columns, so
+// has V. It is collective.
 func fromLeft(o outcome, u *matrix.Matrix) (*matrix.Matrix, float64, error) {
 	var w *matrix.Matrix
 	var err error
@@ -19,10 +20,14 @@ func fromLeft(o outcome, u *matrix.Matrix) (*matrix.Matrix, float64, error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	if v, residual, done, err := corrected(w, o.Sigma); done || err != nil {
+	count := w.M
+	if u.N < len(o.Sigma) {
+		count = u.N
+	}
+	if v, residual, done, err := corrected(w, o.Sigma, count); done || err != nil {
 		return v, residual, err
 	}
-	return orthonormalRight(w, o.Sigma)
+	return orthonormalRight(w, o.Sigma, count)
 }
 
 // What corrected takes: σ down to leastSigma·σ₁; columns whose Gram matrix departs from I by nearOrthonormal
@@ -39,8 +44,9 @@ const (
 // (I + S)·diag(σ) but for the square of S, v·(I − S) is V, and S·diag(σ) is the residual. A second correction
 // takes the square away. If it is not done w is as it was, but for rounding. On GPUs it is not: it takes more
 // memory than a QR factorization does. It is collective.
-func corrected(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual float64, done bool, err error) {
-	if !w.HostMemory() || w.M != w.N || !(sigma[w.N-1] >= leastSigma*sigma[0]) {
+func corrected(w *matrix.Matrix, sigma []float64, count int) (v *matrix.Matrix, residual float64, done bool,
+	err error) {
+	if !w.HostMemory() || count != w.N || !(sigma[w.N-1] >= leastSigma*sigma[0]) {
 		return nil, 0, false, nil
 	}
 	if err := w.Divide(nil, sigma); err != nil {
@@ -76,8 +82,9 @@ func relative(residual float64, sigma []float64) float64 {
 // ‖E‖ of the order of ε·‖x‖. The columns of large σ are as good as those of V; the others become orthonormal
 // in a QR factorization from the largest σ to the smallest, V·R, which x − u·Rᵀ·Vᵀ = 0 makes exact for any E.
 // So ‖R − diag(σ)‖_F is the residual, and it is returned relative to ‖x‖_F·n·ε. See docs/numerics.md §4. w is
-// overwritten. It is collective.
-func orthonormalRight(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, residual float64, err error) {
+// overwritten. v has so many columns: those of w, and after these some for σ = 0. It is collective.
+func orthonormalRight(w *matrix.Matrix, sigma []float64, count int) (v *matrix.Matrix, residual float64,
+	err error) {
 	q, err := matrix.Factor(w)
 	if err != nil {
 		return nil, 0, err
@@ -104,10 +111,10 @@ func orthonormalRight(w *matrix.Matrix, sigma []float64) (v *matrix.Matrix, resi
 	}
 	w.Free()
 	defer q.Free()
-	if v, err = q.Form(0, w.M); err != nil { // with those of the null space
+	if v, err = q.Form(0, count); err != nil {
 		return nil, 0, err
 	}
-	for len(signs) < w.M {
+	for len(signs) < count {
 		signs = append(signs, 1)
 	}
 	return v, relative(kernels.Norm2(off), sigma), v.Scale(nil, signs)

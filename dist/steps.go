@@ -21,10 +21,15 @@ func (r rowSort) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, erro
 	return u, v, err
 }
 
-// completed returns [x 0; 0 I] with n columns; it uses x up. A matrix that has them is returned as it is.
+// completed returns [x 0; 0 I] with n rows and columns; it uses x up. A matrix that has such rows is returned
+// as it is. One that has fewer columns than rows has only the first ones that are wanted, and gets zero rows
+// alone.
 func completed(x *matrix.Matrix, n int) (*matrix.Matrix, error) {
-	if x.N == n {
+	if x.M == n {
 		return x, nil
+	}
+	if x.N < x.M {
+		return taller(x, n)
 	}
 	unit, err := x.UnitColumns(n-x.N, 0, n-x.N)
 	if err != nil {
@@ -33,6 +38,13 @@ func completed(x *matrix.Matrix, n int) (*matrix.Matrix, error) {
 	defer x.Free()
 	defer unit.Free()
 	return matrix.Direct(x, unit, func(j int) int { return j })
+}
+
+// taller returns x with zero rows added below, m in all; it uses x up.
+func taller(x *matrix.Matrix, m int) (*matrix.Matrix, error) {
+	y, err := x.Taller(m)
+	x.Free()
+	return y, err
 }
 
 // leftFactor is Q of A = Q·R, where R has n columns.
@@ -53,12 +65,9 @@ func (f leftFactor) Back(u, v *matrix.Matrix) (*matrix.Matrix, *matrix.Matrix, e
 		return nil, nil, err
 	}
 	if f.q.M > u.M {
-		taller, err := u.Taller(f.q.M)
-		if err != nil {
+		if u, err = taller(u, f.q.M); err != nil {
 			return nil, nil, err
 		}
-		u.Free()
-		u = taller
 	}
 	return u, v, f.q.Apply(u)
 }

@@ -31,6 +31,22 @@ type Task struct {
 type Wanted struct {
 	Left, Right bool // U, V
 	RightLeads  bool // in each column of V, not of U, the entry of largest magnitude is positive
+	// Most is how many singular values and vectors of an SVD are wanted at most, the largest; 0: all. Those
+	// that are not larger than Above·σ₁ are not wanted either, unless Above is 0.
+	Most  int
+	Above float64
+}
+
+// count returns how many of the singular values, which are non-increasing, are wanted.
+func (w Wanted) count(sigma []float64) int {
+	n := len(sigma)
+	if w.Most > 0 {
+		n = min(n, w.Most)
+	}
+	for w.Above > 0 && n > 0 && !(sigma[n-1] > w.Above*sigma[0]) {
+		n--
+	}
+	return n
 }
 
 // Host says what the host of this rank can give.

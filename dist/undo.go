@@ -13,6 +13,7 @@ import (
 type undone struct {
 	*jacobi.Solution
 	sigma    []float64
+	count    int // of singular values that are wanted, the first ones
 	rank     Rank
 	fidelity *Fidelity
 	refined  []refine.Step
@@ -40,17 +41,22 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 	if done.sigma, done.rank, err = values(o); err != nil {
 		return done, err
 	}
+	done.count = len(done.sigma)
+	if t.Signs == nil {
+		done.count = t.count(done.sigma)
+	}
 	needs := t.needs()
 	switch {
-	case !needs.any():
+	case !needs.any() || done.count == 0:
 		return done, nil
 	case o.method.precondition == NoPreconditioner && o.method.v != FromLeft && o.slabs == nil &&
 		o.formed == nil && !o.Deficient():
-		done.vectors = vectors{direct: o.Solution, order: o.signature.order, rightLeads: t.RightLeads}
+		done.vectors = vectors{direct: o.Solution, order: o.signature.order, count: done.count,
+			rightLeads: t.RightLeads}
 		return done, s.timed("vectors", done.vectors.settle)
 	}
 	err = s.timed("vectors", func() error {
-		c, err := collect(ctx, s, t, o)
+		c, err := collect(ctx, s, t, o, done.count)
 		done.Solution, done.method, done.ways, done.residual = c.Solution, c.method, c.ways(t), c.residual
 		if err != nil {
 			return err
@@ -71,6 +77,12 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 				return err
 			}
 		}
+		if u, err = leading(u, done.count); err != nil {
+			return err
+		}
+		if v, err = leading(v, done.count); err != nil {
+			return err
+		}
 		if c.deflated != nil && v != nil {
 			if done.VNorm, err = v.Norm(); err != nil {
 				return err
@@ -82,7 +94,7 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 		if u, v, err = c.signature.Back(u, v); err != nil {
 			return err
 		}
-		done.vectors = vectors{u: u, v: v, rightLeads: t.RightLeads}
+		done.vectors = vectors{u: u, v: v, count: done.count, rightLeads: t.RightLeads}
 		if c.slabs != nil && t.needs().left {
 			if err := c.slabs.Expand(u); err != nil {
 				return err
@@ -95,6 +107,17 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 	return done, err
 }
 
+// leading returns the first columns of x, so many; it uses x up. A matrix that has no more, or none, is
+// returned as it is.
+func leading(x *matrix.Matrix, count int) (*matrix.Matrix, error) {
+	if x == nil || x.N <= count {
+		return x, nil
+	}
+	y, err := matrix.Select(x, matrix.Natural(count))
+	x.Free()
+	return y, err
+}
+
 // collected has the vectors of X.
 type collected struct {
 	outcome
@@ -102,18 +125,22 @@ type collected struct {
 	residual float64        // of v if it comes from u
 }
 
-// collect makes matrices of the vectors of X. Where right vectors that were not accumulated do not serve, the
-// method is run again. It is collective.
-func collect(ctx context.Context, s site, t Task, o outcome) (c collected, err error) {
+// collect makes matrices of the vectors of X: of the first ones, so many, or of all if that is more than the
+// order of X. Where right vectors that were not accumulated do not serve, the method is run again. It is
+// collective.
+func collect(ctx context.Context, s site, t Task, o outcome, count int) (c collected, err error) {
 	c.outcome = o
+	count = min(count, len(o.Sigma))
 	if o.formed != nil {
-		c.u, c.v = o.formed.u, o.formed.v
-		return c, nil
+		if c.u, err = leading(o.formed.u, count); err == nil {
+			c.v, err = leading(o.formed.v, count)
+		}
+		return c, err
 	}
 	if o.method.v != FromLeft {
 		o.x.Free()
 	}
-	c.u, c.v, err = o.Collect(s.where)
+	c.u, c.v, err = o.CollectLeading(s.where, count)
 	if err != nil || o.method.v != FromLeft {
 		return c, err
 	}
@@ -138,6 +165,6 @@ func collect(ctx context.Context, s site, t Task, o outcome) (c collected, err e
 	if c.outcome, err = solve(ctx, s, t, p); err != nil {
 		return c, err
 	}
-	c.u, c.v, err = c.Collect(s.where)
+	c.u, c.v, err = c.CollectLeading(s.where, count)
 	return c, err
 }

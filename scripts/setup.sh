@@ -8,6 +8,8 @@
 #   scripts/setup.sh browser only Chromium, in which tests open the page of `jmpi report`
 #   scripts/setup.sh mpich   only MPICH beside another MPI, for `make test-mpich`; mpicc and mpirun stay those
 #                            of the other one
+#   scripts/setup.sh python  a Python with NumPy, pytest and what makes a wheel, for `make test-python`
+#   scripts/setup.sh octave  Octave too, which reads the results in one of these tests
 #   scripts/setup.sh nvrtc   only NVIDIA's run-time compiler, which compiles the GPU kernels where there is no
 #                            GPU: libnvrtc11.2 from the non-free part of Debian 12. apt's own lists of
 #                            sources stay as they are
@@ -15,13 +17,17 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 declare -A apt=([make]=make [cc]="gcc libc6-dev" [mpicc]=libopenmpi-dev [mpirun]=openmpi-bin
-	[blas]=libopenblas-dev [scalapack]=libscalapack-openmpi-dev)
+	[blas]=libopenblas-dev [scalapack]=libscalapack-openmpi-dev [octave]=octave
+	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A dnf=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi-devel [mpirun]=openmpi
-	[blas]=openblas-devel [scalapack]=scalapack-openmpi)
+	[blas]=openblas-devel [scalapack]=scalapack-openmpi [octave]=octave
+	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A zypper=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi4-devel [mpirun]=openmpi4
-	[blas]="libopenblas_pthreads-devel openblas-common-devel" [scalapack]=libscalapack2-openmpi4)
+	[blas]="libopenblas_pthreads-devel openblas-common-devel" [scalapack]=libscalapack2-openmpi4 [octave]=octave
+	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A pacman=([make]=make [cc]=gcc [mpicc]=openmpi [mpirun]=openmpi
-	[blas]=blas-openblas [scalapack]=scalapack)
+	[blas]=blas-openblas [scalapack]=scalapack [octave]=octave
+	[python]="python-numpy python-pytest python-pip python-setuptools python-wheel")
 
 say() { echo "setup: $*" >&2; }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -53,7 +59,16 @@ check_go() {
 # builds SOURCE COMPILER FLAG...: whether the compiler turns the source into a program.
 builds() { printf '%b' "$1" | "${@:2}" -x c - -o /dev/null "${libs[@]}" 2>/dev/null; }
 
-# missing [bench] prints which parts are not there, by the names of the tables above.
+# python prints a Python that has what the tests of python/ need: the first on the PATH, or the system's own.
+python() {
+	local name
+	for name in "${PYTHON:-python3}" /usr/bin/python3; do
+		"$name" -c 'import setuptools, numpy, pip, pytest, wheel' 2>/dev/null && echo "$name" && return
+	done
+	return 1
+}
+
+# missing [bench|python|octave] prints which parts are not there, by the names of the tables above.
 missing() {
 	local cc=${CC:-gcc} mpicc=${MPICC:-mpicc} libs=()
 	has make || echo make
@@ -64,6 +79,8 @@ missing() {
 	builds 'void cblas_dgemm(void), dpotrf_(void);
 int main(void) { cblas_dgemm(); dpotrf_(); return 0; }' "$cc" || echo blas
 	[[ ${1-} != bench ]] || ldconfig -p | grep -q scalapack || echo scalapack
+	[[ ${1-} != python && ${1-} != octave ]] || python >/dev/null || echo python
+	[[ ${1-} != octave ]] || has octave || echo octave
 }
 
 # packages MANAGER: the packages that hold the missing parts.
@@ -128,10 +145,10 @@ mpich() {
 }
 
 PATH=$PATH:/sbin:/usr/sbin # ldconfig, for users
-if [[ ${1-} == nvrtc || ${1-} == browser || ${1-} == mpich ]]; then
-	"$1"
-	exit
-fi
+case ${1-} in
+nvrtc | browser | mpich) "$1"; exit ;;
+which-python) python; exit ;; # what `make test-python` runs
+esac
 check_go
 parts=$(missing "$@")
 [[ -n $parts ]] || exit 0

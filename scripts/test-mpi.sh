@@ -103,6 +103,34 @@ for input in square.npy decaying.npy rows.npy; do
 done
 test_that "square.npy on 2 ranks" solve 2 square.npy a.svd --force
 
+# A part of the spectrum: the same S, fewer columns, the same bits however the devices are split, a check that
+# passes, and no more bytes than that.
+some() { # INPUT COLUMNS FLAG...
+	solve 2 "$1" v.svd --force "${@:3}" && verdict 0 PASSED "$1" v.svd || return 1
+	grep -q "^leading = .*PASSED" out || { why="no row leading: $(tail -n 1 out)"; return 1; }
+	local m n
+	read -r m n < <(sed -n '/"shape"/,/]/p' a.svd/info.json | grep -o '[0-9]*' | head -n 2 | xargs)
+	cmp -s <(tail -c +129 v.svd/S.npy) <(tail -c +129 a.svd/S.npy | head -c $((8 * $2))) ||
+		{ why="other singular values"; return 1; }
+	local sizes="$((128 + 8 * $2)) $((128 + 8 * $2 * m)) $((128 + 8 * $2 * n))"
+	[[ $(stat -c %s v.svd/S.npy v.svd/U.npy v.svd/V.npy | xargs) == "$sizes" ]] ||
+		{ why="sizes: $(stat -c %s v.svd/*.npy | xargs)"; return 1; }
+	solve 1 "$1" b.svd --force --devices-per-rank 2 "${@:3}" && equal v.svd b.svd S.npy U.npy V.npy || return 1
+	solve 4 "$1" v.svd --force "${@:3}" && solve 2 "$1" b.svd --force --devices-per-rank 2 "${@:3}" &&
+		equal v.svd b.svd S.npy U.npy V.npy
+}
+for input in square.npy tall.npy decaying.npy rows.npy a96x130.npy; do
+	test_that "$input on 2 ranks" solve 2 "$input" a.svd --force
+	test_that "17 of $input" some "$input" 17 --k 17
+done
+test_that "decaying.npy on 2 ranks" solve 2 decaying.npy a.svd --force
+test_that "128 of decaying.npy by --rtol" some decaying.npy 128 --rtol 1e-7 # σ = 1, …, 1e-14
+for input in square.npy rows.npy; do
+	test_that "$input on 2 ranks" solve 2 "$input" a.svd --force
+	test_that "9 of $input by --k and --rtol" some "$input" 9 --rtol 1e-9 --k 9
+done
+test_that "--k of a hyperbolic SVD" refused 2 2 svd square.npy -o x.svd --signature 3 --k 4
+
 # A matrix that is much taller than wide, and what one rank of four takes for it: the matrix has 40 MB.
 very_tall() {
 	solve 4 tallest.npy t.svd && verdict 0 PASSED tallest.npy t.svd || return 1

@@ -160,7 +160,8 @@ func (f svdFlags) identity() []checkpoint.Field {
 		{Name: "v", Value: f.v.String()}, {Name: "precision", Value: f.precision.String()},
 		{Name: "strategy", Value: f.strategy}, {Name: "scheme", Value: f.scheme.String()},
 		{Name: "variant", Value: f.variant.String()}, {Name: "block", Value: strconv.Itoa(f.block)},
-		{Name: "inner-block", Value: strconv.Itoa(f.innerBlock)},
+		{Name: "inner-block", Value: strconv.Itoa(f.innerBlock)}, {Name: "k", Value: strconv.Itoa(f.part.k)},
+		{Name: "rtol", Value: strconv.FormatFloat(f.part.rtol, 'g', -1, 64)},
 	}
 }
 

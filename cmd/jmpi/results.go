@@ -18,6 +18,7 @@ import (
 	"jmpi/internal/matio"
 	"jmpi/internal/report"
 	"jmpi/internal/results"
+	"jmpi/kernels"
 )
 
 // problem is the matrix in a file as the solver sees it: transposed where it is wide, so that it has at least
@@ -26,6 +27,7 @@ type problem struct {
 	file    *matio.File
 	wide    bool
 	vectors string    // both, u, v or none: of the file's matrix
+	part    part      // of the spectrum
 	signs   []float64 // of the columns, for the hyperbolic SVD; nil: the SVD
 }
 
@@ -53,7 +55,8 @@ func (p problem) load(x dist.Part) error {
 func (s *session) task(p problem, f methodFlags) dist.Task {
 	t := dist.Task{
 		M: int(p.rows()), N: int(p.k()), Load: p.load, Whole: p.file.Text(), Signs: p.signs,
-		Wanted:       dist.Wanted{Left: p.wantsU(), Right: p.wantsV()},
+		Wanted: dist.Wanted{Left: p.wantsU(), Right: p.wantsV(), Most: p.part.k,
+			Above: p.part.rtol},
 		Precondition: f.precondition, V: f.v, Precision: f.precision, Settings: f.settings(),
 		Host: dist.Host{Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads)},
 	}
@@ -69,14 +72,15 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 	return t
 }
 
-// files lists the results, with their shapes.
+// files lists the results, with their shapes, or with the largest that they may have.
 func (p problem) files() []results.File {
-	files := []results.File{{Name: "S.npy", Rows: p.k(), Vector: true}}
+	k := p.part.of(p.k())
+	files := []results.File{{Name: "S.npy", Rows: k, Vector: true}}
 	if p.wantsU() {
-		files = append(files, results.File{Name: "U.npy", Rows: p.file.Rows, Cols: p.k()})
+		files = append(files, results.File{Name: "U.npy", Rows: p.file.Rows, Cols: k})
 	}
 	if p.wantsV() {
-		files = append(files, results.File{Name: "V.npy", Rows: p.file.Cols, Cols: p.k()})
+		files = append(files, results.File{Name: "V.npy", Rows: p.file.Cols, Cols: k})
 	}
 	return files
 }
@@ -85,7 +89,12 @@ func (p problem) files() []results.File {
 func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder, f svdFlags) error {
 	var err error
 	if s.comm.Rank() == 0 {
-		err = matio.WriteVector(folder.Path("S.npy"), d.Sigma)
+		err = matio.WriteVector(folder.Path("S.npy"), d.Sigma[:d.Count])
+		for _, file := range p.files() {
+			if err == nil && !file.Vector && file.Cols > int64(d.Count) {
+				err = narrow(folder.Path(file.Name), int64(d.Count))
+			}
+		}
 	}
 	if err := s.agree(comm.BadResource, err); err != nil {
 		return err
@@ -117,6 +126,24 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 		err = finish(info, folder)
 	}
 	return s.agree(comm.BadResource, err)
+}
+
+// narrow cuts a file of singular vectors to those that are wanted.
+func narrow(path string, count int64) error {
+	w, err := matio.OpenNpy(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(w.Narrow(count), w.Close())
+}
+
+// cut says what of the spectrum is not in the results; nil if nothing is.
+func cut(d *dist.Decomposition) *report.Cut {
+	rest := d.Sigma[d.Count:]
+	if len(rest) == 0 {
+		return nil
+	}
+	return &report.Cut{Of: int64(len(d.Sigma)), Norm: kernels.Norm2(rest), Next: rest[0]}
 }
 
 // finish writes info.json, the last of the files, and gives the folder its name. A signal does not
@@ -224,6 +251,7 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	if d.Fidelity != nil {
 		i.Fidelity = d.Fidelity
 	}
+	i.K, i.Cut = int64(d.Count), cut(d)
 	i.Converged = solution.Converged
 	i.Sweeps = len(solution.Sweeps)
 	i.Sweep = solution.Sweeps

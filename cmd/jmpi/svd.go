@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"jmpi/dist"
 	"jmpi/dist/comm"
@@ -30,6 +31,7 @@ type svdFlags struct {
 	check   bool
 	verify  bool
 	trace   string
+	part    part
 	// signature is P, or the name of a file; read, its signs, nil for the SVD.
 	signature string
 	signs     []float64
@@ -43,10 +45,10 @@ func newSVDCommand() *cobra.Command {
 		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw: NAME.MxN.rowmajor.f64, NAME.MxN.colmajor.f64): A
 = U·diag(S)·Vᵀ with S non-increasing.
 
-DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n)) and info.json, all
-together at the end. With --signature it is the hyperbolic SVD of a matrix with m ≥ n: A =
-U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature). Without -o, DIR is INPUT without
-its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
+DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n), or fewer with --k and
+--rtol) and info.json, all together at the end. With --signature it is the hyperbolic SVD of a matrix
+with m ≥ n: A = U·diag(S)·Vᵀ, UᵀU = I, Vᵀ·D·V = diag(I_P, −I), D = diag(signature). Without -o, DIR is
+INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd …`,
 		Args: takes("INPUT"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
@@ -73,10 +75,46 @@ its extension, plus ".svd". Start it on many ranks with mpirun -np N jmpi svd �
 	flags.BoolVar(&f.check, "check", false, "check the results at the end, as the command check does")
 	flags.StringVar(&f.trace, "trace", "",
 		"a JSON file: what each device and each rank did when, for https://ui.perfetto.dev")
+	f.part.register(flags)
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
 	f.checkpointFlags.register(flags)
 	return cmd
+}
+
+// part says which part of the spectrum is wanted.
+type part struct {
+	k    int     // so many singular values at most; 0: all
+	rtol float64 // those above rtol times the largest; 0: all
+}
+
+func (p *part) register(flags *pflag.FlagSet) {
+	flags.IntVar(&p.k, "k", 0, "write the K largest singular values and their vectors, or all if there are "+
+		"fewer; 0: all")
+	flags.Float64Var(&p.rtol, "rtol", 0,
+		"write the singular values above R times the largest, and their vectors; 0: all")
+}
+
+// check refuses what is no part, and a part of a hyperbolic SVD, whose S has no order by size.
+func (p part) check(hyperbolic bool) error {
+	switch {
+	case p.k < 0:
+		return usagef("--k %d: must be at least 1, or 0 for all singular values", p.k)
+	case !(p.rtol >= 0 && p.rtol < 1):
+		return usagef("--rtol %g: must be at least 0 and below 1", p.rtol)
+	case hyperbolic && p != part{}:
+		return usagef("--k and --rtol take the largest part of an SVD; a hyperbolic SVD (--signature) has none: " +
+			"leave them out")
+	}
+	return nil
+}
+
+// of returns how many of n singular values are wanted at most.
+func (p part) of(n int64) int64 {
+	if p.k == 0 {
+		return n
+	}
+	return min(n, int64(p.k))
 }
 
 // vectorChoices are the values of --vectors.
@@ -87,6 +125,9 @@ func (f *svdFlags) validate() error {
 		return err
 	}
 	if err := checkFolderName(f.output); err != nil {
+		return err
+	}
+	if err := f.part.check(f.signature != ""); err != nil {
 		return err
 	}
 	if err := f.sessionFlags.check(); err != nil {
@@ -133,7 +174,7 @@ func (s *session) svd(input string, f svdFlags) error {
 	if err := s.startTrace(f.trace); err != nil {
 		return err
 	}
-	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors, signs: f.signs}
+	p := problem{file: file, wide: file.Rows < file.Cols, vectors: f.vectors, part: f.part, signs: f.signs}
 	if s.kept, err = s.journal(file, p, f); err != nil {
 		return err
 	}
@@ -186,9 +227,9 @@ func (s *session) verdictOf(code int, file *matio.File, input string, f svdFlags
 func (s *session) sameOptions(f svdFlags) error {
 	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v "+
 		"%s precision %s vectors %s "+
-		"signature %q force %t check %t verify-input %t trace %q checkpoint %v", f.strategy, f.scheme, f.variant,
-		f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature, f.force,
-		f.check, f.verify, f.trace, f.checkpointFlags)
+		"signature %q k %d rtol %g force %t check %t verify-input %t trace %q checkpoint %v", f.strategy, f.scheme,
+		f.variant, f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature,
+		f.part.k, f.part.rtol, f.force, f.check, f.verify, f.trace, f.checkpointFlags)
 	return s.same("the options are", options)
 }
 
@@ -218,7 +259,7 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 	s.spans.Span(0, "write", begin, time.Now())
 	s.progress.begin(checking)
 	s.sayTimes(solution)
-	sigma := solution.Sigma
+	sigma := solution.Sigma[:max(1, solution.Count)] // where nothing is left of it, the largest
 	s.log.Info().Float64("seconds", digits(time.Since(started).Seconds())).Int("sweeps", len(solution.Sweeps)).
 		Bool("converged", solution.Converged).Float64("sigma_max", digits(slices.Max(sigma))).
 		Float64("sigma_min", digits(slices.Min(sigma))).Str("results", f.output).Msg("done")

@@ -174,7 +174,7 @@ func (o outcome) read(s *Solution, world comm.Comm, backends []kernels.Backend) 
 				return nil
 			}
 		}
-		return s.Store(d, 2, into(o.u, o.m), into(o.v, o.n))
+		return s.Store(d, 2, o.n, into(o.u, o.m), into(o.v, o.n))
 	}
 	u, v, err := s.Collect(d)
 	if err != nil {

@@ -53,19 +53,19 @@ func (s *Solution) Finish(signByV bool) error {
 	}))
 }
 
-// Store calls left and right with the parts of U and V that lie on this rank's devices, after Finish, as
-// matrix.Devices.Store does; nil for what is not wanted. It is collective.
-func (s *Solution) Store(d *matrix.Devices, threads int, left, right func(matrix.Part) error) error {
+// Store calls left and right with the parts of the first columns of U and V, so many, that lie on this rank's
+// devices, after Finish, as matrix.Devices.Store does; nil for what is not wanted. It is collective.
+func (s *Solution) Store(d *matrix.Devices, threads, count int, left, right func(matrix.Part) error) error {
 	u, v, err := s.pieces()
 	if err != nil {
 		return err
 	}
 	var sinks []matrix.Sink
 	if left != nil {
-		sinks = append(sinks, d.ColumnsSink(u, left))
+		sinks = append(sinks, d.ColumnsSink(u, count, left))
 	}
 	if right != nil {
-		sinks = append(sinks, d.ColumnsSink(v, right))
+		sinks = append(sinks, d.ColumnsSink(v, count, right))
 	}
 	return d.Store(threads, sinks...)
 }
@@ -75,7 +75,12 @@ func (s *Solution) Store(d *matrix.Devices, threads int, left, right func(matrix
 // singular value is zero are completed to an orthonormal set. The memory of the block-columns is given back.
 // It is collective.
 func (s *Solution) Collect(d *matrix.Devices) (u, v *matrix.Matrix, err error) {
-	u, v, err = s.take(d)
+	return s.CollectLeading(d, s.run.n)
+}
+
+// CollectLeading is Collect for the first columns alone, so many, of an SVD in float64.
+func (s *Solution) CollectLeading(d *matrix.Devices, count int) (u, v *matrix.Matrix, err error) {
+	u, v, err = s.take(d, count)
 	s.Free()
 	if err != nil {
 		return nil, nil, err
@@ -100,28 +105,28 @@ func (s *Solution) Collect(d *matrix.Devices) (u, v *matrix.Matrix, err error) {
 		return u, nil, err
 	}
 	var j []float64 // nil for I
-	if positive := s.run.config.positive(); positive < v.N {
-		j = slices.Repeat([]float64{1}, v.N)
+	if positive := s.run.config.positive(); positive < v.M {
+		j = slices.Repeat([]float64{1}, v.M)
 		dense.Negate(j[positive:])
 		dense.Negate(signs[positive:])
 	}
 	return u, v, v.Scale(j, signs) // V = J·W·J, see Finish
 }
 
-// take makes matrices of G·V and of W. It is collective.
-func (s *Solution) take(d *matrix.Devices) (u, v *matrix.Matrix, err error) {
+// take makes matrices of the first columns, so many, of G·V and of W. It is collective.
+func (s *Solution) take(d *matrix.Devices, count int) (u, v *matrix.Matrix, err error) {
 	left, right, err := s.pieces()
 	if err != nil {
 		return nil, nil, err
 	}
 	m, n := s.run.m, s.run.n
-	if u, err = d.New(m, n); err == nil {
+	if u, err = d.New(m, count); err == nil {
 		err = s.run.takeColumns(u, left)
 	}
 	if err != nil || !s.run.config.Vectors {
 		return u, nil, err
 	}
-	if v, err = d.New(n, n); err == nil {
+	if v, err = d.New(n, count); err == nil {
 		err = s.run.takeColumns(v, right)
 	}
 	return u, v, err
@@ -129,13 +134,14 @@ func (s *Solution) take(d *matrix.Devices) (u, v *matrix.Matrix, err error) {
 
 // normalize makes the columns of G·V, in the order of Sigma, those of U. It is collective.
 func (s *Solution) normalize(u *matrix.Matrix) error {
-	norm, divisors := make([]float64, u.N), make([]float64, u.N)
+	norm, divisors := make([]float64, s.run.n), make([]float64, s.run.n)
 	for j, k := range s.at.position {
 		norm[k], divisors[k] = s.at.norm[j], s.at.norm[j]
 		if norm[k] == 0 {
 			divisors[k] = 1
 		}
 	}
+	norm, divisors = norm[:u.N], divisors[:u.N]
 	if err := u.Divide(nil, divisors); err != nil {
 		return err
 	}

@@ -215,7 +215,7 @@ func (s cholesky) expand(u kernels.Panel) error {
 		return err
 	}
 	return s.eachSlab(func(i int, dev *device, slab int) error {
-		return dev.Gemm(s.tiledProduct(s.slab(slab), all[i], s.room(slab, 0)))
+		return dev.Gemm(s.tiledProduct(s.slab(slab), all[i], s.room(slab, 0).Columns(0, s.width)))
 	})
 }
 

@@ -76,7 +76,8 @@ type Columns struct {
 	To     []int
 }
 
-// Take copies columns into the matrix. Every rank names all of them, in one order. It is collective.
+// Take copies columns into the matrix, but for those that belong beyond its last one. Every rank names all of
+// them, in one order. It is collective.
 func (s *Matrix) Take(from []Columns) error {
 	for _, c := range from {
 		for id := range s.ranks {
@@ -133,7 +134,7 @@ func (s *Matrix) all(to func(j int) int) (all []Columns) {
 func (s *Matrix) exchange(c Columns, id int, into bool) error {
 	var outside, inside []int // where they are in the panel, and in the share
 	for k, j := range c.To {
-		if home, at := s.home(j); home == id {
+		if home, at := s.home(j); home == id && j < s.N {
 			outside, inside = append(outside, k), append(inside, at)
 		}
 	}

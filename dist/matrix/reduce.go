@@ -96,11 +96,12 @@ func (s *Slabs) equalize() ([]float64, error) {
 // Expand turns the left singular vectors of R into those of the matrix, in the slabs, and forgets Q. It is
 // collective.
 func (s *Slabs) Expand(u *Matrix) error {
-	all := kernels.Panel{M: s.n, N: s.n}
+	s.width = u.N
+	all := kernels.Panel{M: s.n, N: u.N}
 	dev := s.here(0)
 	var err error
 	if dev != nil {
-		all, err = dev.panel(s.n, s.n)
+		all, err = dev.panel(s.n, u.N)
 	}
 	if err == nil {
 		err = u.Give(onDevice(0, all))

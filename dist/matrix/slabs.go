@@ -53,7 +53,7 @@ func SlabBytes(m, n, devices int, limits kernels.Limits) (slabs, one, tree int64
 // NewSlabs cuts an m×n matrix, which is zero.
 func NewSlabs(d *Devices, m, n int) (*Slabs, error) {
 	count := slabCount(m, n, d.own[0].Limits())
-	s := &Slabs{tree: tree{d, count, n}, m: m, shares: make([]kernels.Panel, len(d.own))}
+	s := &Slabs{tree: tree{d, count, n, n}, m: m, shares: make([]kernels.Panel, len(d.own))}
 	err := d.each(func(i int, dev *device) (err error) {
 		if from, to := s.slabsOf(d.first + i); from < to {
 			s.shares[i], err = dev.panel(s.tallest(), n*(to-from+1))
@@ -90,7 +90,7 @@ func (s *Slabs) tallest() int { return (s.m + s.count - 1) / s.count }
 // slab returns a slab, which must be this rank's.
 func (s *Slabs) slab(slab int) kernels.Panel {
 	if s.expanded {
-		return s.room(slab, 0)
+		return s.room(slab, 0).Columns(0, s.width)
 	}
 	return s.room(slab, 1)
 }
@@ -157,7 +157,7 @@ func (p Part) rowMaxima() (most, least float64) {
 
 // Leads returns, for each column, its first entry of largest magnitude. It is collective.
 func (s *Slabs) Leads() ([]float64, error) {
-	lead := make([]float64, s.n)
+	lead := make([]float64, s.width)
 	all, err := s.perSlab(func(dev *device, a kernels.Panel) ([]float64, error) { return dev.Leads(a) })
 	for slab := range all {
 		for k, x := range all[slab] {
@@ -185,5 +185,5 @@ func (s *Slabs) perSlab(f func(dev *device, a kernels.Panel) ([]float64, error))
 		return nil, err
 	}
 	// The slabs of the ranks follow one another.
-	return slices.Collect(slices.Chunk(slices.Concat(ranks...), s.n)), nil
+	return slices.Collect(slices.Chunk(slices.Concat(ranks...), s.width)), nil
 }

@@ -252,7 +252,7 @@ func TestTree(t *testing.T) {
 	for count := 1; count < 40; count++ {
 		for devices := 1; devices < 9; devices++ {
 			d := &Devices{ranks: make([]int, devices)}
-			s := tree{d, count, 1}
+			s := tree{d, count, 1, 1}
 			for id := range devices {
 				from, to := s.slabsOf(id)
 				for slab := range count {

@@ -135,14 +135,22 @@ func (s *Matrix) Sink(write func(Part) error) Sink { return Sink{s.pieces(), wri
 func (s *Slabs) Sink(write func(Part) error) Sink { return Sink{s.pieces(), write} }
 
 // ColumnsSink is a Sink of columns in panels of this rank's devices: column k of a panel is column To[k] of a
-// matrix.
-func (d *Devices) ColumnsSink(from []Columns, write func(Part) error) Sink {
+// matrix of so many columns, or none of it.
+func (d *Devices) ColumnsSink(from []Columns, count int, write func(Part) error) Sink {
 	var all []piece
 	var to []int
 	for _, c := range from {
-		if dev := d.here(c.Device); dev != nil && len(c.To) > 0 {
-			all = append(all, piece{dev: dev, column: len(to), at: c.Panel})
-			to = append(to, c.To...)
+		dev := d.here(c.Device)
+		for a := 0; dev != nil && a < len(c.To); a++ {
+			b := a
+			for b < len(c.To) && c.To[b] < count {
+				b++
+			}
+			if a < b {
+				all = append(all, piece{dev: dev, column: len(to), at: c.Panel.Columns(a, b)})
+				to = append(to, c.To[a:b]...)
+			}
+			a = b
 		}
 	}
 	return Sink{all, func(x Part) error {

@@ -8,10 +8,12 @@ import (
 )
 
 // tree is the binary tree in which n×n matrices, the values of the slabs, become one of all. It follows from
-// the number of slabs alone. The value of a subtree lies on the device of its first slab.
+// the number of slabs alone. The value of a subtree lies on the device of its first slab. On the way down it
+// may have fewer columns.
 type tree struct {
 	*Devices
 	count, n int
+	width    int // columns of a value that descend takes apart: n, or fewer
 }
 
 // subtree is that of the slabs from ≤ i < to.
@@ -62,7 +64,7 @@ func (t tree) room(all []subtree) (values, error) {
 	x := values{}
 	for _, v := range all {
 		if dev := t.here(t.deviceOf(v.from)); dev != nil {
-			p, err := dev.panel(t.n, t.n)
+			p, err := dev.panel(t.n, t.width)
 			if err != nil {
 				return nil, err
 			}
@@ -85,7 +87,7 @@ func (t tree) free(x values) error {
 // climb sets the value of each slab, joins those of the halves of each subtree to that of the left one, and
 // returns the root's, on device 0. It is collective.
 func (t tree) climb(set leaf, join joint) (root kernels.Panel, err error) {
-	root = kernels.Panel{M: t.n, N: t.n}
+	root = kernels.Panel{M: t.n, N: t.width}
 	whole, shared := t.parts()
 	x, err := t.room(whole)
 	if err != nil {
@@ -143,7 +145,7 @@ func (t tree) eachWhole(whole []subtree, f func(dev *device, v subtree, spare ke
 		if from == to {
 			return nil
 		}
-		spare, err := dev.panel(t.n, t.n*bits.Len(uint(to-from-1)))
+		spare, err := dev.panel(t.n, t.width*bits.Len(uint(to-from-1)))
 		if err != nil {
 			return err
 		}
@@ -235,7 +237,7 @@ func (t tree) partShared(v subtree, x values, part joint) error {
 // landing returns room on a device for a value from another device, or for it.
 func (t tree) landing(dev *device) (kernels.Panel, error) {
 	if dev == nil {
-		return kernels.Panel{M: t.n, N: t.n}, nil
+		return kernels.Panel{M: t.n, N: t.width}, nil
 	}
-	return dev.inbox.need(dev, t.n, t.n)
+	return dev.inbox.need(dev, t.n, t.width)
 }

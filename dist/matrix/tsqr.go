@@ -76,7 +76,7 @@ func (f factored) reflectors(j int) kernels.Reflectors {
 // expand multiplies Q by u, on device 0, into the slabs. It is collective.
 func (s *tsqr) expand(u kernels.Panel) error {
 	return s.descend(u, func(dev *device, v subtree, x, y kernels.Panel) error {
-		c, err := dev.panel(2*s.n, s.n)
+		c, err := dev.panel(2*s.n, s.width)
 		if err == nil {
 			err = s.times(dev, v, x, c)
 		}
@@ -91,7 +91,7 @@ func (s *tsqr) expand(u kernels.Panel) error {
 		}
 		return dev.release(c.Data)
 	}, func(dev *device, slab int, x kernels.Panel) error {
-		return s.times(dev, subtree{slab, slab + 1}, x, s.room(slab, 0))
+		return s.times(dev, subtree{slab, slab + 1}, x, s.room(slab, 0).Columns(0, s.width))
 	})
 }
 

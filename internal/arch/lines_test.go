@@ -14,7 +14,7 @@ import (
 const columns = 110
 
 // withLimit are the kinds of files that are looked at.
-var withLimit = []string{".go", ".cu", ".cuh", ".c", ".h", ".md", ".sh"}
+var withLimit = []string{".go", ".cu", ".cuh", ".c", ".h", ".md", ".sh", ".py", ".m"}
 
 // tooLong returns the numbers, from 1, of the lines that go beyond the limit. The rows of a table in Markdown
 // may: a line break would end them.

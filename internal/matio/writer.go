@@ -80,6 +80,23 @@ func openWriter(path string, file *os.File) (*Writer, error) {
 	return &Writer{Rows: f.Rows, Cols: f.Cols, file: file, base: h.data}, nil
 }
 
+// Narrow makes the matrix one of its first cols columns, and gives the disk space of the others back. No
+// other writer may have the file open.
+func (w *Writer) Narrow(cols int64) error {
+	if cols < 0 || cols > w.Cols {
+		return fmt.Errorf("%s: %d columns are not a part of a %d×%d matrix", w.file.Name(), cols, w.Rows, w.Cols)
+	}
+	header := formatNpyHeader(true, fmt.Sprintf("(%d, %d)", w.Rows, cols))
+	if int64(len(header)) != w.base {
+		return fmt.Errorf("%s: its header has %d bytes instead of %d", w.file.Name(), w.base, len(header))
+	}
+	if _, err := w.file.WriteAt(header, 0); err != nil {
+		return err
+	}
+	w.Cols = cols
+	return w.file.Truncate(w.Size())
+}
+
 // WriteColumns writes src, column-major, Rows×n with leading dimension ld ≥ Rows, as columns j0 ≤ j < j0+n.
 func (w *Writer) WriteColumns(j0 int64, src []float64, ld int, n int) error {
 	return w.write(0, j0, w.Rows, int64(n), src, ld)

@@ -253,3 +253,49 @@ func TestVectors(t *testing.T) {
 		}
 	}
 }
+
+// A matrix is made one of its first columns, which keep what was written, and the disk space of the others is
+// given back.
+func TestNarrow(t *testing.T) {
+	const rows = 3000
+	path := filepath.Join(t.TempDir(), "a.npy")
+	w, err := CreateNpy(path, rows, 40)
+	if err == nil {
+		err = w.Reserve()
+	}
+	x := make([]float64, 2*rows)
+	for i := range x {
+		x[i] = float64(i)
+	}
+	if err == nil {
+		err = w.WriteColumns(0, x, rows, 2)
+	}
+	if err == nil {
+		err = w.Narrow(2)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := w.WriteColumns(1, x, rows, 2); err == nil {
+		t.Error("a column that is not there was written")
+	}
+	if err := w.Narrow(3); err == nil {
+		t.Error("the matrix was made wider")
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f, err := Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	got := make([]float64, 2*rows)
+	if err := f.ReadColumns(0, f.Cols, got, rows); err != nil || f.Cols != 2 || !slices.Equal(got, x) {
+		t.Errorf("%d×%d, error %v, or other numbers", f.Rows, f.Cols, err)
+	}
+	var s syscall.Stat_t
+	if err := syscall.Stat(path, &s); err != nil || s.Size != 128+16*rows || 512*s.Blocks > s.Size+1<<16 {
+		t.Errorf("%d bytes, %d on the disk, error %v", s.Size, 512*s.Blocks, err)
+	}
+}

@@ -23,6 +23,7 @@ type Info struct {
 	Shape            [2]int64 `json:"shape"`
 	Dtype            string   `json:"dtype"`
 	K                int64    `json:"k"`
+	Cut              *Cut     `json:"cut"` // null: nothing was cut
 	Convention       string   `json:"convention"`
 	Converged        bool     `json:"converged"`
 	Sweeps           int      `json:"sweeps"`
@@ -76,6 +77,13 @@ type Step struct {
 
 // MostMapped is the largest number of devices of which info.json has the macro steps.
 const MostMapped = 64
+
+// Cut says what of an SVD was not wanted: the singular values after the first K.
+type Cut struct {
+	Of   int64   `json:"of"`   // so many there are
+	Norm float64 `json:"norm"` // √(Σσ²) of those that were cut, which is ‖A − U·diag(S)·Vᵀ‖_F
+	Next float64 `json:"next"` // the largest of them, which is ‖A − U·diag(S)·Vᵀ‖₂
+}
 
 // What the files of a decomposition mean: of the SVD, and of the hyperbolic SVD with a Signature.
 const (

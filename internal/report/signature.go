@@ -74,21 +74,23 @@ func (s *Signature) Diagonal(n int) ([]float64, error) {
 	return signs, nil
 }
 
-// ReadSignature reads the signature in the file info.json of a decomposition, and ‖V‖_F, 0 if that is not
-// told. The signature is nil, that of the SVD, if the file has none or is not there.
-func ReadSignature(path string) (s *Signature, normV float64, err error) {
+// Told is what info.json tells of a decomposition to those who judge it.
+type Told struct {
+	Signature *Signature `json:"signature"` // nil: that of the SVD
+	VNorm     float64    `json:"v_norm"`    // ‖V‖_F; 0: it is not told
+	Cut       *Cut       `json:"cut"`       // nil: nothing was cut
+}
+
+// Read reads what info.json tells. There is nothing if the file is not there.
+func Read(path string) (told Told, err error) {
 	b, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, 0, nil
+		return Told{}, nil
 	} else if err != nil {
-		return nil, 0, err
+		return Told{}, err
 	}
-	var info struct {
-		Signature *Signature `json:"signature"`
-		VNorm     float64    `json:"v_norm"`
+	if err := json.Unmarshal(b, &told); err != nil {
+		return Told{}, fmt.Errorf("%s is damaged: %w; without it the folder is checked as an SVD", path, err)
 	}
-	if err := json.Unmarshal(b, &info); err != nil {
-		return nil, 0, fmt.Errorf("%s is damaged: %w; without it the folder is checked as an SVD", path, err)
-	}
-	return info.Signature, info.VNorm, nil
+	return told, nil
 }

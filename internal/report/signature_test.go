@@ -32,7 +32,8 @@ func TestSignatureInInfo(t *testing.T) {
 		if err != nil || !strings.Contains(strings.Join(strings.Fields(string(text)), ""), c.want) {
 			t.Errorf("%v: error %v, %s", c.signs, err, text)
 		}
-		read, normV, err := ReadSignature(path)
+		told, err := Read(path)
+		read, normV := told.Signature, told.VNorm
 		if err != nil || normV != 2.5 {
 			t.Fatalf("norm of V %g, error %v", normV, err)
 		}
@@ -46,7 +47,8 @@ func TestSignatureInInfo(t *testing.T) {
 func TestNoSignature(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "info.json")
 	for range 2 {
-		s, normV, err := ReadSignature(path)
+		told, err := Read(path)
+		s, normV := told.Signature, told.VNorm
 		if s != nil || normV != 0 || err != nil {
 			t.Errorf("signature %v, error %v", s, err)
 		}
@@ -76,8 +78,8 @@ func TestWrongSignatures(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if s, _, err := ReadSignature(path); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%q: %v, error %v", text, s, err)
+		if told, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
+			t.Errorf("%q: %v, error %v", text, told, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"jmpi/internal/gen"
 	"jmpi/internal/matio"
+	"jmpi/internal/report"
 )
 
 const (
@@ -78,6 +79,11 @@ func check(input *matio.File, dir string, o Options, budget int64) (r Report, er
 		return r, fmt.Errorf("cannot check against this input: %w", err)
 	}
 	measure("residual", limit, func() (float64, error) { return d.residual(scale) }, d.u, d.v)
+	if d.cut != nil {
+		measure("pairsU", limit, func() (float64, error) { return d.pairs(scale, true) }, d.u, d.v)
+		measure("pairsV", limit, func() (float64, error) { return d.pairs(scale, false) }, d.u, d.v)
+		measure("leading", limit, func() (float64, error) { return d.leading(scale) }, d.eitherSide())
+	}
 	if d.u == nil || d.v == nil {
 		readings, e := d.half(scale)
 		for _, x := range readings {
@@ -113,12 +119,17 @@ func (o Options) tolerance() float64 {
 	return o.SigmaTol
 }
 
+// order is min(m,n), the number of singular values that A has.
+func (d *factors) order() int64 { return min(d.m, d.n) }
+
 // factors are the open files of a decomposition.
 type factors struct {
 	a, u, v   *matio.File // u or v nil: missing
 	s         []float64   // all NaN if one of them is not finite
 	signature *signature  // nil: the SVD
-	m, n, k   int64
+	cut       *report.Cut // nil: all singular values are there
+	m, n      int64
+	k         int64 // singular values in S: min(m,n), or fewer where the others were cut
 	budget    int64 // numbers that a buffer may take
 }
 
@@ -150,11 +161,18 @@ func openFactors(input *matio.File, dir string) (*factors, error) {
 	} else if err != nil {
 		return nil, err
 	}
+	told, err := report.Read(filepath.Join(dir, "info.json"))
+	if err != nil {
+		return nil, err
+	}
+	if k := int64(len(d.s)); told.Cut != nil && told.Cut.Of == d.k && told.Signature == nil && k < d.k {
+		d.cut, d.k = told.Cut, k
+	}
 	if int64(len(d.s)) != d.k {
 		return nil, fmt.Errorf("%s has %d singular values, a %d×%d matrix has %d; was it made from another input?",
 			path, len(d.s), d.m, d.n, d.k)
 	}
-	if d.signature, err = openSignature(filepath.Join(dir, "info.json"), d.m, d.n); err != nil {
+	if d.signature, err = newSignature(told, filepath.Join(dir, "info.json"), d.m, d.n); err != nil {
 		return nil, err
 	}
 	if d.u, err = openFactor(filepath.Join(dir, "U.npy"), d.m, d.k); err == nil {

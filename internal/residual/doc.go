@@ -35,6 +35,31 @@
 // known to τ·‖A‖_F, and products of two factors A to 2τ·‖A‖_F². As by the residual, a σ that is small beside
 // ‖A‖_F is not judged. Results of jmpi stay below 0.2.
 //
+// # The leading part of an SVD
+//
+// Of a decomposition that was cut S, U and V have the first k < l = min(m,n) columns alone; info.json tells
+// l, the norm c of the singular values that were cut, c² = Σσᵢ² over i > k, and the largest of them, σ. Then
+// A − U·diag(S)·Vᵀ is what was cut, and not zero:
+//
+//	residual  |‖A − U·diag(S)·Vᵀ‖_F − c| / (‖A‖_F·μ)
+//	pairsU    ‖Aᵀ·U − V·diag(S)‖_F / (‖A‖_F·μ)
+//	pairsV    ‖A·V − U·diag(S)‖_F / (‖A‖_F·μ)
+//	leading   max(0, ‖A − U·diag(S)·Vᵀ‖₂ − σ) / (‖A‖_F·μ)
+//
+// all below 10. If the whole decomposition has A = U·S·Vᵀ + E, the part that was cut has the norm c up to the
+// errors of orthonormality, so that each of the four is at most ‖E‖_F: the leading part of a decomposition
+// that passes passes. Therefore orthU and orthV are in units of l·ε, as for the whole.
+//
+// The row residual alone would not do. With U turned by an angle θ its norm is √(c² + O(θ²·σ²)): where c is
+// large it sees angles from √ε on. The rows pairsU and pairsV see θ itself. They hold for any singular
+// vectors, so residual and leading have to tell whether these are the first: of all decompositions of this
+// length, those with the largest σ leave the least norm (Eckart–Young), and no other leaves a 2-norm of the
+// largest σ that was cut. The row order has this σ as one more entry of S. The 2-norm is estimated from
+// below, by the power method with vectors orthogonal to V, or to U: a right result never fails by it.
+//
+// Without U or V, norm has c² in its sum. There is no norm4, since nothing tells Σσᵢ⁴ of what was cut, and no
+// rangeU or rangeV: norm and rayleighU determine the norm that they would have.
+//
 // # The hyperbolic SVD
 //
 // With the signature D = diag(±1), P times +1, that info.json tells (report.Signature), and m ≥ n, the

@@ -11,7 +11,7 @@ import (
 const chunk = 4096
 
 // orthogonality returns ‖QᵀQ − I‖_F / (k·ε) of the matrix Q with k columns in f, and with a
-// signature ‖QᵀDQ − diag(I_P, −I)‖_F / (‖Q‖_F²·ε); 0 for k = 0.
+// signature ‖QᵀDQ − diag(I_P, −I)‖_F / (‖Q‖_F²·ε); 0 for k = 0. Where columns were cut k counts them too.
 // It computes as many rows of QᵀDQ at a time, right of the diagonal, as fit in the budget.
 func (d *factors) orthogonality(f *matio.File, j *signature) (float64, error) {
 	if f.Cols == 0 {
@@ -36,6 +36,9 @@ func (d *factors) orthogonality(f *matio.File, j *signature) (float64, error) {
 	}
 	if j == nil {
 		size = float64(k)
+	}
+	if d.cut != nil {
+		size = float64(d.order())
 	}
 	return math.Sqrt(squares) / (size * epsilon), nil
 }

@@ -29,6 +29,9 @@ func (d *factors) half(c scale) (all []reading, err error) {
 		return nil, err
 	}
 	all = append(all, reading{"norm", h.first()})
+	if d.u == nil && d.v == nil && d.cut != nil { // nothing tells the sum of the fourth powers of what was cut
+		return all, nil
+	}
 	if d.u == nil && d.v == nil {
 		second, err := h.second()
 		return append(all, reading{"norm4", second}), err
@@ -47,7 +50,7 @@ func (d *factors) half(c scale) (all []reading, err error) {
 		rayleigh, eigen, err = math.NaN(), math.NaN(), nil
 	}
 	all = append(all, reading{"rayleigh" + name, rayleigh}, reading{"eigen" + name, eigen})
-	if err != nil || !isLong || d.m == d.n {
+	if err != nil || !isLong || d.m == d.n || d.cut != nil {
 		return all, err
 	}
 	rest, err := h.rest(f)
@@ -103,17 +106,22 @@ func (h *half) relative(x, size float64) float64 {
 	return math.Abs(x) / (size * float64(max(h.m, h.n)) * epsilon)
 }
 
-// width returns how many columns of k numbers are in memory at a time.
-func (h *half) width() int { return int(max(1, min(h.k, h.budget/max(1, h.k)))) }
+// width returns how many columns of min(m,n) numbers are in memory at a time.
+func (h *half) width() int { return int(max(1, min(h.order(), h.budget/max(1, h.order())))) }
 
 // eigenvalue returns what S says of the j-th eigenvalue of H.
 func (h *half) eigenvalue(j int) float64 { return h.signature.column(j) * h.s[j] * h.s[j] }
 
-// first returns by how much tr H = Σ dⱼ·‖aⱼ‖² differs from the sum of the eigenvalues.
+// first returns by how much tr H = Σ dⱼ·‖aⱼ‖² differs from the sum of the eigenvalues, with those that were
+// cut.
 func (h *half) first() float64 {
 	sum := 0.0
 	for j := range h.s {
 		sum += h.eigenvalue(j)
+	}
+	if h.cut != nil {
+		rest := h.scale.vector([]float64{h.cut.Norm})[0]
+		sum += rest * rest
 	}
 	return h.relative(h.trace-sum, h.norm*h.size)
 }

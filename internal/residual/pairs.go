@@ -15,7 +15,7 @@ func (h *half) long(f *matio.File) (rayleigh, eigen float64, err error) {
 	squares := 0.0
 	for p := 0; p < int(h.k) && err == nil; p += h.width() {
 		w := min(h.width(), int(h.k)-p)
-		y := newPanel(int(h.k), w)
+		y := newPanel(int(h.order()), w)
 		err = h.both(f, func(t, x panel) { y.add(1, blas.Trans, t, blas.NoTrans, x.columns(p, p+w)) })
 		dy := h.signature.times(0, y)
 		for j, size := range y.columnSquares() {
@@ -70,7 +70,7 @@ func (h *half) short(f *matio.File) (rayleigh, eigen float64, err error) {
 	squares := 0.0
 	for p := 0; p < int(h.k) && err == nil; p += h.width() {
 		w := min(h.width(), int(h.k)-p)
-		c := newPanel(int(h.k), w)
+		c := newPanel(int(h.order()), w)
 		if err = f.ReadColumns(int64(p), int64(p+w), c.data, c.rows); err != nil {
 			break
 		}

@@ -7,7 +7,8 @@ import (
 )
 
 // residual returns ‖A − U·diag(S)·Vᵀ‖_F / (‖A‖_F·max(m,n)·ε); of a
-// hyperbolic decomposition ‖U·diag(S)‖_F·‖V‖_F stands for ‖A‖_F. A
+// hyperbolic decomposition ‖U·diag(S)‖_F·‖V‖_F stands for ‖A‖_F. Of a cut one it is the difference of
+// ‖A − U·diag(S)·Vᵀ‖_F and the norm of what was cut. A
 // panel of rows of A is overwritten by its residual, panel of rows by panel of rows of V.
 func (d *factors) residual(c scale) (float64, error) {
 	s := c.vector(d.s)
@@ -17,6 +18,10 @@ func (d *factors) residual(c scale) (float64, error) {
 		c.panel(a)
 		normA += a.sumSquares()
 		u.rows, u.cols = a.rows, int(d.k)
+		if d.k == 0 {
+			norm = normA
+			return nil
+		}
 		if u.data == nil { // the first panel is the largest, and k ≤ n
 			u.data = make([]float64, u.rows*u.cols)
 		}
@@ -34,12 +39,16 @@ func (d *factors) residual(c scale) (float64, error) {
 		norm += a.sumSquares()
 		return err
 	})
-	if norm == 0 {
+	off := math.Sqrt(norm)
+	if d.cut != nil {
+		off = math.Abs(off - c.vector([]float64{d.cut.Norm})[0])
+	}
+	if off == 0 {
 		return 0, err
 	}
 	size := math.Sqrt(normA)
 	if d.signature != nil {
 		size = math.Sqrt(normUS) * math.Sqrt(normV)
 	}
-	return math.Sqrt(norm) / (size * float64(max(d.m, d.n)) * epsilon), err
+	return off / (size * float64(max(d.m, d.n)) * epsilon), err
 }

@@ -14,11 +14,12 @@ type signature struct {
 	normV    float64   // ‖V‖_F as info.json tells it; 0: it does not
 }
 
-// openSignature reads the signature of the m×n decomposition from its info.json; nil if all signs are +1.
-func openSignature(path string, m, n int64) (*signature, error) {
-	s, normV, err := report.ReadSignature(path)
-	if err != nil || s == nil {
-		return nil, err
+// newSignature returns the signature of the m×n decomposition that the info.json at path tells of; nil if all
+// signs are +1.
+func newSignature(told report.Told, path string, m, n int64) (*signature, error) {
+	s := told.Signature
+	if s == nil {
+		return nil, nil
 	}
 	diagonal, err := s.Diagonal(int(n))
 	if err != nil {
@@ -31,7 +32,7 @@ func openSignature(path string, m, n int64) (*signature, error) {
 		return nil, fmt.Errorf("%s has a signature, but a %d×%d matrix has no hyperbolic SVD; was it made "+
 			"from another input?", path, m, n)
 	}
-	return &signature{diagonal, int(s.Positive), normV}, nil
+	return &signature{diagonal, int(s.Positive), told.VNorm}, nil
 }
 
 // column returns the sign of the j-th column of U and V, 0-based.

@@ -6,18 +6,22 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 
 	"jmpi/internal/matio"
 )
 
 // disorder counts the singular values that are negative, NaN, Inf or larger than the one before; those with
-// the sign −1 must not be smaller than the one before.
+// the sign −1 must not be smaller than the one before. What was cut counts as one more, the largest of it.
 func (d *factors) disorder() float64 {
-	wrong := 0
-	for j, x := range d.s {
+	wrong, all := 0, d.s
+	if d.cut != nil {
+		all = append(slices.Clip(all), d.cut.Next)
+	}
+	for j, x := range all {
 		low, high := 0.0, math.MaxFloat64
 		if j > 0 && d.signature.column(j) == d.signature.column(j-1) {
-			if before := d.s[j-1]; d.signature.column(j) > 0 {
+			if before := all[j-1]; d.signature.column(j) > 0 {
 				high = before
 			} else {
 				low = max(low, before)
@@ -61,23 +65,24 @@ type reference struct {
 }
 
 // references reads what is known of the input. The singular values are not those of a hyperbolic
-// decomposition, and the eigenvalues belong to one signature.
+// decomposition, and the eigenvalues belong to one signature. Where the smallest were cut, nothing is known
+// of eigenvalues.
 func (d *factors) references(o Options) (all []reference, err error) {
-	sigma, ok, err := vector(o.SigmaFile, "true singular values", d.k)
+	sigma, ok, err := vector(o.SigmaFile, "true singular values", d.order())
 	if err != nil {
 		return nil, err
 	} else if ok {
-		all = append(all, reference{"sigma", sigma, d.s, d.signature == nil})
+		all = append(all, reference{"sigma", sigma[:d.k], d.s, d.signature == nil})
 	}
 	if o.Reference != nil {
-		all = append(all, reference{"reference", o.Reference, d.s, d.signature == nil})
+		all = append(all, reference{"reference", o.Reference[:d.k], d.s, d.signature == nil})
 	}
-	lambda, ok, err := vector(o.LambdaFile, "eigenvalues", d.k)
+	lambda, ok, err := vector(o.LambdaFile, "eigenvalues", d.order())
 	if err != nil || !ok {
 		return all, err
 	}
 	signs, ok, err := vector(o.SignatureFile, "signs", d.n)
-	return append(all, reference{"lambda", lambda, d.signature.eigenvalues(d.s), ok &&
+	return append(all, reference{"lambda", lambda, d.signature.eigenvalues(d.s), ok && d.cut == nil &&
 		d.signature.equals(signs)}), err
 }
 
