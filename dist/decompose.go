@@ -58,6 +58,7 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	if err != nil {
 		return nil, err
 	}
+	where.Widen(t.N)
 	s := site{Host: t.Host, comm: world, devices: devices, where: where, seconds: map[string]float64{}}
 	in, err := read(s, t)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 const (
 	lowCosine = 3e-6
 	// Where so few pivots were active, what a sweep has left is small enough for passes.
-	fewActive = 0.03
+	fewActive = 0.1
 	// From this sweep on, sweeps must leave fewer pivots active than so much of those before.
 	slowSweep, slowShare = 8, 0.8
 )

@@ -48,6 +48,7 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 type Step struct {
 	What     string  `json:"what"`             // orthonormalize, multiply, look, pass, verify
 	Order    int     `json:"order,omitempty"`  // of a pass: the highest power of the angles
+	Second   bool    `json:"second,omitempty"` // it takes account of products of two angles
 	Active   float64 `json:"active,omitempty"` // share of pivots with a cosine over the tolerance
 	Cosine   float64 `json:"cosine,omitempty"` // the largest one
 	Angle    float64 `json:"angle,omitempty"`  // the largest that was not left out
