@@ -43,7 +43,7 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	}
 	var r *refine.Result
 	err = s.timed("refine", func() (err error) {
-		r, err = refine.Start(p.x, v, refine.Config{})
+		r, err = refine.Start(p.x, v)
 		return err
 	})
 	if err != nil {

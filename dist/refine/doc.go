@@ -48,7 +48,7 @@
 // cluster. It is rotated, down to a quarter of the tolerance, if the angle is small.
 //
 // Where passes do not serve at all the method hands back what it has, and says why (Outcome). The caller goes
-// on with the Jacobi method on G, which accumulates its rotations in V, and may come back (Resume).
+// on with the Jacobi method on G, which accumulates its rotations in V.
 //
 // # Verification
 //

@@ -37,10 +37,6 @@ const (
 
 // loop makes passes until all cosines are below the tolerance.
 func (s *state) loop() (outcome Outcome, err error) {
-	limit := s.MaxPasses
-	if limit == 0 {
-		limit = maxPasses
-	}
 	before := math.Inf(1)   // the largest cosine before the last pass
 	expected := math.Inf(1) // after it
 	for pass := 0; ; pass++ {
@@ -60,10 +56,10 @@ func (s *state) loop() (outcome Outcome, err error) {
 			}
 			defer func() { l.h.Free() }()
 			l.tell(step)
-			if outcome, done = l.decide(s.Config, before); done {
+			if outcome, done = l.decide(before); done {
 				return nil
 			}
-			if outcome, done = NoProgress, pass == limit; done {
+			if outcome, done = NoProgress, pass == maxPasses; done {
 				return nil
 			}
 			before = step.Cosine
@@ -176,7 +172,7 @@ func (l look) tell(step *Step) {
 }
 
 // decide tells whether the loop ends, and why.
-func (l look) decide(c Config, before float64) (Outcome, bool) {
+func (l look) decide(before float64) (Outcome, bool) {
 	cosine, departure := slices.Max(l.angles.Cosine), smallDeparture
 	if cosine > before/2 {
 		departure = restDeparture
@@ -193,8 +189,6 @@ func (l look) decide(c Config, before float64) (Outcome, bool) {
 		return Clusters, true
 	case cosine > before/2:
 		return NoProgress, true
-	case l.active < c.FewActive:
-		return FewActive, true
 	}
 	return Converged, false
 }
