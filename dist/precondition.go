@@ -29,6 +29,10 @@ const evenRatio = 16
 // matrices of rank n/2. From there on a preconditioner costs no more than it saves.
 const decayingParallelism = 1.3
 
+// Where columns have the same norm but for evenNorms, and their parallelism is below closeParallelism·n², the
+// singular values are so close to each other that float32 does not tell their vectors apart.
+const evenNorms, closeParallelism = 1.1, 2e-10
+
 // prepared is X, what the Jacobi method works on, and how it came from the matrix that was read.
 type prepared struct {
 	origin
@@ -350,6 +354,8 @@ func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, paralleli
 	case m.precondition == NoPreconditioner && (m.graded || parallelism >= decayingParallelism ||
 		in.x.M > in.x.N):
 		m.reason.precision = "the first sweeps would need a preconditioner to be of float32"
+	case columns < evenNorms && parallelism < closeParallelism*float64(in.x.N)*float64(in.x.N):
+		m.reason.precision = "the singular values are nearly equal: float32 would not tell their vectors apart"
 	default:
 		m.ladder, m.reason.precision = true, "faster, and as accurate"
 	}
