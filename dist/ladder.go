@@ -69,11 +69,13 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 // low runs sweeps in float32 on the columns of Xᵀ. Since Xᵀ·W = V·Σ, their directions are V of X, and nothing
 // is accumulated. v is nil if some are zero. It is collective.
 func low(ctx context.Context, s site, t Task, p prepared) (o outcome, v *matrix.Matrix, err error) {
-	o.prepared = p
-	xt, err := p.x.Transpose(nil, p.x.M)
-	if err != nil {
-		return o, nil, err
+	xt := p.kept
+	if p.kept = nil; xt == nil {
+		if xt, err = p.x.Transpose(nil, p.x.M); err != nil {
+			return o, nil, err
+		}
 	}
+	o.prepared = p
 	problem := jacobi.Problem{M: p.x.N, N: p.x.M, Sorted: p.method.precondition != NoPreconditioner,
 		Precision: kernels.Float32, Cosine: lowCosine, Enough: lowEnough, Independent: true,
 		StopBroken: p.mayRestart(t), Start: jacobi.Start{Source: xt}}

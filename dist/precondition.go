@@ -42,7 +42,8 @@ type prepared struct {
 	steps    []step // that were done, in order
 	needs    sides  // the vectors of A that are needed
 	method   method
-	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied
+	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied; or Xᵀ, if the
+	// first sweeps are in float32
 	kept     *matrix.Matrix
 	deflated *deflation // of a hyperbolic SVD of lower rank, nil otherwise
 	rank     Rank
@@ -289,19 +290,31 @@ func transposed(p prepared, place []int, order int) (prepared, error) {
 		p.x = x
 		return p, err
 	}
-	q2, x, err := lower(p.x)
+	q2, x, err := factored(p.x)
 	if !p.needs.right {
 		q2.Free()
+	}
+	if p.method.ladder && err == nil && p.x.M == p.x.N {
+		p.kept = p.x
+	} else {
+		p.x.Free()
 	}
 	p.x, p.steps = x, append(p.steps, rightFactor{q2})
 	return p, err
 }
 
-// lower factors Rᵀ = Q₂·Xᵀ, which it uses up, and returns Q₂ and the lower triangular X. It is collective.
-func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
+// factored factors Rᵀ = Q₂·Xᵀ, which it overwrites by Xᵀ, and returns Q₂ and the lower triangular X. It is
+// collective.
+func factored(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
 	if q2, err = matrix.Factor(transposed); err == nil {
 		x, err = transposed.Transpose(nil, transposed.N)
 	}
+	return q2, x, err
+}
+
+// lower is factored, and gives the memory of Xᵀ back. It is collective.
+func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
+	q2, x, err = factored(transposed)
 	transposed.Free()
 	return q2, x, err
 }

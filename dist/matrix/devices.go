@@ -62,7 +62,7 @@ func NewDevices(world comm.Comm, backends []kernels.Backend, direct bool) (*Devi
 }
 
 // fewBlocks is how many blocks a matrix has at least where they become wider.
-const fewBlocks = 8
+const fewBlocks = 16
 
 // Widen makes blocks wider on hosts, for matrices of n columns: products with more columns at a time are
 // faster. It is called before there is a matrix.
