@@ -116,7 +116,8 @@ func TestCorrect(t *testing.T) {
 
 // TestWiden tests that blocks become wider with the columns of the matrix, on hosts alone.
 func TestWiden(t *testing.T) {
-	for _, c := range []struct{ n, want int }{{1, 64}, {2047, 64}, {2048, 128}, {4095, 128}, {4096, 256}, {1 << 20, 256}} {
+	for _, c := range []struct{ n, want int }{{1, 64}, {2047, 64}, {2048, 128}, {4095, 128}, {4096, 256},
+		{1 << 20, 256}} {
 		d := on(t, comm.NewLocal(1)[0], 1)
 		d.Widen(c.n)
 		if d.tile != c.want {
