@@ -195,17 +195,19 @@ func (l look) decide(before float64) (Outcome, bool) {
 
 // passBy makes a pass: angles in place of cosines, their powers, the products.
 func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err error) {
+	limit := step.Angle
 	if step.Cosine*step.Angle > farAway {
 		step.Second = true
-		if err := s.second(l, step.Angle); err != nil {
+		if err := s.second(l, limit); err != nil {
 			return outcome, false, err
 		}
+		limit *= 2 // the second order may have made the largest angle larger
 	}
 	turns, err := s.turnsOf(l.h, l.clusters)
 	if err != nil {
 		return outcome, false, err
 	}
-	if step.Norm, err = s.angles(l.h, l.clusters, step.Angle); err != nil {
+	if step.Norm, err = s.angles(l.h, l.clusters, limit); err != nil {
 		return outcome, false, err
 	}
 	if step.Norm > secondOrder {
