@@ -60,6 +60,7 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	if err != nil {
 		return nil, err
 	}
+	where.Widen(t.N)
 	s := site{Host: t.Host, comm: world, devices: devices, where: where, seconds: map[string]float64{},
 		spans: t.Recorder}
 	x, found, err := begin(ctx, s, t)

@@ -187,7 +187,7 @@ func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
 		case w.hyperbolic:
 			preconditions = []Preconditioner{NoPreconditioner, QR}
 		case graded:
-			preconditions = []Preconditioner{QRCPLQ}
+			preconditions = []Preconditioner{QRCPLQ, QRLQ}
 		case w.slabs:
 			preconditions = []Preconditioner{QR}
 		case low && t.M > t.N:
@@ -198,7 +198,10 @@ func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
 	}
 	for _, w.precondition = range preconditions {
 		needed := t.needs().right
-		if transposes(w.precondition, w.hyperbolic) {
+		switch {
+		case graded && w.precondition == QRLQ: // the transpose may be factored
+			needed = t.needs().any()
+		case transposes(w.precondition, w.hyperbolic):
 			needed = t.needs().left
 		}
 		for _, w.v = range t.rightWays(needed) {

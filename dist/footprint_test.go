@@ -139,11 +139,12 @@ func TestEstimateCovers(t *testing.T) {
 		if in.x = (&matrix.Matrix{M: task.M, N: n}); task.reducible() && !graded {
 			in.slabs, in.x.M = &matrix.Slabs{}, n
 		}
-		rows := []float64{1, 1}
+		rows, side := []float64{1, 1}, notGraded
 		if graded {
 			rows[1] = 1e-3
+			side = rapid.SampledFrom([]gradedSides{columnsGraded, rowsGraded, bothGraded}).Draw(t, "side")
 		}
-		method := choose(task, in, limits, matrix.Grading{Rows: rows, Columns: []float64{1, 1}}, 0)
+		method := choose(task, in, limits, matrix.Grading{Rows: rows, Columns: []float64{1, 1}}, 0, side)
 		w := method.ways(task, in.origin)
 		f := w.footprint(task, devices, limits)
 		if g := f.most(most); g != most {

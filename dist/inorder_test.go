@@ -24,8 +24,12 @@ func TestInOrder(t *testing.T) {
 		{"arithmetic", gen.Options{Cond: 1e4}, AutoPreconditioner, "none"},
 		{"lowrank", gen.Options{Rank: n / 2}, AutoPreconditioner, "qrcp-lq"},
 		{"lowrank", gen.Options{Rank: n / 2}, QRLQ, "qrcp-lq"},
-		{"graded-cols", gen.Options{Cond: 1e12}, QRLQ, "qrcp-lq"},
-		{"graded-rows", gen.Options{Cond: 1e12}, QRLQ, "qrcp-lq"},
+		{"graded-cols", gen.Options{Cond: 1e12}, AutoPreconditioner, "qr-lq"},
+		{"graded-cols", gen.Options{Cond: 1e12}, QRLQ, "qr-lq"},
+		{"graded-rows", gen.Options{Cond: 1e12}, AutoPreconditioner, "qr-lq"},
+		{"graded-rows", gen.Options{Cond: 1e12}, QRLQ, "qr-lq"},
+		{"graded-both", gen.Options{Cond: 1e12}, AutoPreconditioner, "qrcp-lq"},
+		{"graded-both", gen.Options{Cond: 1e12}, QRLQ, "qrcp-lq"},
 		{"kahan", gen.Options{}, QRLQ, "qrcp-lq"},
 	} {
 		c.options.Rows, c.options.Cols, c.options.Seed = n, n, 1

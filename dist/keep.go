@@ -100,6 +100,7 @@ type keptPrepared struct {
 type keptMethod struct {
 	Precondition             Preconditioner
 	BySVD, Graded, Unpivoted bool
+	Turned                   bool
 	V                        RightVectors
 	Reread, Ladder           bool
 	Reasons                  [3]string
@@ -107,13 +108,13 @@ type keptMethod struct {
 
 // kept returns what a checkpoint has of it.
 func (m method) kept() keptMethod {
-	return keptMethod{m.precondition, m.bySVD, m.graded, m.unpivoted, m.v, m.reread, m.ladder,
+	return keptMethod{m.precondition, m.bySVD, m.graded, m.unpivoted, m.turned, m.v, m.reread, m.ladder,
 		[3]string{m.reason.precondition, m.reason.v, m.reason.precision}}
 }
 
 // method is the inverse of kept.
 func (k keptMethod) method() method {
-	return method{k.Precondition, k.BySVD, k.Graded, k.Unpivoted, k.V, k.Reread, k.Ladder,
+	return method{k.Precondition, k.BySVD, k.Graded, k.Unpivoted, k.Turned, k.V, k.Reread, k.Ladder,
 		reasons{k.Reasons[0], k.Reasons[1], k.Reasons[2]}}
 }
 
@@ -136,7 +137,9 @@ func (p *prepared) describe(c *checkpoint.Codec, s site, t Task) {
 	if !k.Read {
 		describeMatrix(c, s.where, "x", &p.x)
 	}
-	describeMatrix(c, s.where, "kept", &p.kept)
+	if !k.Method.Ladder { // otherwise it is the transpose of X
+		describeMatrix(c, s.where, "kept", &p.kept)
+	}
 	if p.deflated != nil {
 		p.deflated.describe(c, s.where)
 	}

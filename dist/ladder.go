@@ -14,7 +14,7 @@ import (
 const (
 	lowCosine = 3e-6
 	// Where so few pivots were active, what a sweep has left is small enough for passes.
-	fewActive = 0.03
+	fewActive = 0.1
 	// From this sweep on, sweeps must leave fewer pivots active than so much of those before.
 	slowSweep, slowShare = 8, 0.8
 )
@@ -81,7 +81,7 @@ func refineLow(s site, o outcome) (r refined, err error) {
 	if err != nil {
 		return r, err
 	}
-	if r.Result, err = refine.Start(o.x, v, refine.Config{}); err != nil {
+	if r.Result, err = refine.Start(o.x, v); err != nil {
 		return r, err
 	}
 	if r.Outcome == refine.NotServed || r.Outcome == refine.Drifted {
@@ -93,11 +93,13 @@ func refineLow(s site, o outcome) (r refined, err error) {
 // low runs sweeps in float32 on the columns of Xᵀ. Since Xᵀ·W = V·Σ, their directions are V of X, and nothing
 // is accumulated. It is collective.
 func low(ctx context.Context, s site, t Task, p prepared) (o outcome, err error) {
-	o.prepared = p
-	xt, err := p.x.Transpose(nil, p.x.M)
-	if err != nil {
-		return o, err
+	xt := p.kept
+	if p.kept = nil; xt == nil {
+		if xt, err = p.x.Transpose(nil, p.x.M); err != nil {
+			return o, err
+		}
 	}
+	o.prepared = p
 	problem := jacobi.Problem{M: p.x.N, N: p.x.M, Sorted: p.method.precondition != NoPreconditioner,
 		Precision: kernels.Float32, Cosine: lowCosine, Enough: lowEnough, Independent: true,
 		StopBroken: p.mayRestart(t), Start: jacobi.Start{Source: xt}}

@@ -118,6 +118,24 @@ func TestFloat64WhereAsked(t *testing.T) {
 	}
 }
 
+// Singular values that are nearly equal are left to float64 from the start, so that no time is lost; others
+// are not.
+func TestFloat64WhereNearlyEqual(t *testing.T) {
+	lowFrom(t, 2)
+	const n = 150
+	for _, c := range []struct {
+		cond float64
+		want string
+	}{{1, "float64"}, {1.0001, "float64"}, {1.5, "float32, refined"}} {
+		a := disttest.Generate(t, "geometric", gen.Options{Rows: n, Cols: n, Seed: 2, Cond: c.cond})
+		o := find(t, a, 2, 1, both(n, n))
+		o.verify(t, a, 2)
+		if o.Precision.Used != c.want {
+			t.Errorf("σ from 1 to %g: %+v", c.cond, o.Precision)
+		}
+	}
+}
+
 // Where products do not come to an end, sweeps in float64 do.
 func TestFloat64Finishes(t *testing.T) {
 	lowFrom(t, 2)

@@ -29,6 +29,10 @@ const evenRatio = 16
 // matrices of rank n/2. From there on a preconditioner costs no more than it saves.
 const decayingParallelism = 1.3
 
+// Where columns have the same norm but for evenNorms, and their parallelism is below closeParallelism·n², the
+// singular values are so close to each other that float32 does not tell their vectors apart.
+const evenNorms, closeParallelism = 1.1, 2e-10
+
 // prepared is X, what the Jacobi method works on, and how it came from the matrix that was read.
 type prepared struct {
 	origin
@@ -38,7 +42,8 @@ type prepared struct {
 	steps    []step // that were done, in order
 	needs    sides  // the vectors of A that are needed
 	method   method
-	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied
+	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied; or Xᵀ, if the
+	// first sweeps are in float32
 	kept     *matrix.Matrix
 	deflated *deflation // of a hyperbolic SVD of lower rank, nil otherwise
 	rank     Rank
@@ -61,6 +66,7 @@ type method struct {
 	graded       bool // rows or columns differ much in size
 	// for QR: X = Rᵀ with the triangular factor R of a tall matrix as it is
 	unpivoted bool
+	turned    bool // for QRLQ: the transpose of the matrix is factored
 	v         RightVectors
 	// there is no room for X beside the block-columns of the Jacobi method, which reads it again from the file
 	reread bool
@@ -96,7 +102,11 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 		if err != nil {
 			return err
 		}
-		m, err := affordable(s, t, in.origin, choose(t, in, s.devices[0].Limits(), g, parallelism))
+		side, err := sidesOf(in, g)
+		if err != nil {
+			return err
+		}
+		m, err := affordable(s, t, in.origin, choose(t, in, s.devices[0].Limits(), g, parallelism, side))
 		if err != nil {
 			return err
 		}
@@ -112,6 +122,35 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 	return p, err
 }
 
+// gradedSides says which sides of a matrix are graded.
+type gradedSides int
+
+const (
+	notGraded gradedSides = iota
+	columnsGraded
+	rowsGraded // the matrix being square
+	bothGraded // or of the rows of one that is not square
+)
+
+// sidesOf tells which sides are graded: columns alone, if the matrix with columns scaled to norm 1 has even
+// rows, or rows alone, if it has even columns when the largest element of each row is 1. It is collective.
+func sidesOf(in input, g matrix.Grading) (gradedSides, error) {
+	rows, columns := matrix.Ratio(g.Rows) >= gradedRatio, matrix.Ratio(g.Columns) >= gradedRatio
+	switch {
+	case !rows && !columns:
+		return notGraded, nil
+	case !rows && matrix.Ratio(g.Balanced) < gradedRatio:
+		return columnsGraded, nil
+	case columns || in.x.M != in.x.N:
+		return bothGraded, nil
+	}
+	sizes, err := matrix.RelativeSizes(in.x, g.Rows)
+	if err != nil || matrix.Ratio(sizes) >= gradedRatio {
+		return bothGraded, err
+	}
+	return rowsGraded, nil
+}
+
 // triangular makes X of an SVD, by the QR and LQ factorizations that were chosen. It is collective.
 func triangular(p prepared) (prepared, error) {
 	switch p.method.precondition {
@@ -123,44 +162,75 @@ func triangular(p prepared) (prepared, error) {
 			return transposed(p, nil, p.x.N)
 		}
 	case QRLQ:
-		q, r, err := inOrder(p)
+		q, r, order, err := inOrder(p)
 		if err != nil {
 			return p, err
 		}
 		if r != nil {
 			p.x.Free()
 			p.x = r
+			if p.method.turned {
+				p.steps = append(p.steps, transposition{})
+				p.needs.left, p.needs.right = p.needs.right, p.needs.left
+			}
 			p.steps = append(p.steps, leftFactor{q, r.N})
+			if p.method.graded {
+				p.rank = pivotedRank(r.N, r.N)
+				p.steps = append(p.steps, columnOrder(matrix.Inverse(order)))
+			}
 			if !p.needs.left {
 				q.Free()
 			}
 			return transposed(p, nil, r.N)
 		}
+		p.method.turned = false
 		p.method.precondition = QRCPLQ
 		p.method.reason.precondition += "; some columns depend on others, so they are pivoted"
 	}
 	return pivoted(p)
 }
 
-// inOrder factors X = Q·R, the columns in their order. R is nil if columns seem to depend on each other. It
-// is collective.
-func inOrder(p prepared) (q *matrix.Orthogonal, r *matrix.Matrix, err error) {
-	if r, err = p.x.Clone(); err != nil {
-		return nil, nil, err
+// inOrder factors X = Q·R, or Xᵀ, the columns by decreasing norms if it is graded, otherwise in their order. R
+// is nil if columns seem to depend on each other. Column k is column order[k] of what is factored. It is
+// collective.
+func inOrder(p prepared) (q *matrix.Orthogonal, r *matrix.Matrix, order []int, err error) {
+	switch order = matrix.Natural(p.x.N); {
+	case p.method.turned:
+		order = matrix.Decreasing(p.grading.Rows)
+		sorted, err := p.x.Rows(order)
+		if err != nil {
+			return nil, nil, nil, err
+		}
+		r, err = sorted.Transpose(nil, sorted.M)
+		sorted.Free()
+		if err != nil {
+			return nil, nil, nil, err
+		}
+	case p.method.graded:
+		order = matrix.Decreasing(p.grading.Columns)
+		r, err = matrix.Select(p.x, order)
+	default:
+		r, err = p.x.Clone()
+	}
+	if err != nil {
+		return nil, nil, nil, err
 	}
 	// What is left of a dependent column are the errors of the columns before it, times the coefficients of the
 	// combination. As long as nothing shorter was taken, these are at most about 1/√ε.
-	tol := make([]float64, r.N)
-	for j, x := range p.grading.Columns {
-		tol[j] = math.Sqrt(kernels.Epsilon) * x
+	tol, err := r.Norms()
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	for j := range tol {
+		tol[j] *= math.Sqrt(kernels.Epsilon)
 	}
 	q, independent, err := matrix.FactorIndependent(r, tol)
 	if err != nil || !independent {
 		q.Free()
 		r.Free()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return q, r, nil
+	return q, r, order, nil
 }
 
 // pivoted factors X = Q·R, with rows sorted unless R is all that is wanted, and columns pivoted. It is
@@ -220,26 +290,39 @@ func transposed(p prepared, place []int, order int) (prepared, error) {
 		p.x = x
 		return p, err
 	}
-	q2, x, err := lower(p.x)
+	q2, x, err := factored(p.x)
 	if !p.needs.right {
 		q2.Free()
+	}
+	if p.method.ladder && err == nil && p.x.M == p.x.N {
+		p.kept = p.x
+	} else {
+		p.x.Free()
 	}
 	p.x, p.steps = x, append(p.steps, rightFactor{q2})
 	return p, err
 }
 
-// lower factors Rᵀ = Q₂·Xᵀ, which it uses up, and returns Q₂ and the lower triangular X. It is collective.
-func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
+// factored factors Rᵀ = Q₂·Xᵀ, which it overwrites by Xᵀ, and returns Q₂ and the lower triangular X. It is
+// collective.
+func factored(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
 	if q2, err = matrix.Factor(transposed); err == nil {
 		x, err = transposed.Transpose(nil, transposed.N)
 	}
+	return q2, x, err
+}
+
+// lower is factored, and gives the memory of Xᵀ back. It is collective.
+func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, err error) {
+	q2, x, err = factored(transposed)
 	transposed.Free()
 	return q2, x, err
 }
 
-// choose decides what to do on devices of these limits, from the sizes of rows and columns and the
-// parallelism of the columns.
-func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, parallelism float64) method {
+// choose decides what to do on devices of these limits, from the sizes of rows and columns, the parallelism of
+// the columns, and the sides that are graded.
+func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, parallelism float64,
+	side gradedSides) method {
 	rows, columns := matrix.Ratio(g.Rows), matrix.Ratio(g.Columns)
 	m := method{graded: rows >= gradedRatio || columns >= gradedRatio}
 	because := func(p Preconditioner, format string, a ...any) {
@@ -247,7 +330,7 @@ func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, paralleli
 	}
 	both := in.hyperbolic()
 	switch {
-	case t.Precondition == QRLQ && m.graded:
+	case t.Precondition == QRLQ && side == bothGraded:
 		because(QRCPLQ, "the matrix is graded: qr-lq, which was asked for, would lose digits of small singular "+
 			"values")
 	case t.Precondition != AutoPreconditioner:
@@ -259,6 +342,11 @@ func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, paralleli
 		because(QR, "the hyperbolic SVD of the triangular factor is that of the matrix")
 	case both:
 		because(NoPreconditioner, "the columns keep their signs in the hyperbolic SVD")
+	case side == columnsGraded:
+		because(QRLQ, "graded: the norms of the columns differ by a factor of %.2g; so they are sorted", columns)
+	case side == rowsGraded:
+		because(QRLQ, "graded: the max-norms of the rows differ by a factor of %.2g; so they are sorted, and the "+
+			"transpose is factored", rows)
 	case m.graded:
 		because(QRCPLQ, "graded: the max-norms of the rows differ by a factor of %.2g, the norms of the "+
 			"columns by %.2g", rows, columns)
@@ -273,11 +361,14 @@ func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, paralleli
 	default:
 		because(NoPreconditioner, "rows and columns are of about the same size and in all directions")
 	}
+	m.turned = m.precondition == QRLQ && side == rowsGraded
 	switch m.reason.precision = t.refused(limits); {
 	case m.reason.precision != "":
 	case m.precondition == NoPreconditioner && (m.graded || parallelism >= decayingParallelism ||
 		in.x.M > in.x.N):
 		m.reason.precision = "the first sweeps would need a preconditioner to be of float32"
+	case columns < evenNorms && parallelism < closeParallelism*float64(in.x.N)*float64(in.x.N):
+		m.reason.precision = "the singular values are nearly equal: float32 would not tell their vectors apart"
 	default:
 		m.ladder, m.reason.precision = true, "faster, and as accurate"
 	}
@@ -316,7 +407,10 @@ func (t Task) refused(limits kernels.Limits) string {
 // chooseRight decides how the right singular vectors of X are found.
 func chooseRight(t Task, hyperbolic bool, m method) (RightVectors, string) {
 	needed := t.needs().right
-	if transposes(m.precondition, hyperbolic) {
+	switch {
+	case m.turned: // or not, where columns depend on each other
+		needed = t.needs().any()
+	case transposes(m.precondition, hyperbolic):
 		needed = t.needs().left
 	}
 	switch {

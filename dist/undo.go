@@ -63,7 +63,7 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 		}
 		u, v := c.u, c.v
 		c.x, c.u, c.v, o = nil, nil, nil, outcome{} // memory
-		if transposes(c.method.precondition, c.hyperbolic()) {
+		if transposes(c.method.precondition, c.hyperbolic()) || c.method.turned {
 			needs.left, needs.right = needs.right, needs.left
 		}
 		if !needs.left {

@@ -253,13 +253,18 @@ func (r *run) restore(at map[int][2]int) (floor float64, scale int, err error) {
 		return 0, 0, err
 	}
 	r.keeper.now.Floor, r.keeper.now.Scale, r.keeper.now.Columns = past.Floor, past.Scale, r.layout.Columns
-	if p := r.config.Problem; !p.KeepSource && p.Source != nil {
-		r.release(p.Source)
+	r.releaseStart()
+	return past.Floor, past.Scale, nil
+}
+
+// releaseStart frees what the method would have begun with.
+func (r *run) releaseStart() {
+	if s := r.config.Start; !s.KeepSource && s.Source != nil {
+		r.release(s.Source)
 	}
 	if right := r.config.Right; right != nil {
 		r.release(right)
 	}
-	return past.Floor, past.Scale, nil
 }
 
 // release frees a matrix that is not needed any more, when no checkpoint needs it.

@@ -22,7 +22,9 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 		return nil, err
 	}
 	if k.stage.Bare() {
-		return k.bare(newRun(ctx, world, c))
+		r := newRun(ctx, world, c)
+		r.releaseStart()
+		return k.bare(r)
 	}
 	if k.past != nil {
 		c.columns = k.past.Columns

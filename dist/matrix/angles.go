@@ -25,35 +25,20 @@ func (s *Matrix) Angles(norms []float64,
 	if err != nil {
 		return a, 0, fmt.Errorf("matrix: angles: %w", err)
 	}
-	low, high := make([][]float64, len(own)), make([][]float64, len(own)) // as numbers of the columns
+	parts := make([][]float64, len(own))
 	for i, x := range own {
-		for k := range x.Low {
-			low[i], high[i] = append(low[i], float64(x.Low[k])), append(high[i], float64(x.High[k]))
+		for k := range x.Cosine {
+			parts[i] = append(parts[i], x.Cosine[k], x.Largest[k], x.Sum[k], float64(x.Low[k]), float64(x.High[k]))
 		}
 		a.Active += x.Active
 	}
-	columns := func(f func(i int) []float64) (x []float64) {
-		if err != nil {
-			return nil
-		}
-		parts := make([][]float64, len(own))
-		for i := range own {
-			parts[i] = f(i)
-		}
-		x, err = s.gather(parts)
-		return x
-	}
-	a.Cosine = columns(func(i int) []float64 { return own[i].Cosine })
-	a.Largest = columns(func(i int) []float64 { return own[i].Largest })
-	a.Sum = columns(func(i int) []float64 { return own[i].Sum })
-	for _, x := range columns(func(i int) []float64 { return low[i] }) {
-		a.Low = append(a.Low, int(x))
-	}
-	for _, x := range columns(func(i int) []float64 { return high[i] }) {
-		a.High = append(a.High, int(x))
-	}
+	lists, err := s.gatherLists(5, parts)
 	if err != nil {
-		return a, 0, err
+		return a, 0, fmt.Errorf("matrix: angles: %w", err)
+	}
+	a.Cosine, a.Largest, a.Sum = lists[0], lists[1], lists[2]
+	for j := range s.N {
+		a.Low, a.High = append(a.Low, int(lists[3][j])), append(a.High, int(lists[4][j]))
 	}
 	counts := []int64{int64(a.Active)}
 	if err := s.Comm.AllreduceSum(counts); err != nil {
@@ -81,33 +66,52 @@ func (s *Matrix) ZeroSquare(j0, j1 int) error {
 	})
 }
 
-// Square gives every rank the elements in rows and columns from j0 to j1 of a square matrix, column-major.
-// It is collective.
-func (s *Matrix) Square(j0, j1 int) ([]float64, error) {
-	k := j1 - j0
+// Squares gives every rank, for each pair of numbers, the elements of a square matrix in the rows and columns
+// from the first to before the second, column-major. The pairs are in increasing order, and have no columns in
+// common. It is collective.
+func (s *Matrix) Squares(spans [][2]int) ([][]float64, error) {
 	var mine []float64 // columns, in their order
-	for b := j0 / s.tile; b*s.tile < j1; b++ {
-		dev := s.here(s.owner(b))
-		if dev == nil {
+	for b := range s.blocks() {
+		dev, some := s.here(s.owner(b)), s.overlapping(spans, b)
+		if dev == nil || len(some) == 0 {
 			continue
 		}
 		b0, b1 := s.span(b)
-		from, to := max(b0, j0), min(b1, j1)
-		x := make([]float64, k*(to-from))
-		if err := dev.Read(x, k, s.block(b).Columns(from-b0, to-b0).Rows(j0, j1)); err != nil {
+		first, last := some[0], some[len(some)-1]
+		from, to, m := max(b0, first[0]), min(b1, last[1]), last[1]-first[0]
+		x := make([]float64, m*(to-from))
+		if err := dev.Read(x, m, s.block(b).Columns(from-b0, to-b0).Rows(first[0], last[1])); err != nil {
 			return nil, err
 		}
-		mine = append(mine, x...)
+		for _, c := range some {
+			for j := max(b0, c[0]); j < min(b1, c[1]); j++ {
+				mine = append(mine, x[(j-from)*m+c[0]-first[0]:][:c[1]-c[0]]...)
+			}
+		}
 	}
 	all, err := comm.Gather(s.Comm, mine)
 	if err != nil {
 		return nil, err
 	}
-	var square []float64
-	for j := j0; j < j1; j++ {
-		id, _ := s.home(j)
-		rank := s.ranks[id]
-		square, all[rank] = append(square, all[rank][:k]...), all[rank][k:]
+	squares := make([][]float64, len(spans))
+	for i, c := range spans {
+		k := c[1] - c[0]
+		for j := c[0]; j < c[1]; j++ {
+			id, _ := s.home(j)
+			rank := s.ranks[id]
+			squares[i], all[rank] = append(squares[i], all[rank][:k]...), all[rank][k:]
+		}
 	}
-	return square, nil
+	return squares, nil
+}
+
+// overlapping returns those of some spans, in increasing order, that have columns of block b.
+func (s *Matrix) overlapping(spans [][2]int, b int) (some [][2]int) {
+	b0, b1 := s.span(b)
+	for _, c := range spans {
+		if c[0] < b1 && c[1] > b0 {
+			some = append(some, c)
+		}
+	}
+	return some
 }

@@ -10,19 +10,34 @@ import (
 // gather returns one number for each column, of which each rank gives those of its devices, in the order of
 // their shares. It is collective.
 func (s *Matrix) gather(own [][]float64) ([]float64, error) {
+	x, err := s.gatherLists(1, own)
+	if err != nil {
+		return nil, err
+	}
+	return x[0], nil
+}
+
+// gatherLists gives every rank some lists of numbers, of columns; of each device of this rank, own has the
+// numbers of its first column, of its second one, and so on. It is collective.
+func (s *Matrix) gatherLists(count int, own [][]float64) ([][]float64, error) {
 	all, err := comm.Gather(s.Comm, slices.Concat(own...))
 	if err != nil {
 		return nil, err
 	}
-	x := make([]float64, s.N)
+	lists := make([][]float64, count)
+	for l := range lists {
+		lists[l] = make([]float64, s.N)
+	}
 	at := make([]int, s.Comm.Size())
 	for id, rank := range s.ranks {
 		for _, j := range s.columnsOf(id) {
-			x[j] = all[rank][at[rank]]
-			at[rank]++
+			for l := range lists {
+				lists[l][j] = all[rank][at[rank]]
+				at[rank]++
+			}
 		}
 	}
-	return x, nil
+	return lists, nil
 }
 
 // perColumn gathers what f finds for each column of a device. It is collective.

@@ -61,6 +61,17 @@ func NewDevices(world comm.Comm, backends []kernels.Backend, direct bool) (*Devi
 	return d, nil
 }
 
+// fewBlocks is how many blocks a matrix has at least where they become wider.
+const fewBlocks = 16
+
+// Widen makes blocks wider on hosts, for matrices of n columns: products with more columns at a time are
+// faster. It is called before there is a matrix.
+func (d *Devices) Widen(n int) {
+	for d.HostMemory() && d.tile < passColumns && n >= fewBlocks*2*d.tile {
+		d.tile *= 2
+	}
+}
+
 // Free gives back all memory of matrices.
 func (d *Devices) Free() error {
 	var err error

@@ -101,15 +101,20 @@ func TestAngles(t *testing.T) {
 		e := make([]float64, n*n)
 		onGrid(t, grid, func(d *Devices) {
 			s := of(t, d, n, n, c)
-			square, err := s.Square(j0, j1)
-			for j := j0; j < j1 && err == nil; j++ {
-				if !slices.Equal(square[(j-j0)*(j1-j0):(j-j0+1)*(j1-j0)], c[j*n+j0:j*n+j1]) {
-					t.Errorf("%v: column %d of the square is not that of the matrix", grid, j)
-				}
-			}
+			spans := [][2]int{{3, 4}, {10, 20}, {j0, j1}, {j1, j1 + 5}, {n - 2, n}}
+			squares, err := s.Squares(spans)
 			if err != nil {
 				t.Error(err)
 				return
+			}
+			for i, span := range spans {
+				var want []float64
+				for j := span[0]; j < span[1]; j++ {
+					want = append(want, c[j*n+span[0]:j*n+span[1]]...)
+				}
+				if !slices.Equal(squares[i], want) {
+					t.Errorf("%v: the square %v is not that of the matrix", grid, span)
+				}
 			}
 			got, active, err := s.Angles(norms, o)
 			if err != nil || !slices.Equal(got.Cosine, want.Cosine) || !slices.Equal(got.Largest, want.Largest) ||

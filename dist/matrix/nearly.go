@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 
 	"jmpi/kernels"
 )
@@ -24,7 +25,12 @@ func Departure(v *Matrix) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.each(func(i int, dev *device) error {
+	return s, s.departures()
+}
+
+// departures does Departures for the blocks on the diagonal of a square matrix.
+func (s *Matrix) departures() error {
+	return s.each(func(i int, dev *device) error {
 		var diagonal []kernels.Panel
 		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
 			diagonal = append(diagonal, s.diagonalBlock(b))
@@ -48,19 +54,66 @@ func SubtractTriangular(v, s *Matrix) error {
 	return nil
 }
 
-// Correct does v ← v·(I − S) with S of Departure, and returns the norms of the columns of S, and a bound of
-// ‖S + Sᵀ‖_F. Where that is over the limit it returns nil, and v is as it was. It is collective.
-func Correct(v *Matrix, limit float64) (off []float64, size float64, err error) {
+// secondOrder makes I − R⁻¹ to second order of S of Departure, for the factor R of VᵀV = RᵀR: it does
+// S ← S − U − S², where U is upper triangular, and U + Uᵀ = SᵀS. It is collective.
+func secondOrder(s *Matrix) error {
+	c, err := s.UnitColumns(s.N, 0, s.N)
+	if err != nil {
+		return err
+	}
+	defer c.Free()
+	err = pass(s, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
+		for _, to := range c.above(i, i0, i1, true) {
+			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, to.M).Rows(0, i1),
+				B: s.same(i, to).Rows(0, i1), Beta: 1, C: to.Panel})
+		}
+		return products
+	})
+	if err == nil {
+		err = c.departures()
+	}
+	if err == nil {
+		err = pass(s, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
+			for _, from := range s.above(i, i0, i1, true) {
+				products = append(products, kernels.Gemm{Alpha: 1, A: a.Columns(0, from.M).Rows(0, i1), B: from.Panel,
+					Beta: 1, C: c.same(i, from).Rows(0, i1)})
+			}
+			return products
+		})
+	}
+	if err == nil {
+		err = c.Scale(nil, slices.Repeat([]float64{-1}, c.N))
+	}
+	if err == nil {
+		err = s.Add(c)
+	}
+	if err != nil {
+		return fmt.Errorf("matrix: correction of second order: %w", err)
+	}
+	return nil
+}
+
+// Correct makes columns that are nearly orthonormal more so: v ← v·(I − S) with S of Departure. If that would
+// leave more than enough, it takes a term more, which needs one square matrix more. It returns the norms of
+// the columns of S, a bound of ‖S + Sᵀ‖_F, and one of what is left of that, rounding errors apart. Where the
+// bound is over the limit off is nil, and v is as it was. It is collective.
+func Correct(v *Matrix, limit, enough float64) (off []float64, size, left float64, err error) {
 	s, err := Departure(v)
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	defer s.Free()
 	if off, err = s.Norms(); err != nil {
-		return nil, 0, err
+		return nil, 0, 0, err
 	}
 	if size = 2 * kernels.Norm2(off); !(size <= limit) {
-		return nil, size, nil
+		return nil, size, size, nil
 	}
-	return off, size, SubtractTriangular(v, s)
+	if left = 3 * size * size; left > enough {
+		left = 3 * size * size * size
+		if err := secondOrder(s); err != nil {
+			return nil, 0, 0, err
+		}
+	}
+	return off, size, left, SubtractTriangular(v, s)
 }

@@ -76,3 +76,52 @@ func nearer(t *testing.T, n int, start []float64, ranks, devices int) []float64 
 	wg.Wait()
 	return result
 }
+
+// TestCorrect corrects columns that are off by 2⁻¹² once. What is left is the square of that, or its third power
+// where the square would be too much.
+func TestCorrect(t *testing.T) {
+	const n = 300
+	start := disttest.Generate(t, "uniform", gen.Options{Rows: n, Cols: n, Seed: 1})
+	for i, x := range start {
+		start[i] = math.Ldexp(x, -12) / math.Sqrt(n)
+	}
+	for j := range n {
+		start[j*(n+1)]++
+	}
+	for _, grid := range grids {
+		var sizes [2]float64 // what is left
+		for i, enough := range []float64{math.Inf(1), 1e-10} {
+			onGrid(t, grid, func(d *Devices) {
+				v := of(t, d, n, n, start)
+				_, size, left, err := Correct(v, 1, enough)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				_, after, _, err := Correct(v, 1, math.Inf(1))
+				if err != nil || !(after <= left) || left > 3*size*size {
+					t.Errorf("%v: %.3g after a correction of %.3g, at most %.3g expected, error %v", grid, after, size, left,
+						err)
+				}
+				if d.Comm.Rank() == 0 {
+					sizes[i] = after
+				}
+			})
+		}
+		if !(sizes[1] < 1e-2*sizes[0]) {
+			t.Errorf("%v: %.3g is left to second order, %.3g to first order", grid, sizes[1], sizes[0])
+		}
+	}
+}
+
+// TestWiden tests that blocks become wider with the columns of the matrix, on hosts alone.
+func TestWiden(t *testing.T) {
+	for _, c := range []struct{ n, want int }{{1, 64}, {2047, 64}, {2048, 128}, {4095, 128}, {4096, 256},
+		{1 << 20, 256}} {
+		d := on(t, comm.NewLocal(1)[0], 1)
+		d.Widen(c.n)
+		if d.tile != c.want {
+			t.Errorf("n = %d: blocks of %d columns, want %d", c.n, d.tile, c.want)
+		}
+	}
+}

@@ -64,14 +64,18 @@ func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (all []turn, err e
 	if len(clusters) == 0 {
 		return nil, nil
 	}
+	spans := make([][2]int, len(clusters))
+	for i, c := range clusters {
+		spans[i] = [2]int{c.start, c.end}
+	}
+	squares, err := h.Squares(spans)
+	if err != nil {
+		return nil, err
+	}
 	var q []float64 // of all, one after the other
-	for _, c := range clusters {
-		cosines, err := h.Square(c.start, c.end)
-		if err != nil {
-			return nil, err
-		}
-		if s.x.Comm.Rank() == 0 {
-			q = append(q, eigenvectors(cosines, s.norms[c.start:c.end])...)
+	if s.x.Comm.Rank() == 0 {
+		for i, c := range clusters {
+			q = append(q, eigenvectors(squares[i], s.norms[c.start:c.end])...)
 		}
 	}
 	if q, err = comm.FromRank(s.x.Comm, 0, q); err != nil {

@@ -36,6 +36,23 @@ func (s *state) estimate(e *matrix.Matrix) (norm float64, err error) {
 	return caution * norm, nil
 }
 
+// departure estimates ‖xᵀx − I‖_F by what is made of random vectors z: the mean square of ‖A·z‖ is ‖A‖_F².
+func departure(x *matrix.Matrix) (float64, error) {
+	z := matrix.RandomNormal(x.N, vectors, seed, 0)
+	xz, err := x.Times(false, z, vectors)
+	if err != nil {
+		return 0, err
+	}
+	back, err := x.Times(true, xz, vectors)
+	if err != nil {
+		return 0, err
+	}
+	for i := range back {
+		back[i] -= z[i]
+	}
+	return kernels.Norm2(back) / math.Sqrt(vectors), nil
+}
+
 // verify tells whether V is orthonormal, and X·V is U·diag(norms), by what they make of random vectors z: the
 // mean square of ‖A·z‖ is ‖A‖_F².
 func (s *state) verify() (ok bool, err error) {

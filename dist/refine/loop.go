@@ -20,6 +20,14 @@ const (
 	// Clusters of angles below largeAngle are made if these are fewAngles at least, for so many columns at most.
 	fewAngles, fewColumns = 1e-10, 1024
 
+	// Where a pass should have left no cosine over promising, random vectors tell whether the columns of U are
+	// orthonormal: the departure, ‖UᵀU − I‖_F, is orthogonal at most, in units of n·ε.
+	promising, orthogonal = 1e-11, 0.5
+
+	// Where a pass would leave a cosine over farAway, so that another one would not be the last, what it leaves
+	// to second order is rotated too.
+	farAway = 1e-8
+
 	// The columns of U pass for orthogonal too if no cosine exceeds smallCosine, and the square root of the
 	// share of active pivots times the largest one is smallDeparture at most, in units of ε: that bounds what
 	// they add to ‖UᵀU − I‖_F, in units of n·ε.
@@ -29,16 +37,18 @@ const (
 
 // loop makes passes until all cosines are below the tolerance.
 func (s *state) loop() (outcome Outcome, err error) {
-	limit := s.MaxPasses
-	if limit == 0 {
-		limit = maxPasses
-	}
-	before := math.Inf(1) // the largest cosine before the last pass
+	before := math.Inf(1)   // the largest cosine before the last pass
+	expected := math.Inf(1) // after it
 	for pass := 0; ; pass++ {
 		if err = s.sort(); err != nil {
 			return NoProgress, err
 		}
 		done := false
+		if expected <= promising {
+			if done, err = s.check(); done || err != nil {
+				return Converged, err
+			}
+		}
 		err = s.timed(Step{What: "look"}, func(step *Step) error {
 			var l look
 			if l, err = s.look(); err != nil {
@@ -46,15 +56,15 @@ func (s *state) loop() (outcome Outcome, err error) {
 			}
 			defer func() { l.h.Free() }()
 			l.tell(step)
-			if outcome, done = l.decide(s.Config, before); done {
+			if outcome, done = l.decide(before); done {
 				return nil
 			}
-			if outcome, done = NoProgress, pass == limit; done {
+			if outcome, done = NoProgress, pass == maxPasses; done {
 				return nil
 			}
 			before = step.Cosine
 			if outcome, done, err = s.passBy(&l, step); err == nil && !done {
-				step.What = "pass"
+				step.What, expected = "pass", step.Cosine*step.Angle
 			}
 			return err
 		})
@@ -89,6 +99,17 @@ func (s *state) look() (l look, err error) {
 		return l, err
 	}
 	return l, nil
+}
+
+// check tells whether random vectors find the columns of U orthonormal.
+func (s *state) check() (ok bool, err error) {
+	err = s.timed(Step{What: "check"}, func(step *Step) error {
+		size, err := departure(s.u)
+		step.Departure = []float64{finite(size)}
+		ok = size <= orthogonal*float64(s.x.N)*kernels.Epsilon
+		return err
+	})
+	return ok, err
 }
 
 // finish makes clusters of smaller angles too, so that after this pass perhaps no other is needed. A pass
@@ -151,7 +172,7 @@ func (l look) tell(step *Step) {
 }
 
 // decide tells whether the loop ends, and why.
-func (l look) decide(c Config, before float64) (Outcome, bool) {
+func (l look) decide(before float64) (Outcome, bool) {
 	cosine, departure := slices.Max(l.angles.Cosine), smallDeparture
 	if cosine > before/2 {
 		departure = restDeparture
@@ -168,30 +189,26 @@ func (l look) decide(c Config, before float64) (Outcome, bool) {
 		return Clusters, true
 	case cosine > before/2:
 		return NoProgress, true
-	case l.active < c.FewActive:
-		return FewActive, true
 	}
 	return Converged, false
 }
 
 // passBy makes a pass: angles in place of cosines, their powers, the products.
 func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err error) {
+	limit := step.Angle
+	if step.Cosine*step.Angle > farAway {
+		step.Second = true
+		if err := s.second(l, limit); err != nil {
+			return outcome, false, err
+		}
+		limit *= 2 // the second order may have made the largest angle larger
+	}
 	turns, err := s.turnsOf(l.h, l.clusters)
 	if err != nil {
 		return outcome, false, err
 	}
-	// What is just below the tolerance is rotated too: rounding errors may lift it above. But where norms are
-	// nearly equal the angle would be nothing but such errors.
-	angles, _, err := l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance() / 4,
-		Limit: max(step.Angle, firstOrder), Write: true})
-	if err != nil {
+	if step.Norm, err = s.angles(l.h, l.clusters, limit); err != nil {
 		return outcome, false, err
-	}
-	step.Norm = finite(bound(angles))
-	for _, c := range l.clusters {
-		if err := l.h.ZeroSquare(c.start, c.end); err != nil {
-			return outcome, false, err
-		}
 	}
 	if step.Norm > secondOrder {
 		estimate, err := s.estimate(l.h)
@@ -219,6 +236,69 @@ func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err err
 		return outcome, false, err
 	}
 	return outcome, false, s.turn(turns)
+}
+
+// angles puts the angles in the place of cosines, up to a limit, and none in clusters. It returns a bound of
+// the 2-norm.
+func (s *state) angles(h *matrix.Matrix, clusters []cluster, limit float64) (norm float64, err error) {
+	// What is just below the tolerance is rotated too: rounding errors may lift it above. But where norms are
+	// nearly equal the angle would be nothing but such errors.
+	angles, _, err := h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance() / 4,
+		Limit: max(limit, firstOrder), Write: true})
+	if err != nil {
+		return 0, err
+	}
+	for _, c := range clusters {
+		if err := h.ZeroSquare(c.start, c.end); err != nil {
+			return 0, err
+		}
+	}
+	return finite(bound(angles)), nil
+}
+
+// second adds to the cosines what a pass leaves of them to second order: H ← H + (Q + Qᵀ)/2 with Q =
+// (H − I)·D·E·D⁻¹.
+func (s *state) second(l *look, limit float64) error {
+	k, err := l.h.Clone()
+	if err != nil {
+		return err
+	}
+	defer func() { k.Free() }()
+	if _, err = s.angles(k, l.clusters, limit); err != nil {
+		return err
+	}
+	rows, columns := s.ratios()
+	for j := range columns {
+		columns[j] *= -0.5
+	}
+	if err = k.Scale(rows, columns); err != nil {
+		return err
+	}
+	q, err := k.Clone()
+	if err != nil {
+		return err
+	}
+	defer q.Free()
+	if err = matrix.SubtractProduct(q, l.h, k, 1); err != nil {
+		return err
+	}
+	k.Free()
+	if k, err = q.Transpose(nil, q.M); err != nil {
+		return err
+	}
+	if err = q.Add(k); err != nil {
+		return err
+	}
+	return l.h.Add(q)
+}
+
+// ratios returns D, divided by the largest norm, and its inverse.
+func (s *state) ratios() (ratios, inverse []float64) {
+	largest := slices.Max(s.norms)
+	for _, x := range s.norms {
+		ratios, inverse = append(ratios, x/largest), append(inverse, largest/x)
+	}
+	return ratios, inverse
 }
 
 // powers does E ← E + E²/2 − E⁴/8 + E⁶/16 − 5·E⁸/128, as far as the order goes: 1, 2, 4 or 8. E is
@@ -275,12 +355,7 @@ func (s *state) apply(f *matrix.Matrix) error {
 	if err := addProduct(s.v, f); err != nil {
 		return err
 	}
-	rows, columns := make([]float64, len(s.norms)), make([]float64, len(s.norms))
-	largest := slices.Max(s.norms)
-	for j, x := range s.norms {
-		rows[j], columns[j] = x/largest, largest/x
-	}
-	if err := f.Scale(rows, columns); err != nil {
+	if err := f.Scale(s.ratios()); err != nil {
 		return err
 	}
 	if err := addProduct(s.u, f); err != nil {

@@ -9,9 +9,9 @@ const (
 	// correctable is the largest departure of columns from orthonormal ones, ‖VᵀV − I‖_F, that corrections are
 	// tried for.
 	correctable = 0.25
-	// corrected is the square of a departure, in units of n·ε, after whose correction about three times as much
-	// is left: nothing but rounding errors.
-	corrected = 1. / 64
+	// corrected is how far V may be from orthonormal after its corrections, as ‖VᵀV − I‖_F in units of n·ε.
+	// Rounding errors are a tenth of n·ε or so.
+	corrected = 0.25
 	// maxCorrections is the most of them.
 	maxCorrections = 6
 	// graded is the ratio of the largest norm of a column of X to the least one, from which one correction more
@@ -32,8 +32,9 @@ func (s *state) orthonormalize() error {
 		if matrix.Ratio(norms) >= graded {
 			more = 1
 		}
+		enough := corrected * float64(s.v.N) * kernels.Epsilon
 		for k := 1; k <= maxCorrections; k++ {
-			off, size, err := matrix.Correct(s.v, correctable)
+			off, size, left, err := matrix.Correct(s.v, correctable, enough)
 			if err != nil {
 				return err
 			}
@@ -41,7 +42,12 @@ func (s *state) orthonormalize() error {
 			if off == nil {
 				break
 			}
-			if size*size <= corrected*float64(s.v.N)*kernels.Epsilon {
+			if left > enough && left < correctable { // a bound
+				if left, err = departure(s.v); err != nil {
+					return err
+				}
+			}
+			if left <= enough {
 				if more == 0 {
 					return nil
 				}

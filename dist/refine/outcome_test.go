@@ -34,25 +34,22 @@ func TestOutcomes(t *testing.T) {
 	shortened := slices.Clone(v) // two columns are equal
 	copy(shortened[n:2*n], shortened[:n])
 	for _, c := range []struct {
-		name   string
-		x, v   []float64
-		config Config
-		want   Outcome
+		name string
+		x, v []float64
+		want Outcome
 	}{
-		{"other vectors", gauss, identity, Config{}, TooLarge},
-		{"dependent vectors", gauss, shortened, Config{}, TooLarge},
-		{"one cluster", nearly, identity, Config{}, Clusters},
-		{"a column of zeros", singular, identity, Config{}, NotServed},
-		{"norms too far apart", huge, identity, Config{}, NotServed},
-		{"not a number", gauss, broken, Config{}, NotServed},
-		{"few active", gauss, v, Config{FewActive: 1.5}, FewActive},
-		{"one pass", gauss, v, Config{MaxPasses: 1}, NoProgress},
-		{"enough passes", gauss, v, Config{MaxPasses: 3}, Converged},
+		{"other vectors", gauss, identity, TooLarge},
+		{"dependent vectors", gauss, shortened, TooLarge},
+		{"one cluster", nearly, identity, Clusters},
+		{"a column of zeros", singular, identity, NotServed},
+		{"norms too far apart", huge, identity, NotServed},
+		{"not a number", gauss, broken, NotServed},
+		{"as from float32", gauss, v, Converged},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			d := on(t, comm.NewLocal(1)[0], 2)
 			x := load(t, d, n, n, c.x)
-			r, err := Start(x, load(t, d, n, n, c.v), c.config)
+			r, err := Start(x, load(t, d, n, n, c.v))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,13 +107,14 @@ func TestDrift(t *testing.T) {
 	rough, _ := rough(n, a)
 	d := on(t, comm.NewLocal(1)[0], 1)
 	x := load(t, d, n, n, a)
-	r, err := Start(x, load(t, d, n, n, rough), Config{})
+	r, err := Start(x, load(t, d, n, n, rough))
 	must(t, err)
 	want := r.Sigma
 	must(t, r.V.Scale(nil, slices.Repeat([]float64{1 + 1e-11}, n)))
 	g, err := r.G()
 	must(t, err)
-	r, err = Resume(x, g, r.V, Config{})
+	drifted := &state{x: x, u: g, v: r.V}
+	r, err = drifted.run(drifted.measured)
 	if err != nil || r.Outcome != Converged || r.OrthV > 0.5 || r.Residual > 0.5 {
 		t.Fatalf("%+v, error %v", r, err)
 	}
@@ -125,26 +123,6 @@ func TestDrift(t *testing.T) {
 			t.Errorf("singular value %d differs by %.2g", j, e)
 		}
 	}
-}
-
-// TestResume goes on where the passes were not enough, and comes to the same singular values.
-func TestResume(t *testing.T) {
-	const n = 150
-	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 3})
-	v, _ := rough(n, a)
-	d := on(t, comm.NewLocal(1)[0], 2)
-	x := load(t, d, n, n, a)
-	r, err := Start(x, load(t, d, n, n, v), Config{MaxPasses: 1})
-	must(t, err)
-	if r.Outcome != NoProgress {
-		t.Fatalf("outcome: %s", r.Outcome)
-	}
-	g, err := r.G()
-	must(t, err)
-	if r, err = Resume(x, g, r.V, Config{}); err != nil {
-		t.Fatal(err)
-	}
-	refined{Result: *r, u: elements(t, r.U), v: elements(t, r.V)}.check(t, n, n, a)
 }
 
 // TestTall refines a matrix with more rows than columns.
@@ -159,7 +137,7 @@ func TestTall(t *testing.T) {
 	x, err := load(t, d, n, n, small).Taller(m)
 	must(t, err)
 	must(t, q.Apply(x))
-	r, err := Start(x, load(t, d, n, n, v), Config{})
+	r, err := Start(x, load(t, d, n, n, v))
 	if err != nil {
 		t.Fatal(err)
 	}

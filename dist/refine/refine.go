@@ -10,16 +10,7 @@ import (
 	"jmpi/kernels"
 )
 
-// Config says when to end. It must be the same on every rank.
-type Config struct {
-	// FewActive is a share of active pivots. Where fewer are active, no pass is made: sweeps of the Jacobi
-	// method, which leave the others alone, are cheaper. 0: never.
-	FewActive float64
-	// MaxPasses limits the passes, 0: 8.
-	MaxPasses int
-}
-
-// maxPasses is the default of Config.MaxPasses. Four are enough for all matrices that were tried.
+// maxPasses limits the passes. Four are enough for all matrices that were tried.
 const maxPasses = 8
 
 // Outcome says how far the method has come. All but Converged hand back what there is: X·V = U·diag(Sigma) to
@@ -29,15 +20,14 @@ type Outcome int
 const (
 	Converged  Outcome = iota
 	NotServed          // norms are zero, not finite, or too far apart; Sigma is nil
-	FewActive          // too few pivots are active for a pass
 	TooLarge           // angles, or cosines, are too large for passes
 	Clusters           // large angles are left in clusters that are too large
 	NoProgress         // passes do not make the cosines smaller
 	Drifted            // X·V is not U·diag(Sigma), or V is not orthonormal
 )
 
-var outcomes = enum.Names{Converged: "converged", NotServed: "not served", FewActive: "few active",
-	TooLarge: "too large", Clusters: "clusters", NoProgress: "no progress", Drifted: "drifted"}
+var outcomes = enum.Names{Converged: "converged", NotServed: "not served", TooLarge: "too large",
+	Clusters: "clusters", NoProgress: "no progress", Drifted: "drifted"}
 
 func (o Outcome) String() string { return outcomes.Of(int(o)) }
 
@@ -46,8 +36,9 @@ func (o Outcome) MarshalText() ([]byte, error) { return []byte(o.String()), nil 
 
 // Step is what was done, and what was seen before.
 type Step struct {
-	What     string  `json:"what"`             // orthonormalize, multiply, look, pass, verify
+	What     string  `json:"what"`             // orthonormalize, multiply, look, pass, check, verify
 	Order    int     `json:"order,omitempty"`  // of a pass: the highest power of the angles
+	Second   bool    `json:"second,omitempty"` // it takes account of products of two angles
 	Active   float64 `json:"active,omitempty"` // share of pivots with a cosine over the tolerance
 	Cosine   float64 `json:"cosine,omitempty"` // the largest one
 	Angle    float64 `json:"angle,omitempty"`  // the largest that was not left out
@@ -55,7 +46,7 @@ type Step struct {
 	Clusters int     `json:"clusters,omitempty"`
 	Left     int     `json:"left,omitempty"`  // clusters that are left alone
 	Width    int     `json:"width,omitempty"` // of the largest of both
-	// Departure tells how far columns of V were from orthonormal ones, for each correction.
+	// Departure tells how far columns were from orthonormal ones: those of V, for each correction, or those of U.
 	Departure []float64 `json:"departure,omitempty"`
 	Seconds   float64   `json:"seconds"`
 }
@@ -87,8 +78,8 @@ func (r *Result) G() (*matrix.Matrix, error) {
 
 // Start refines V, n×n, whose columns are nearly orthonormal right singular vectors of X, m×n with m ≥ n, in
 // about the order of their singular values, the largest first. It uses V up. It is collective.
-func Start(x, v *matrix.Matrix, c Config) (*Result, error) {
-	s := &state{x: x, v: v, Config: c}
+func Start(x, v *matrix.Matrix) (*Result, error) {
+	s := &state{x: x, v: v}
 	return s.run(func() (Outcome, error) {
 		if err := s.orthonormalize(); err != nil {
 			return NotServed, err
@@ -97,16 +88,8 @@ func Start(x, v *matrix.Matrix, c Config) (*Result, error) {
 	})
 }
 
-// Resume refines G = X·V and V, whose columns are orthonormal, in any order. It uses both up. It is
-// collective.
-func Resume(x, g, v *matrix.Matrix, c Config) (*Result, error) {
-	s := &state{x: x, u: g, v: v, Config: c}
-	return s.run(s.measured)
-}
-
 // state is what a method has: X·V = U·diag(norms).
 type state struct {
-	Config
 	x, u, v  *matrix.Matrix
 	norms    []float64
 	steps    []Step

@@ -72,9 +72,12 @@ func (d *device) Describe() kernels.Description {
 	}
 }
 
+// singleOrder is the order from which on sweeps in float32, refined, take 0.8 of the time of float64 or less.
+const singleOrder = 1024
+
 func (d *device) Limits() kernels.Limits {
 	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true,
-		Tile: 64, HostMemory: true, Single: true}
+		Tile: 64, HostMemory: true, Single: true, SingleOrder: singleOrder}
 }
 
 // Sync returns at once: no method leaves work behind.
