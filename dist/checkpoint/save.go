@@ -35,6 +35,12 @@ type writing struct {
 	noted  bool        // the run knows that it is over
 }
 
+// end says that it is over.
+func (w *writing) end() {
+	w.ended.Store(true)
+	close(w.over)
+}
+
 // follow waits until the one before is over, and returns its error.
 func (w *writing) follow() (err error) {
 	w.count = 1
@@ -73,15 +79,13 @@ func (j *Journal) Save(wait bool) error {
 		m.Records = append(m.Records, &kept)
 	}
 	j.writing = w
-	write := func() {
-		err := w.follow()
-		w.err = j.part(w, m, name, err)
-	}
-	go func() {
-		parallel.Guard(write, func(err error) { w.lost = err })
-		w.ended.Store(true)
-		close(w.over)
-	}()
+	go parallel.Guard(func() {
+		w.err = j.part(w, m, name, w.follow())
+		w.end()
+	}, func(err error) {
+		w.lost = err
+		w.end()
+	})
 	if wait {
 		return j.Wait()
 	}
