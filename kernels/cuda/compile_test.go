@@ -51,7 +51,7 @@ func TestEntries(t *testing.T) {
 		"changed.cuh": {fmt.Sprintf("LISTED = %d;", streamListed)},
 		"single_gram.cu": {fmt.Sprintf("GRAM_THREADS = %d, GRAM_BYTES = %d << 10;", singleGramThreads,
 			(singleGramShared-singleAlign)>>10)},
-		"single_update.cu":   {fmt.Sprintf("TILE = %d,", singleTile)},
+		"single_tile.cuh":    {fmt.Sprintf("TILE = %d,", singleTile)},
 		"single_multiply.cu": {fmt.Sprintf("GROUPS = %d,", singleGroups)},
 		"product.cuh":        {fmt.Sprintf("ROWS = %d;", productRows)},
 		"pivoted.cuh": {fmt.Sprintf("STATE = %d;", panelState), fmt.Sprintf("COLUMNS = %d;", panelColumns),
