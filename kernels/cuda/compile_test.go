@@ -65,9 +65,9 @@ func TestEntries(t *testing.T) {
 			fmt.Sprintf("TURNED = %d;", reflectTurned)},
 		"tall.cu": {fmt.Sprintf("SIDE = %d;", tallSide), fmt.Sprintf("HALF = %d;", tallHalf),
 			fmt.Sprintf("SOLVERS = %d;", tallRows)},
-		"qr.cu":       {fmt.Sprintf("PIECE = %d;", qrPiece)},
-		"sweep.cuh":   {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("after[%d]", pointwiseOrder)},
-		"columns.cuh": {fmt.Sprintf("left[%d][ROWS]", warpPairs), fmt.Sprintf("LD = SIZE + %d,", columnPad)},
+		"qr.cu":              {fmt.Sprintf("PIECE = %d;", qrPiece)},
+		"sweep.cuh":          {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("after[%d]", pointwiseOrder)},
+		"single_columns.cuh": {fmt.Sprintf("left[%d][ROWS]", warpPairs), fmt.Sprintf("LD = SIZE + %d,", pad)},
 	} {
 		for _, line := range lines {
 			if !strings.Contains(source(t, file), line) {
