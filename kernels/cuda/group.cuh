@@ -85,7 +85,8 @@ template <int SIZE> struct Group {
 #pragma unroll
 		for (int i = 0; i < 4; i++)
 			from[i] = column(i < 2 ? lefts : rights, i % 2 * 4 + t) + g + g / 4 * 4;
-		double *const left = column(lefts, g) + 2 * t + t / 2 * 4, *const right = column(rights, g) + 2 * t + t / 2 * 4;
+		const int place = 2 * t + t / 2 * 4;
+		double *const left = column(lefts, g) + place, *const right = column(rights, g) + place;
 		const bool put_left = number(lefts, g) < SIZE, put_right = number(rights, g) < SIZE;
 #pragma unroll
 		for (int row = 0; row < SIZE; row += 32) {

@@ -86,7 +86,8 @@ __device__ inline int begin_factor(const Sweep &a, const Problem &b, State &stat
 
 // end_factor puts R back if it has changed, and notes the norms of its columns.
 template <int SIZE>
-__device__ inline void end_factor(const Problem &b, State &state, const double *shared, int shift, bool changed)
+__device__ inline void end_factor(const Problem &b, State &state, const double *shared, int shift,
+				  bool changed)
 {
 	constexpr int ROWS = SIZE / 32;
 	const int k = (int)b.k, lane = threadIdx.x % 32, warp = threadIdx.x / 32;

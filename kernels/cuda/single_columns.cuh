@@ -1,7 +1,7 @@
 // What a warp holds of a matrix of float32 in registers: sixteen columns, each of eight on the left to be
-// paired with each of eight on the right. Lane l has the rows l, l+32, … of all. In p-step t of a round pair s
-// is left[s] and right[s]: the columns on the right change places from p-step to p-step. So one code does for
-// all products, and little for the turns; it is small enough to be fetched in time.
+// paired with each of eight on the right. Lane l has the rows l, l+32, … of all. In p-step t of a round pair
+// s is left[s] and right[s]: the columns on the right change places from p-step to p-step. So one code does
+// for all products, and little for the turns; it is small enough to be fetched in time.
 #pragma once
 
 #include "single_rotation.cuh"
@@ -221,9 +221,9 @@ private:
 	}
 };
 
-// The squared lengths of the columns of the pairs of a p-step, those of pair l mod 8 in lane l. They are taken
-// anew in every round. Within a round each rotation says how it changes them; where a column becomes so short
-// that this cancels, all are taken anew.
+// The squared lengths of the columns of the pairs of a p-step, those of pair l mod 8 in lane l. They are
+// taken anew in every round. Within a round each rotation says how it changes them; where a column becomes so
+// short that this cancels, all are taken anew.
 template <int SIZE> struct Lengths {
 	float left, right;
 

@@ -234,7 +234,8 @@ single_gram_plain(const SingleProblem *problems, float *partial, i64 side, i64 c
 	for (i64 row = first; row < end; row += 32) {
 		SingleTile part = {};
 		part.add<ALONG>(
-			s, 32, [&](i64 l, int i) { return row + l < end && I * 64 + i < b.k ? column(b.g, I * 64 + i)[row + l] : 0; },
+			s, 32,
+			[&](i64 l, int i) { return row + l < end && I * 64 + i < b.k ? column(b.g, I * 64 + i)[row + l] : 0; },
 			[&](i64 l, int j) { return row + l < end && J * 64 + j < b.k ? column(b.g, J * 64 + j)[row + l] : 0; });
 		sum.add(part);
 	}

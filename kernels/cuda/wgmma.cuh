@@ -43,8 +43,8 @@ __device__ inline void end_products() { asm volatile("wgmma.commit_group.sync.al
 // The operands of an instruction that changes 32 numbers d, and their names in its text: the first 32, and
 // the next ones.
 #define CHANGED8(d, i)                                                                                       \
-	"+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]), "+f"(d[i + 6]),  \
-		"+f"(d[i + 7])
+	"+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]),          \
+		"+f"(d[i + 6]), "+f"(d[i + 7])
 #define CHANGED(d) CHANGED8(d, 0), CHANGED8(d, 8), CHANGED8(d, 16), CHANGED8(d, 24)
 #define FIRST_32                                                                                             \
 	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                               \
