@@ -51,7 +51,7 @@ func TestEntries(t *testing.T) {
 		"changed.cuh": {fmt.Sprintf("LISTED = %d;", streamListed)},
 		"single_gram.cu": {fmt.Sprintf("GRAM_THREADS = %d, GRAM_BYTES = %d << 10;", singleGramThreads,
 			(singleGramShared-singleAlign)>>10)},
-		"single_update.cu":   {fmt.Sprintf("TILE = %d,", singleTile)},
+		"single_tile.cuh":    {fmt.Sprintf("TILE = %d,", singleTile)},
 		"single_multiply.cu": {fmt.Sprintf("GROUPS = %d,", singleGroups)},
 		"product.cuh":        {fmt.Sprintf("ROWS = %d;", productRows)},
 		"pivoted.cuh": {fmt.Sprintf("STATE = %d;", panelState), fmt.Sprintf("COLUMNS = %d;", panelColumns),
@@ -65,9 +65,9 @@ func TestEntries(t *testing.T) {
 			fmt.Sprintf("TURNED = %d;", reflectTurned)},
 		"tall.cu": {fmt.Sprintf("SIDE = %d;", tallSide), fmt.Sprintf("HALF = %d;", tallHalf),
 			fmt.Sprintf("SOLVERS = %d;", tallRows)},
-		"qr.cu":       {fmt.Sprintf("PIECE = %d;", qrPiece)},
-		"sweep.cuh":   {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("after[%d]", pointwiseOrder)},
-		"columns.cuh": {fmt.Sprintf("left[%d][ROWS]", warpPairs), fmt.Sprintf("LD = SIZE + %d,", columnPad)},
+		"qr.cu":              {fmt.Sprintf("PIECE = %d;", qrPiece)},
+		"sweep.cuh":          {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("after[%d]", pointwiseOrder)},
+		"single_columns.cuh": {fmt.Sprintf("left[%d][ROWS]", warpPairs), fmt.Sprintf("LD = SIZE + %d,", pad)},
 	} {
 		for _, line := range lines {
 			if !strings.Contains(source(t, file), line) {

@@ -67,19 +67,22 @@
 //
 // A sweep of a factor of order k is k−1 p-steps one after the other, each of k/2 independent pairs of
 // columns. Up to eight p-steps, where the schedule allows, are a round (rounds.go). In a round a warp has
-// sixteen columns to itself, in registers, 64 numbers a lane at k = 128. For it a p-step is eight products,
-// summed over the lanes, eight rotations, computed side by side, and the turns. Between rounds columns change
-// places through shared memory. The squared norms are summed anew in every round, and follow the rotations
-// within it.
+// sixteen columns to itself, in shared memory (group.cuh). It forms their Gram matrix on the tensor cores. A
+// p-step is eight rotations, each formed in a lane of its own, and their application to the Gram matrix, of
+// which each lane has eight numbers. The columns are multiplied once, at the end of the round, by the product
+// of the rotations. If a column becomes much shorter, they are multiplied at once, and the Gram matrix is
+// formed anew. It also tells where no pair of a round needs a rotation. A round of one p-step goes without
+// it. Between rounds the warps of a block meet.
 //
-// T needs as much room again, but only listens: another block applies the rotations as they come, and makes T
-// orthogonal after the last sweep. So a problem has two multiprocessors, and its time is that of R, the last
-// round of T and two products.
+// T needs as much room again, but only listens: another block multiplies it by the rotations as they come,
+// and makes T orthogonal after the last sweep. So a problem has two multiprocessors, and its time is that of
+// R, the last round of T and two products.
 //
-// Float32 (single_jacobi.cu) goes the same way. A rotation is four numbers, formed from the products of two
-// columns and the ratio of their norms, which are in shared memory (single_rotation.cuh). The columns on the
-// right change places from p-step to p-step (single_columns.cuh), so that the code of a round is short. T has
-// no Newton–Schulz step; both R·T and T are divided by the lengths of the columns of R·T.
+// Float32 (single_jacobi.cu) has rounds too, and a block for T. A warp has its columns in registers, and
+// every p-step rotates these. A rotation is four numbers, formed from the products of two columns and the
+// ratio of their norms, which are in shared memory (single_rotation.cuh). The columns on the right change
+// places from p-step to p-step (single_columns.cuh), so that the code of a round is short. T has no
+// Newton–Schulz step; both R·T and T are divided by the lengths of the columns of R·T.
 //
 // # Dense
 //

@@ -1,33 +1,68 @@
 // The pointwise one-sided Jacobi method on the factors of a batch, [Nov15, §4.3], for orders k ≤ 128.
 //
-// A launch runs one sweep, k − 1 p-steps or so, as rounds of up to eight. Within a round a warp has sixteen
-// columns to itself, in registers, and works on eight pairs at a time; between rounds the warps of a block
-// exchange columns through shared memory (rounds.go, columns.cuh).
+// A launch runs one sweep, k − 1 p-steps or so, as rounds of up to eight (rounds.go). Within a round a warp
+// has sixteen columns to itself (group.cuh). The columns stay in shared memory, and between rounds the warps
+// meet.
 //
 // R is worked on by one block, T by another, which is sent the rotations, and makes T orthogonal in the end
 // (orthogonal.cuh). Blocks take their roles in the order in which they start, those for R first, so a block
 // that waits for another knows that it is running.
 
-#include "columns.cuh"
-#include "rotation.cuh"
-#include "sweep.cuh"
 #include "orthogonal.cuh"
+#include "sweeper.cuh"
 
-// begin_factor loads R, scaled, and returns the shift. Before the first sweep it chooses the shift and notes
-// the norms of the columns.
-template <int SIZE> __device__ inline int begin_factor(const Sweep &a, const Problem &b, State &state,
-						       Columns<double, SIZE> &c)
+// store_norms puts the squared norms of a warp's sixteen columns to `to`, or the norms.
+template <int SIZE, bool ROOT>
+__device__ inline void store_norms(const double x[16][SIZE / 32], double *to)
 {
-	constexpr int WARPS = SIZE / 16;
+	const int lane = threadIdx.x % 32;
+	double left[8], right[8];
+#pragma unroll
+	for (int s = 0; s < 8; s++) {
+		left[s] = x[s][0] * x[s][0];
+		right[s] = x[s + 8][0] * x[s + 8][0];
+#pragma unroll
+		for (int r = 1; r < SIZE / 32; r++) {
+			left[s] = __fma_rn(x[s][r], x[s][r], left[s]);
+			right[s] = __fma_rn(x[s + 8][r], x[s + 8][r], right[s]);
+		}
+	}
+	const double a = scatter_sum(left), b = scatter_sum(right), square = lane < 8 ? a : b;
+	if (lane < 16)
+		to[lane] = ROOT ? sqrt(square) : square;
+}
+
+// zero_column makes the column of zeros in shared memory.
+template <int SIZE> __device__ inline void zero_column(double *shared)
+{
+	for (int i = threadIdx.x; i < Group<SIZE>::LD; i += 2 * SIZE)
+		shared[SIZE * Group<SIZE>::LD + i] = 0;
+}
+
+// begin_factor brings R, scaled, to shared memory, and returns the shift. Before the first sweep it chooses
+// the shift and notes the norms of the columns.
+template <int SIZE>
+__device__ inline int begin_factor(const Sweep &a, const Problem &b, State &state, double *shared)
+{
+	constexpr int WARPS = SIZE / 16, ROWS = SIZE / 32;
 	__shared__ double largest[WARPS];
 	const int k = (int)b.k, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-	const double *const from = b.r;
-	const i64 ldr = b.ldr;
-	c.begin([=](int i, int j) { return i < k && j < k ? from[i + j * ldr] : 0; });
+	double x[16][ROWS];
+#pragma unroll
+	for (int s = 0; s < 16; s++)
+#pragma unroll
+		for (int r = 0; r < ROWS; r++) {
+			const int i = lane + 32 * r, j = 16 * warp + s;
+			x[s][r] = i < k && j < k ? b.r[i + j * b.ldr] : 0;
+		}
 	int shift = (int)state.shift;
 	if (a.number == 0) {
 		double most = 0;
-		c.each([&](int, int, double x) { most = fmax(most, fabs(x)); });
+#pragma unroll
+		for (int s = 0; s < 16; s++)
+#pragma unroll
+			for (int r = 0; r < ROWS; r++)
+				most = fmax(most, fabs(x[s][r]));
 		most = warp_max(most);
 		if (lane == 0)
 			largest[warp] = most;
@@ -37,32 +72,37 @@ template <int SIZE> __device__ inline int begin_factor(const Sweep &a, const Pro
 		shift = min(TOP - exponent(most), 1000);
 	}
 	const double scale = ldexp(1.0, shift);
-	c.each([=](int, int, double &x) { x *= scale; });
-	if (a.number == 0) {
-		const double left = c.squares(c.left), right = c.squares(c.right);
-		if (lane < 16)
-			state.before[16 * warp + lane] = sqrt(lane < 8 ? left : right);
-	}
+#pragma unroll
+	for (int s = 0; s < 16; s++)
+#pragma unroll
+		for (int r = 0; r < ROWS; r++) {
+			x[s][r] *= scale;
+			shared[(16 * warp + s) * Group<SIZE>::LD + lane + 32 * r] = x[s][r];
+		}
+	if (a.number == 0)
+		store_norms<SIZE, true>(x, state.before + 16 * warp);
 	return shift;
 }
 
 // end_factor puts R back if it has changed, and notes the norms of its columns.
 template <int SIZE>
-__device__ inline void end_factor(const Problem &b, State &state, Columns<double, SIZE> &c, double *shared,
-				  int shift, bool changed)
+__device__ inline void end_factor(const Problem &b, State &state, const double *shared, int shift,
+				  bool changed)
 {
-	const int k = (int)b.k, lane = threadIdx.x % 32, first = threadIdx.x / 32 * 16;
-	c.exchange(shared, c.first(), c.first() + c.NEXT);
-	const double left = c.squares(c.left), right = c.squares(c.right), scale = ldexp(1.0, -shift);
-	if (lane < 16)
-		state.after[first + lane] = lane < 8 ? left : right;
-	double *const to = b.r;
-	const i64 ldr = b.ldr;
-	if (changed)
-		c.each([=](int i, int j, double x) {
-			if (i < k && j < k)
-				to[i + j * ldr] = scale * x;
-		});
+	constexpr int ROWS = SIZE / 32;
+	const int k = (int)b.k, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	const double scale = ldexp(1.0, -shift);
+	double x[16][ROWS];
+#pragma unroll
+	for (int s = 0; s < 16; s++)
+#pragma unroll
+		for (int r = 0; r < ROWS; r++) {
+			const int i = lane + 32 * r, j = 16 * warp + s;
+			x[s][r] = shared[j * Group<SIZE>::LD + i];
+			if (changed && i < k && j < k)
+				b.r[i + j * b.ldr] = scale * x[s][r];
+		}
+	store_norms<SIZE, false>(x, state.after + 16 * warp);
 }
 
 // factor_role runs the sweep on R.
@@ -70,71 +110,45 @@ template <int SIZE>
 __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 {
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
-	__shared__ Turn<double> turns[2][WARPS][8];
-	__shared__ int rotations, proper, open, idle, degenerate;
+	__shared__ Step shared_steps[WARPS];
+	__shared__ Counts all;
 	const Problem &b = a.problems[problem];
 	State &state = a.states[problem];
 	if (skipped(b) || (a.number > 0 && state.done < a.number))
 		return;
-	const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32, positive = (int)b.positive;
-	const double tol = b.tol;
+	const int thread = threadIdx.x, warp = thread / 32;
 	if (thread == 0)
-		rotations = proper = open = idle = degenerate = 0;
-	for (int i = thread; i < Columns<double, SIZE>::LD; i += 32 * WARPS)
-		shared[SIZE * Columns<double, SIZE>::LD + i] = 0;
-	Columns<double, SIZE> c;
-	const int shift = begin_factor(a, b, state, c);
-	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane;
-	int my_rotations = 0, my_proper = 0, my_open = 0, my_idle = 0, my_degenerate = 0;
+		all = {};
+	zero_column<SIZE>(shared);
+	const int shift = begin_factor<SIZE>(a, b, state, shared);
+	Sweeper<SIZE> sweeper = {b.tol, (int)b.positive, shared_steps + warp,
+				 a.letters + problem * a.steps * PAIRS + warp * 8, {}};
+	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
+#pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
-		const Round now = round_of<WARPS>(a, round);
-		c.exchange(shared, now.lefts, now.rights);
-		Norms<double, SIZE> norms;
-		norms.take(c, 0);
-		for (int t = 0; t < now.steps; t++) {
-			norms.go_to(t);
-			const double hpq = c.products(t);
-			const Signs signs = signs_of(c.number(c.lefts, lane % 8), c.number(c.rights, lane % 8 ^ t), positive);
-			const bool pair = norms.left > 0 && norms.right > 0; // or a column is zero, or there is none
-			const Rotation r = rotation(pair ? norms.left : 1, pair ? norms.right : 1, pair ? hpq : 0, tol, signs);
-			Turn<double> *const own = turns[t % 2][warp];
-			if (lane < 8) {
-				const double tau = r.swap ? -r.tau : r.tau;
-				send(letter, r.sin, tau);
-				own[lane] = turn_of(r.swap ? -r.sin : r.sin, tau, signs.kind);
-			}
-			letter += PAIRS;
-			__syncwarp();
-			if (!__any_sync(0xffffffff, r.rotate))
-				continue;
-			my_rotations += r.rotate;
-			my_proper += r.proper;
-			my_open += r.open;
-			my_idle += r.idle;
-			my_degenerate += r.degenerate;
-			c.turn(t, {own, __ballot_sync(0xffffffff, r.swap)});
-			if (norms.change(r))
-				norms.take(c, t);
-		}
+		const Round now = next;
+		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
+		__syncthreads();
+		const Group<SIZE> c = {shared, now.lefts, now.rights};
+		if (now.steps == 1)
+			sweeper.alone(c);
+		else
+			sweeper.round(c, now.steps);
+		sweeper.letters += now.steps * PAIRS;
 	}
-	if (lane < 8 && my_rotations) { // integers: the order does not matter
-		atomicAdd(&rotations, my_rotations);
-		atomicAdd(&proper, my_proper);
-		atomicAdd(&open, my_open);
-		atomicAdd(&idle, my_idle);
-		atomicAdd(&degenerate, my_degenerate);
-	}
+	sweeper.counts.add_to(all);
 	__syncthreads();
-	end_factor(b, state, c, shared, shift, rotations > 0);
+	const bool changed = all.rotations > 0;
+	end_factor<SIZE>(b, state, shared, shift, changed);
 	if (thread == 0) {
-		b.tally->rotations += rotations;
-		b.tally->proper += proper;
-		b.tally->open += open;
-		b.tally->idle += idle;
-		b.tally->degenerate += degenerate;
-		b.tally->changed = rotations > 0 || (a.number > 0 && b.tally->changed);
+		b.tally->rotations += all.rotations;
+		b.tally->proper += all.proper;
+		b.tally->open += all.open;
+		b.tally->idle += all.idle;
+		b.tally->degenerate += all.degenerate;
+		b.tally->changed = changed || (a.number > 0 && b.tally->changed);
 		state.shift = shift;
-		state.done = rotations > 0 ? NEVER : a.number;
+		state.done = changed ? NEVER : a.number;
 	}
 	__syncthreads();
 	if (thread == 0)
@@ -142,17 +156,20 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 }
 
 // follow applies the rotations of the sweep to T.
-template <int SIZE>
-__device__ inline void follow(const Sweep &a, i64 problem, double *shared, Columns<double, SIZE> &c)
+template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, double *shared)
 {
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
 	__shared__ Turn<double> turns[WARPS][8][8]; // of the p-steps of a round
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, positive = (int)a.problems[problem].positive;
 	// Lane l receives the letters of pair l mod 8 in p-steps l/8 and l/8 + 4.
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane % 8 + lane / 8 * PAIRS;
+	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
+#pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
-		const Round now = round_of<WARPS>(a, round);
-		c.exchange(shared, now.lefts, now.rights);
+		const Round now = next;
+		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
+		__syncthreads();
+		const Group<SIZE> c = {shared, now.lefts, now.rights};
 		u64 rotated = 0, swapped = 0; // a byte for each p-step
 #pragma unroll
 		for (int half = 0; half < 2; half++) {
@@ -163,45 +180,56 @@ __device__ inline void follow(const Sweep &a, i64 problem, double *shared, Colum
 			const bool swap = signbit(x.x) != signbit(x.y);
 			rotated |= (u64)__ballot_sync(0xffffffff, x.x != 0 || swap) << 32 * half;
 			swapped |= (u64)__ballot_sync(0xffffffff, swap) << 32 * half;
-			const Signs signs = signs_of(c.number(c.lefts, lane % 8), c.number(c.rights, lane % 8 ^ t), positive);
+			const Signs signs = signs_of(number(c.lefts, lane % 8), number(c.rights, lane % 8 ^ t), positive);
 			turns[warp][t][lane % 8] = turn_of(swap ? -x.x : x.x, x.y, signs.kind);
 		}
 		letter += now.steps * PAIRS;
 		__syncwarp();
-		for (int t = 0; t < now.steps; t++)
-			if (rotated >> 8 * t & 0xff)
-				c.turn(t, {turns[warp][t], (unsigned)(swapped >> 8 * t & 0xff)});
-		__syncwarp();
+		if (rotated == 0)
+			continue;
+		if (now.steps == 1) {
+			c.turn(turns[warp][0], (unsigned)swapped & 0xff);
+			continue;
+		}
+		Product product;
+		product.reset();
+#pragma unroll 1
+		for (int t = 0; t < now.steps; t++) {
+			product.go_to(t);
+			product.turn(turns[warp][t][lane / 4], swapped >> (8 * t + lane / 4) & 1);
+		}
+		product.go_to(0);
+		c.multiply(product);
 	}
+	__syncthreads();
 }
 
 // turns_role applies the rotations of the sweep to T, and makes it orthogonal after the last.
 template <int SIZE>
 __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 {
+	constexpr int LD = Group<SIZE>::LD;
 	const Problem &b = a.problems[problem];
 	const State &state = a.states[problem];
 	const bool done = a.number > 0 && *(volatile const i64 *)&state.done < a.number;
 	if (skipped(b) || (done && !a.last))
 		return;
-	const int k = (int)b.k;
-	for (int i = threadIdx.x; i < Columns<double, SIZE>::LD; i += 2 * SIZE)
-		shared[SIZE * Columns<double, SIZE>::LD + i] = 0;
-	Columns<double, SIZE> c;
+	const int k = (int)b.k, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
 	double *const t = b.t;
 	const i64 ldt = b.ldt;
-	if (a.number > 0)
-		c.begin([=](int i, int j) { return i < k && j < k ? t[i + j * ldt] : 0; });
-	else
-		c.begin([=](int i, int j) { return i == j && j < k ? 1.0 : 0.0; });
+	zero_column<SIZE>(shared);
+#pragma unroll 4
+	for (int j = j0; j < j0 + 16; j++)
+#pragma unroll
+		for (int i = lane; i < SIZE; i += 32) {
+			const double one = i == j && j < k ? 1.0 : 0.0;
+			shared[i + j * LD] = a.number == 0 ? one : i < k && j < k ? t[i + j * ldt] : 0;
+		}
 	if (!done)
-		follow<SIZE>(a, problem, shared, c);
-	c.exchange(shared, c.first(), c.first() + c.NEXT);
+		follow<SIZE>(a, problem, shared);
 	if (a.last) {
 		if (!done && threadIdx.x == 0)
 			await(&state.finished, a.launch);
-		c.put(shared, c.lefts, c.left);
-		c.put(shared, c.rights, c.right);
 		__syncthreads();
 		if (b.tally->changed) {
 			if (a.cancels)
@@ -210,16 +238,16 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 			return;
 		}
 	}
-	c.each([=](int i, int j, double x) {
-		if (i < k && j < k)
-			t[i + j * ldt] = x;
-	});
+	for (int j = j0; j < j0 + 16; j++)
+		for (int i = lane; i < k; i += 32)
+			if (j < k)
+				t[i + j * ldt] = shared[i + j * LD];
 }
 
 template <int SIZE>
 __device__ inline void sweep(const Sweep &a)
 {
-	extern __shared__ __align__(16) double shared[]; // Columns<double, SIZE>::WORDS
+	extern __shared__ __align__(16) double shared[]; // Group<SIZE>::WORDS
 	const i64 role = role_of(a);
 	if (role < a.count)
 		factor_role<SIZE>(a, role, shared);
@@ -228,7 +256,7 @@ __device__ inline void sweep(const Sweep &a)
 }
 
 // jacobi_32, jacobi_64, jacobi_128: one sweep for factors of that order or smaller. Grid (2·count), block
-// 2·order threads. Shared bytes: 8·Columns<order>::WORDS. T need not be set before the first sweep.
+// 2·order threads. Shared bytes: 8·Group<order>::WORDS. T need not be set before the first sweep.
 extern "C" __global__ void __launch_bounds__(64) jacobi_32(Sweep a) { sweep<32>(a); }
 extern "C" __global__ void __launch_bounds__(128) jacobi_64(Sweep a) { sweep<64>(a); }
 extern "C" __global__ void __launch_bounds__(256) jacobi_128(Sweep a) { sweep<128>(a); }

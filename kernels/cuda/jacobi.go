@@ -9,7 +9,6 @@ import (
 const (
 	stateBytes  = (3 + 2*pointwiseOrder) * kernels.WordBytes // State of sweep.cuh
 	letterBytes = 2 * kernels.WordBytes
-	columnPad   = 4 // Columns of columns.cuh
 )
 
 // epoch counts what the Jacobi kernels tell launches apart by.
@@ -80,7 +79,7 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 
 // columnsShared is the shared memory that the columns of a factor of that size take.
 func columnsShared(size int, e kernels.Element) int {
-	return (size + 1) * (size + columnPad) * e.Bytes()
+	return (size + 1) * (size + pad) * e.Bytes()
 }
 
 // flag is a truth value as an argument of a kernel.

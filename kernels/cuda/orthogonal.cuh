@@ -1,7 +1,7 @@
 // What is done to R·T and T after the last sweep of a factor, by the block that has T in shared memory.
 #pragma once
 
-#include "columns.cuh"
+#include "group.cuh"
 #include "fragment.cuh"
 #include "sweep.cuh"
 
@@ -15,7 +15,7 @@ template <int SIZE> __device__ inline void cancel(const Problem &b, const State 
 	for (int j = threadIdx.x / 32; j < k; j += SIZE / 16) {
 		double sum = 0;
 		for (int i = lane; i < k; i += 32) {
-			const double part = fmin(fabs(t[i + j * Columns<double, SIZE>::LD]), most) * state.before[i];
+			const double part = fmin(fabs(t[i + j * Group<SIZE>::LD]), most) * state.before[i];
 			sum = __fma_rn(part, part, sum);
 		}
 		if (sqrt(state.after[j]) <= b.tol * sqrt(warp_sum(sum)))
@@ -47,7 +47,7 @@ struct SplitSum {
 };
 
 // orthogonalize does T ← T + T·E, a Newton–Schulz step, with E = (I − TᵀT)/2, or E = (I − J·TᵀJT)/2
-// where columns have sign −1. It takes T from shared memory, Columns<double, SIZE>::LD apart, and
+// where columns have sign −1. It takes T from shared memory, Group<SIZE>::LD apart, and
 // puts it where it belongs.
 //
 // The diagonal of TᵀT is a sum of squares that are mostly small and all positive. Were those lost that come
@@ -58,7 +58,7 @@ struct SplitSum {
 // rounding errors: 0 takes their place. A warp has sixteen columns of E in registers, as their transpose.
 template <int SIZE> __device__ inline void orthogonalize(const Problem &b, double *t)
 {
-	constexpr int LD = Columns<double, SIZE>::LD;
+	constexpr int LD = Group<SIZE>::LD;
 	const int k = (int)b.k, positive = (int)b.positive, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
 	const int g = lane / 4, t4 = lane % 4, own = threadIdx.x; // diagonal element
 	const bool mixed = positive < k;

@@ -5,15 +5,13 @@
 #include "common.cuh"
 
 // A rotation, as kernels.Kind.Rotation has it; pp and qq are the squared norms of columns p and q after it.
+// cos φ may be wrong in its last digit.
 struct Rotation {
-	double sin, tau, pp, qq;
+	double tan, cos, sin, tau, pp, qq;
 	bool rotate, proper, open, idle, swap, degenerate;
 
-	// cancels tells whether pp and qq are not known well enough; left and right are what they were before.
-	__device__ bool cancels(double left, double right) const
-	{
-		return degenerate || fmin(pp, qq) < 0.5 * fmin(left, right);
-	}
+	// cancels tells whether pp and qq are not known well enough; least is the smaller one before.
+	__device__ bool cancels(double least) const { return degenerate || fmin(pp, qq) < 0.5 * least; }
 };
 
 // What the signs of columns p < q ask for: 𝔱 of kernels.Kind, and whether h'pp ≥ h'qq (1), h'pp ≤ h'qq (−1)
@@ -33,7 +31,16 @@ struct General {
 	static __device__ double divide(double x, double y) { return x / y; }
 	static __device__ double reciprocal(double x) { return 1.0 / x; }
 	static __device__ double root(double x) { return sqrt(x); }
+	static __device__ double root(double x, double &inverse)
+	{
+		inverse = 1.0 / sqrt(x);
+		return sqrt(x);
+	}
 };
+
+// LEAST and MOST bound the squared norms that Ordinary is for. Where a pair is rotated,
+// |hpq| > 2⁻⁵³·√hpp·√hqq then bounds all intermediate results to 2^±800.
+constexpr double LEAST = 0x1p-400, MOST = 0x1p1000;
 
 // The same for operands and results far from over- and underflow: correctly rounded, by the same Newton
 // steps, but without branches, so that independent ones overlap.
@@ -57,6 +64,11 @@ struct Ordinary {
 	static __device__ double root(double x)
 	{
 		double y;
+		return root(x, y);
+	}
+	// root also returns the inverse, which may be wrong in its last digit.
+	static __device__ double root(double x, double &y)
+	{
 		asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
 		y = __hiloint2double(__double2hiint(y), __double2hiint(x) - 0x3500000);
 		const double e = __fma_rn(x, -(y * y), 1.0);
@@ -66,8 +78,7 @@ struct Ordinary {
 	}
 };
 
-// rotation_by is kernels.NeedsRotation, Kind.Rotation and Diagonal, bit for bit. All lanes of a
-// warp must call it.
+// rotation_by is kernels.NeedsRotation, Kind.Rotation and Diagonal, bit for bit.
 template <class Arithmetic>
 __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, double tol, Signs signs)
 {
@@ -76,37 +87,26 @@ __device__ inline Rotation rotation_by(double hpp, double hqq, double hpq, doubl
 	const bool degenerate = kind < 0 && a <= 1.0;
 	a = degenerate ? 1.25 : a;
 	cot2 *= kind;
-	Rotation r = {};
-	r.rotate = hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq;
-	if (!__any_sync(0xffffffff, r.rotate))
-		return r;
-	const double cot = a < 0x1p27 ? a + Arithmetic::root(__fma_rn(a, a, kind)) : a + a;
+	const double root = Arithmetic::root(__fma_rn(a, a, kind)), cot = a + (a < 0x1p27 ? root : a);
 	const double tan = copysign(Arithmetic::reciprocal(cot), cot2);
-	const double s = Arithmetic::root(__fma_rn(kind * tan, tan, 1.0));
+	double cos;
+	const double s = Arithmetic::root(__fma_rn(kind * tan, tan, 1.0), cos);
 	const double sin = Arithmetic::divide(tan, s), tau = Arithmetic::divide(tan, 1.0 + s);
-	if (r.rotate) {
-		r.sin = sin;
-		r.tau = tau;
-		r.degenerate = degenerate;
-		const double norms = np * nq;
-		const bool large = __fma_rn(-kind * sin, tau, 1.0) != 1.0;
-		r.open = size > 0x1p-48 * norms;
-		r.proper = (large && r.open) || size > 0x1p-26 * norms;
-		r.idle = large && !r.open;
-		const double dpp = __fma_rn(-kind * tan, hpq, hpp), dqq = __fma_rn(tan, hpq, hqq);
-		r.swap = r.proper && signs.order * dpp < signs.order * dqq;
-		r.pp = r.swap ? dqq : dpp;
-		r.qq = r.swap ? dpp : dqq;
-	}
+	const double norms = np * nq;
+	const bool large = __fma_rn(-kind * sin, tau, 1.0) != 1.0;
+	const double dpp = __fma_rn(-kind * tan, hpq, hpp), dqq = __fma_rn(tan, hpq, hqq);
+	Rotation r;
+	r.rotate = hpp >= 0x1p-1022 && hqq >= 0x1p-1022 && size > tol * np * nq;
+	r.tan = r.rotate ? tan : 0;
+	r.cos = r.rotate ? cos : 1;
+	r.sin = r.rotate ? sin : 0;
+	r.tau = r.rotate ? tau : 0;
+	r.degenerate = r.rotate && degenerate;
+	r.open = r.rotate && size > 0x1p-48 * norms;
+	r.proper = (large && r.open) || (r.rotate && size > 0x1p-26 * norms);
+	r.idle = r.rotate && large && !r.open;
+	r.swap = r.proper && signs.order * dpp < signs.order * dqq;
+	r.pp = r.swap ? dqq : dpp;
+	r.qq = r.swap ? dpp : dqq;
 	return r;
-}
-
-// rotation returns the rotation of a pair; all lanes of a warp must call it. Where it rotates,
-// |hpq| > 2⁻⁵³·√hpp·√hqq bounds all intermediate results of ordinary norms to 2^±800.
-__device__ inline Rotation rotation(double hpp, double hqq, double hpq, double tol, Signs signs)
-{
-	const bool ordinary = fmin(hpp, hqq) >= 0x1p-400 && fmax(hpp, hqq) <= 0x1p1000;
-	if (__all_sync(0xffffffff, ordinary))
-		return rotation_by<Ordinary>(hpp, hqq, hpq, tol, signs);
-	return rotation_by<General>(hpp, hqq, hpq, tol, signs);
 }

@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	singleTile        = 64  // TILE of single_update.cu
+	singleTile        = 64  // TILE of single_tile.cuh
 	singleGramThreads = 256 // GRAM_THREADS of single_gram.cu
 	singleGramShared  = 192<<10 + singleAlign
 	singleGramRows    = 128     // what numbers of rows are multiples of

@@ -5,6 +5,7 @@
 // one sequence of operations that depends on its two columns, the number of rows, and whether k > 64. Gram
 // matrices of few rows go without tensor cores: what is left out counts there.
 
+#include "single_tile.cuh"
 #include "wgmma.cuh"
 
 constexpr int GRAM_THREADS = 256, GRAM_BYTES = 192 << 10; // GRAM_BYTES: shared
@@ -220,44 +221,26 @@ single_gram_other(const SingleProblem *problems, float *partial, i64 side, i64 c
 extern "C" __global__ void __launch_bounds__(256)
 single_gram_plain(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
-	__shared__ float x[32][65], y[32][65];
+	__shared__ __align__(16) Operands s;
 	const SingleProblem &b = problems[blockIdx.z];
 	int J = 0;
 	while ((J + 1) * (J + 2) / 2 <= (int)blockIdx.x)
 		J++;
-	const int I = blockIdx.x - J * (J + 1) / 2, r = threadIdx.x % 16, c = threadIdx.x / 16;
+	const int I = blockIdx.x - J * (J + 1) / 2;
 	const i64 first = blockIdx.y * b.chunk, end = b.g.m < first + b.chunk ? b.g.m : first + b.chunk;
 	if (b.g.m >= least || first >= end || J * 64 >= b.k)
 		return;
-	float sum[4][4] = {};
+	SingleTile sum = {};
 	for (i64 row = first; row < end; row += 32) {
-		__syncthreads();
-		for (int e = threadIdx.x; e < 32 * 64; e += 256) {
-			const i64 l = row + e % 32, i = I * 64 + e / 32, j = J * 64 + e / 32;
-			x[e % 32][e / 32] = l < end && i < b.k ? column(b.g, i)[l] : 0;
-			y[e % 32][e / 32] = l < end && j < b.k ? column(b.g, j)[l] : 0;
-		}
-		__syncthreads();
-		float part[4][4] = {};
-#pragma unroll 4
-		for (int l = 0; l < 32; l++)
-#pragma unroll
-			for (int m = 0; m < 4; m++)
-#pragma unroll
-				for (int n = 0; n < 4; n++)
-					part[m][n] = __fmaf_rn(x[l][r + 16 * m], y[l][c + 16 * n], part[m][n]);
-#pragma unroll
-		for (int m = 0; m < 4; m++)
-#pragma unroll
-			for (int n = 0; n < 4; n++)
-				sum[m][n] += part[m][n];
+		SingleTile part = {};
+		part.add<ALONG>(
+			s, 32,
+			[&](i64 l, int i) { return row + l < end && I * 64 + i < b.k ? column(b.g, I * 64 + i)[row + l] : 0; },
+			[&](i64 l, int j) { return row + l < end && J * 64 + j < b.k ? column(b.g, J * 64 + j)[row + l] : 0; });
+		sum.add(part);
 	}
 	float *out = partial + ((blockIdx.z * chunks + blockIdx.y) * 4 * side * side + I * 2 * side + J) * 4096;
-#pragma unroll
-	for (int m = 0; m < 4; m++)
-#pragma unroll
-		for (int n = 0; n < 4; n++)
-			out[r + 16 * m + (c + 16 * n) * 64] = sum[m][n];
+	sum.each([=](int i, int j, float x) { out[i + j * 64] = x; });
 }
 
 // single_gram_add adds the sums of the chunks, in order, makes R of them, and sets Factors to Norms. Grid

@@ -27,8 +27,8 @@ __device__ inline void send(Letter *to, const SingleRotation &r)
 // zero_column makes the column of zeros in shared memory.
 template <int SIZE> __device__ inline void zero_column(float *shared)
 {
-	for (int i = threadIdx.x; i < Columns<float, SIZE>::LD; i += 2 * SIZE)
-		shared[SIZE * Columns<float, SIZE>::LD + i] = 0;
+	for (int i = threadIdx.x; i < SingleColumns<SIZE>::LD; i += 2 * SIZE)
+		shared[SIZE * SingleColumns<SIZE>::LD + i] = 0;
 }
 
 // end_factor puts R and the norms back. part: the lengths of the columns go into the norms. scales has room
@@ -91,8 +91,8 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 		const Round now = next;
 		c.exchange(shared, now.lefts, now.rights);
 		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
-		Norms<float, SIZE> lengths;
-		lengths.take(c, 0);
+		Lengths<SIZE> lengths;
+		lengths.take(c);
 		for (int t = 0; t < now.steps; t++) {
 			const int p = c.number(c.lefts, lane % 8), q = c.number(c.rights, lane % 8), move = c.move(t, now.steps);
 			const double np = norms[p], nq = norms[q];
@@ -124,10 +124,9 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 			letter += PAIRS;
 			__syncwarp();
 			if (again)
-				lengths.take(c, 0);
+				lengths.take(c);
 			else
-				lengths.go_to(move);
-			lengths.step = 0;
+				lengths.move(move);
 		}
 	}
 	if (lane < 8 && my_rotations) { // integers: the order does not matter
@@ -230,7 +229,7 @@ __device__ inline void turns_role(const SingleSweep &a, i64 problem, float *shar
 template <int SIZE>
 __device__ inline void sweep(const SingleSweep &a)
 {
-	extern __shared__ __align__(16) float shared[]; // Columns<float, SIZE>::WORDS
+	extern __shared__ __align__(16) float shared[]; // SingleColumns<SIZE>::WORDS
 	const i64 role = role_of(a);
 	if (role < a.count)
 		factor_role<SIZE>(a, role, shared);
@@ -239,7 +238,7 @@ __device__ inline void sweep(const SingleSweep &a)
 }
 
 // single_jacobi_32, _64, _128: one sweep for factors of that order or smaller. Grid (2·count), block 2·order
-// threads. Shared bytes: 4·Columns<float, order>::WORDS. T need not be set before the first sweep.
+// threads. Shared bytes: 4·SingleColumns<order>::WORDS. T need not be set before the first sweep.
 extern "C" __global__ void __launch_bounds__(64) single_jacobi_32(SingleSweep a) { sweep<32>(a); }
 extern "C" __global__ void __launch_bounds__(128) single_jacobi_64(SingleSweep a) { sweep<64>(a); }
 extern "C" __global__ void __launch_bounds__(256) single_jacobi_128(SingleSweep a) { sweep<128>(a); }

@@ -1,6 +1,7 @@
 // Postmultiplication of float32 without tensor cores, from copies of rows, for any order and any GPU; and
 // what all ways have in common but single_multiply_64 and _128. See single_multiply.cu.
 
+#include "single_tile.cuh"
 #include "single_weights.cuh"
 
 // single_weights makes W itself, `order` columns of leading dimension order, and then a number for each
@@ -48,42 +49,22 @@ extern "C" __global__ void __launch_bounds__(256)
 single_product(const SingleProblem *problems, i64 order, i64 v, i64 first, i64 count, const float *work,
 	       const float *weights)
 {
-	__shared__ float x[16][65], y[16][65];
+	__shared__ __align__(16) Operands s;
 	const SingleProblem &b = problems[blockIdx.y];
 	const PivotOf<float> &out = v ? b.v : b.g;
 	const i64 row = blockIdx.x * 64, j0 = blockIdx.z * 64;
-	if (b.tally->changed == 0)
-		return;
-	if (first + row >= out.m || j0 >= b.k)
+	if (b.tally->changed == 0 || first + row >= out.m || j0 >= b.k)
 		return;
 	const float *const copy = work + blockIdx.y * order * count;
 	const float *const w = weights + blockIdx.y * order * (order + 1);
-	const int r = threadIdx.x % 16, c = threadIdx.x / 16;
-	float sum[4][4] = {};
-	for (i64 l = 0; l < b.k; l += 16) {
-		__syncthreads();
-		for (int e = threadIdx.x; e < 16 * 64; e += 256) {
-			const i64 i = row + e % 64, ix = l + e / 64, iy = l + e % 16, j = j0 + e / 16;
-			x[e / 64][e % 64] = i < count && first + i < out.m && ix < b.k ? copy[i + ix * count] : 0;
-			y[e % 16][e / 16] = iy < b.k && j < b.k ? w[iy + j * order] : 0;
-		}
-		__syncthreads();
-#pragma unroll 4
-		for (int s = 0; s < 16; s++)
-#pragma unroll
-			for (int m = 0; m < 4; m++)
-#pragma unroll
-				for (int n = 0; n < 4; n++)
-					sum[m][n] = __fmaf_rn(x[s][r + 16 * m], y[s][c + 16 * n], sum[m][n]);
-	}
-#pragma unroll
-	for (int n = 0; n < 4; n++) {
-		const i64 j = j0 + c + 16 * n;
-#pragma unroll
-		for (int m = 0; m < 4; m++) {
-			const i64 i = row + r + 16 * m;
-			if (j < b.k && i < count && first + i < out.m)
-				column(out, j)[first + i] = sum[m][n] + (w[order * order + j] != 0 ? copy[i + j * count] : 0);
-		}
-	}
+	const i64 k = b.k, rows = min(count, out.m - first);
+	SingleTile tile = {};
+	tile.add<ACROSS>(
+		s, k, [=](i64 l, int i) { return row + i < rows && l < k ? copy[row + i + l * count] : 0; },
+		[=](i64 l, int j) { return l < k && j0 + j < k ? w[l + (j0 + j) * order] : 0; });
+	tile.each([&](int x, int y, float sum) {
+		const i64 i = row + x, j = j0 + y;
+		if (j < k && i < rows)
+			column(out, j)[first + i] = sum + (w[order * order + j] != 0 ? copy[i + j * count] : 0);
+	});
 }

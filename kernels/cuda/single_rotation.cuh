@@ -3,7 +3,7 @@
 // angle it is. That the rotation is one, sin φ and tan(φ/2) of one angle, gets a Newton step more.
 #pragma once
 
-#include "columns.cuh"
+#include "turn.cuh"
 
 __device__ inline float quick_reciprocal(float x)
 {

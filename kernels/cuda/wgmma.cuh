@@ -40,39 +40,27 @@ __device__ inline u64 operand(unsigned address)
 __device__ inline void begin_products() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
 __device__ inline void end_products() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
 
-// wait_products waits until d has the products.
-__device__ inline void wait_products(float (&d)[32])
-{
-	asm volatile("wgmma.wait_group.sync.aligned 0;"
-		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]),
-		       "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-		       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
-		       "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-		       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-		       "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-		       "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
-		       "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])::"memory");
-}
+// The operands of an instruction that changes 32 numbers d, and their names in its text: the first 32, and
+// the next ones.
+#define CHANGED8(d, i)                                                                                       \
+	"+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3]), "+f"(d[i + 4]), "+f"(d[i + 5]),          \
+		"+f"(d[i + 6]), "+f"(d[i + 7])
+#define CHANGED(d) CHANGED8(d, 0), CHANGED8(d, 8), CHANGED8(d, 16), CHANGED8(d, 24)
+#define FIRST_32                                                                                             \
+	"%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "                               \
+	"%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31"
+#define NEXT_32                                                                                              \
+	"%32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, "                     \
+	"%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
+// wait_products waits until d has the products.
+__device__ inline void wait_products(float (&d)[1][32])
+{
+	asm volatile("wgmma.wait_group.sync.aligned 0;" : CHANGED(d[0])::"memory");
+}
 __device__ inline void wait_products(float (&d)[2][32])
 {
-	asm volatile("wgmma.wait_group.sync.aligned 0;"
-		     : "+f"(d[0][0]), "+f"(d[0][1]), "+f"(d[0][2]), "+f"(d[0][3]),
-		       "+f"(d[0][4]), "+f"(d[0][5]), "+f"(d[0][6]), "+f"(d[0][7]),
-		       "+f"(d[0][8]), "+f"(d[0][9]), "+f"(d[0][10]), "+f"(d[0][11]),
-		       "+f"(d[0][12]), "+f"(d[0][13]), "+f"(d[0][14]), "+f"(d[0][15]),
-		       "+f"(d[0][16]), "+f"(d[0][17]), "+f"(d[0][18]), "+f"(d[0][19]),
-		       "+f"(d[0][20]), "+f"(d[0][21]), "+f"(d[0][22]), "+f"(d[0][23]),
-		       "+f"(d[0][24]), "+f"(d[0][25]), "+f"(d[0][26]), "+f"(d[0][27]),
-		       "+f"(d[0][28]), "+f"(d[0][29]), "+f"(d[0][30]), "+f"(d[0][31]),
-		       "+f"(d[1][0]), "+f"(d[1][1]), "+f"(d[1][2]), "+f"(d[1][3]),
-		       "+f"(d[1][4]), "+f"(d[1][5]), "+f"(d[1][6]), "+f"(d[1][7]),
-		       "+f"(d[1][8]), "+f"(d[1][9]), "+f"(d[1][10]), "+f"(d[1][11]),
-		       "+f"(d[1][12]), "+f"(d[1][13]), "+f"(d[1][14]), "+f"(d[1][15]),
-		       "+f"(d[1][16]), "+f"(d[1][17]), "+f"(d[1][18]), "+f"(d[1][19]),
-		       "+f"(d[1][20]), "+f"(d[1][21]), "+f"(d[1][22]), "+f"(d[1][23]),
-		       "+f"(d[1][24]), "+f"(d[1][25]), "+f"(d[1][26]), "+f"(d[1][27]),
-		       "+f"(d[1][28]), "+f"(d[1][29]), "+f"(d[1][30]), "+f"(d[1][31])::"memory");
+	asm volatile("wgmma.wait_group.sync.aligned 0;" : CHANGED(d[0]), CHANGED(d[1])::"memory");
 }
 
 // see_copied lets the tensor cores see what others have written to shared memory.
@@ -81,64 +69,22 @@ __device__ inline void see_copied() { asm volatile("fence.proxy.async.shared::ct
 // add_product starts d ← a·b, or d + a·b if add ≠ 0, for a 64×8 matrix a and an 8×64 or 8×128 matrix b. Lane
 // 4g+t of warp w of the group has elements (g,t), (g+8,t), (g,t+4), (g+8,t+4) of rows 16w … 16w+15 of a, and
 // in d[4j+2h+e] element (g+8h, 8j+2t+e) of these rows of d. bᵀ is the operand.
-__device__ inline void add_product(float (&d)[32], const float (&a)[4], u64 b, int add)
-{
-	asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %37, 0;\n"
-		     "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 {"
-		     "%0, %1, %2, %3, %4, %5, %6, %7, "
-		     "%8, %9, %10, %11, %12, %13, %14, %15, "
-		     "%16, %17, %18, %19, %20, %21, %22, %23, "
-		     "%24, %25, %26, %27, %28, %29, %30, %31""}, "
-		     "{%32, %33, %34, %35}, %36, add, 1, 1;\n}"
-		     : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]),
-		       "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]),
-		       "+f"(d[8]), "+f"(d[9]), "+f"(d[10]), "+f"(d[11]),
-		       "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]),
-		       "+f"(d[16]), "+f"(d[17]), "+f"(d[18]), "+f"(d[19]),
-		       "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]),
-		       "+f"(d[24]), "+f"(d[25]), "+f"(d[26]), "+f"(d[27]),
-		       "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-		     : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
-		       "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
-}
-
-__device__ inline void add_product(float (&d)[2][32], const float (&a)[4], u64 b, int add)
-{
-	asm volatile("{\n.reg .pred add;\nsetp.ne.b32 add, %69, 0;\n"
-		     "wgmma.mma_async.sync.aligned.m64n128k8.f32.tf32.tf32 {"
-		     "%0, %1, %2, %3, %4, %5, %6, %7, "
-		     "%8, %9, %10, %11, %12, %13, %14, %15, "
-		     "%16, %17, %18, %19, %20, %21, %22, %23, "
-		     "%24, %25, %26, %27, %28, %29, %30, %31, "
-		     "%32, %33, %34, %35, %36, %37, %38, %39, "
-		     "%40, %41, %42, %43, %44, %45, %46, %47, "
-		     "%48, %49, %50, %51, %52, %53, %54, %55, "
-		     "%56, %57, %58, %59, %60, %61, %62, %63""}, "
-		     "{%64, %65, %66, %67}, %68, add, 1, 1;\n}"
-		     : "+f"(d[0][0]), "+f"(d[0][1]), "+f"(d[0][2]), "+f"(d[0][3]),
-		       "+f"(d[0][4]), "+f"(d[0][5]), "+f"(d[0][6]), "+f"(d[0][7]),
-		       "+f"(d[0][8]), "+f"(d[0][9]), "+f"(d[0][10]), "+f"(d[0][11]),
-		       "+f"(d[0][12]), "+f"(d[0][13]), "+f"(d[0][14]), "+f"(d[0][15]),
-		       "+f"(d[0][16]), "+f"(d[0][17]), "+f"(d[0][18]), "+f"(d[0][19]),
-		       "+f"(d[0][20]), "+f"(d[0][21]), "+f"(d[0][22]), "+f"(d[0][23]),
-		       "+f"(d[0][24]), "+f"(d[0][25]), "+f"(d[0][26]), "+f"(d[0][27]),
-		       "+f"(d[0][28]), "+f"(d[0][29]), "+f"(d[0][30]), "+f"(d[0][31]),
-		       "+f"(d[1][0]), "+f"(d[1][1]), "+f"(d[1][2]), "+f"(d[1][3]),
-		       "+f"(d[1][4]), "+f"(d[1][5]), "+f"(d[1][6]), "+f"(d[1][7]),
-		       "+f"(d[1][8]), "+f"(d[1][9]), "+f"(d[1][10]), "+f"(d[1][11]),
-		       "+f"(d[1][12]), "+f"(d[1][13]), "+f"(d[1][14]), "+f"(d[1][15]),
-		       "+f"(d[1][16]), "+f"(d[1][17]), "+f"(d[1][18]), "+f"(d[1][19]),
-		       "+f"(d[1][20]), "+f"(d[1][21]), "+f"(d[1][22]), "+f"(d[1][23]),
-		       "+f"(d[1][24]), "+f"(d[1][25]), "+f"(d[1][26]), "+f"(d[1][27]),
-		       "+f"(d[1][28]), "+f"(d[1][29]), "+f"(d[1][30]), "+f"(d[1][31])
-		     : "r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),
-		       "r"(__float_as_uint(a[3])), "l"(b), "r"(add));
-}
-
-// The same for d of one half.
-__device__ inline void wait_products(float (&d)[1][32]) { wait_products(d[0]); }
+#define ADD_PRODUCT(COLUMNS, D, A, B, ADD)                                                                   \
+	"{\n.reg .pred add;\nsetp.ne.b32 add, " ADD ", 0;\n"                                                     \
+	"wgmma.mma_async.sync.aligned.m64n" COLUMNS "k8.f32.tf32.tf32 {" D "}, {" A "}, " B ", add, 1, 1;\n}"
+#define OPERANDS(a, b, add)                                                                                  \
+	"r"(__float_as_uint(a[0])), "r"(__float_as_uint(a[1])), "r"(__float_as_uint(a[2])),                        \
+		"r"(__float_as_uint(a[3])), "l"(b), "r"(add)
 __device__ inline void add_product(float (&d)[1][32], const float (&a)[4], u64 b, int add)
 {
-	add_product(d[0], a, b, add);
+	asm volatile(ADD_PRODUCT("64", FIRST_32, "%32, %33, %34, %35", "%36", "%37")
+		     : CHANGED(d[0])
+		     : OPERANDS(a, b, add));
+}
+__device__ inline void add_product(float (&d)[2][32], const float (&a)[4], u64 b, int add)
+{
+	asm volatile(ADD_PRODUCT("128", FIRST_32 ", " NEXT_32, "%64, %65, %66, %67", "%68", "%69")
+		     : CHANGED(d[0]), CHANGED(d[1])
+		     : OPERANDS(a, b, add));
 }
 #endif

@@ -103,29 +103,36 @@ func HyperbolicJacobi(t *testing.T, b kernels.Backend) {
 			factors = append(factors, random, graded, zero, identity(k), newMatrix(k, k), double, half)
 			positive = append(positive, p, p, p, p, p, p, p)
 		}
-		full := kernels.JacobiOptions{Schedule: RoundRobin(k + k%2), MaxSweeps: 30}
-		tally, r, tr := jacobi(t, b, factors, positive, full)
-		for i, x := range factors {
-			switch p, which := positive[i], i%7; {
-			case which == 3 || which == 4: // I and 0: nothing to do
-				if tally[i] != (kernels.Tally{}) {
-					t.Errorf("k = %d, %d positive: tally %+v, want none", k, p, tally[i])
-				}
-				equal(t, tr[i], identity(k))
-				equal(t, r[i], x)
-			case which == 5 && p == k-1 && k > 1:
-				checkNone(t, r[i], tr[i], tally[i])
-			default:
-				checkJacobi(t, x, p, r[i], tr[i], tally[i], which > 4)
-				checkSignedGram(t, x, r[i], tr[i], p)
-				if last := kernels.Norm2(r[i].column(k - 1)); which == 6 && p == k-1 && k > 1 && last != 0 {
-					t.Errorf("k = %d: the only column with sign −1, half of another, becomes one of norm %g, want 0", k,
-						last)
-				}
-				if tally[i].Degenerate != 0 {
-					t.Errorf("k = %d, %d positive: tally %+v", k, p, tally[i])
-				}
+		for _, s := range schedules(k) {
+			tally, r, tr := jacobi(t, b, factors, positive, kernels.JacobiOptions{Schedule: s, MaxSweeps: 30})
+			for i, x := range factors {
+				checkHyperbolic(t, x, positive[i], i%7, r[i], tr[i], tally[i])
 			}
+		}
+	}
+}
+
+// checkHyperbolic tests what has become of a factor of HyperbolicJacobi.
+func checkHyperbolic(t *testing.T, x matrix, positive, which int, r, tr matrix, tally kernels.Tally) {
+	t.Helper()
+	k := x.n
+	switch only := positive == k-1 && k > 1; {
+	case which == 3 || which == 4: // I and 0: nothing to do
+		if tally != (kernels.Tally{}) {
+			t.Errorf("k = %d, %d positive: tally %+v, want none", k, positive, tally)
+		}
+		equal(t, tr, identity(k))
+		equal(t, r, x)
+	case which == 5 && only:
+		checkNone(t, r, tr, tally)
+	default:
+		checkJacobi(t, x, positive, r, tr, tally, which > 4)
+		checkSignedGram(t, x, r, tr, positive)
+		if last := kernels.Norm2(r.column(k - 1)); which == 6 && only && last != 0 {
+			t.Errorf("k = %d: the only column with sign −1, half of another, becomes one of norm %g, want 0", k, last)
+		}
+		if tally.Degenerate != 0 {
+			t.Errorf("k = %d, %d positive: tally %+v", k, positive, tally)
 		}
 	}
 }
@@ -174,19 +181,21 @@ func checkSignedGram(t *testing.T, x, r, tr matrix, positive int) {
 func HyperbolicSweep(t *testing.T, b kernels.Backend) {
 	rnd := newRand(13)
 	for _, k := range []int{2, 5, 16, 32, 63, 64} {
-		s := RoundRobin(k + k%2)
-		for _, p := range positives(k) {
-			x := randomUpper(rnd, k)
-			r, tr := x.clone(), identity(k)
-			want := oneSweep(r, tr, s, p)
-			tally, gotR, got := jacobi(t, b, []matrix{x}, []int{p}, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1})
-			if tally[0] != want {
-				t.Errorf("k = %d, %d positive: tally %+v, want %+v", k, p, tally[0], want)
-			}
-			for i := range tr.a {
-				if math.Abs(got[0].a[i]-tr.a[i]) > 1e-11 || math.Abs(gotR[0].a[i]-r.a[i]) > 1e-11 {
-					t.Fatalf("k = %d, %d positive: element %d: T %g, R·T %g, want %g, %g", k, p, i, got[0].a[i],
-						gotR[0].a[i], tr.a[i], r.a[i])
+		for _, s := range schedules(k) {
+			for _, p := range positives(k) {
+				x := randomUpper(rnd, k)
+				r, tr := x.clone(), identity(k)
+				want := oneSweep(r, tr, s, p)
+				tally, gotR, got := jacobi(t, b, []matrix{x}, []int{p},
+					kernels.JacobiOptions{Schedule: s, MaxSweeps: 1})
+				if tally[0] != want {
+					t.Errorf("k = %d, %d positive: tally %+v, want %+v", k, p, tally[0], want)
+				}
+				for i := range tr.a {
+					if math.Abs(got[0].a[i]-tr.a[i]) > 1e-11 || math.Abs(gotR[0].a[i]-r.a[i]) > 1e-11 {
+						t.Fatalf("k = %d, %d positive: element %d: T %g, R·T %g, want %g, %g", k, p, i, got[0].a[i],
+							gotR[0].a[i], tr.a[i], r.a[i])
+					}
 				}
 			}
 		}
@@ -205,20 +214,21 @@ func HyperbolicAccuracy(t *testing.T, b kernels.Backend) {
 				x.scaleColumn(j, math.Pow(10, -decades*rnd.Float64()))
 			}
 			want := singularValues(x, p)
-			_, r, tr := jacobi(t, b, []matrix{x}, []int{p},
-				kernels.JacobiOptions{Schedule: RoundRobin(k), MaxSweeps: 30})
-			norms := make([]float64, k)
-			for j := range k {
-				norms[j] = kernels.Norm2(r[0].column(j))
-			}
-			sortSigned(norms, p)
-			var worst, v float64
-			for j := range k {
-				worst = math.Max(worst, math.Abs(norms[j]/want[j]-1))
-				v = math.Max(v, kernels.Norm2(tr[0].column(j)))
-			}
-			if !(worst <= 100*v*v*roundoff) {
-				t.Errorf("%g decades, %d positive: relative error %g", decades, p, worst)
+			for _, s := range schedules(k) {
+				_, r, tr := jacobi(t, b, []matrix{x}, []int{p}, kernels.JacobiOptions{Schedule: s, MaxSweeps: 30})
+				norms := make([]float64, k)
+				for j := range k {
+					norms[j] = kernels.Norm2(r[0].column(j))
+				}
+				sortSigned(norms, p)
+				var worst, v float64
+				for j := range k {
+					worst = math.Max(worst, math.Abs(norms[j]/want[j]-1))
+					v = math.Max(v, kernels.Norm2(tr[0].column(j)))
+				}
+				if !(worst <= 100*v*v*roundoff) {
+					t.Errorf("%g decades, %d positive: relative error %g", decades, p, worst)
+				}
 			}
 		}
 	}

@@ -78,9 +78,6 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 		if k > b.Limits().PointwiseOrder {
 			continue
 		}
-		order := k + k%2
-		// a longer schedule than needed
-		full := kernels.JacobiOptions{Schedule: RoundRobin(order + 4), MaxSweeps: 30}
 		random, graded, zero, double := randomUpper(rnd, k), randomUpper(rnd, k), randomUpper(rnd, k),
 			randomUpper(rnd, k)
 		for j := range k {
@@ -91,16 +88,18 @@ func Jacobi(t *testing.T, b kernels.Backend) {
 		names := []string{"random", "graded", "zero column", "duplicate column", "identity", "zero", "smaller"}
 		factors := []matrix{random, graded, zero, double, identity(k), newMatrix(k, k),
 			randomUpper(rnd, max(k-1, 1))}
-		tally, r, tr := jacobi(t, b, factors, nil, full)
-		for i, x := range factors {
-			t.Run(names[i], func(t *testing.T) { checkJacobi(t, x, k, r[i], tr[i], tally[i], i == 3) })
-		}
-		for _, i := range []int{4, 5} { // I and 0: nothing to do
-			if tally[i] != (kernels.Tally{}) {
-				t.Errorf("k = %d, factor %d: tally %+v, want none", k, i, tally[i])
+		for _, s := range append(schedules(k)[1:], RoundRobin(k+k%2+4)) { // a longer one than needed
+			tally, r, tr := jacobi(t, b, factors, nil, kernels.JacobiOptions{Schedule: s, MaxSweeps: 30})
+			for i, x := range factors {
+				t.Run(names[i], func(t *testing.T) { checkJacobi(t, x, k, r[i], tr[i], tally[i], i == 3) })
 			}
-			equal(t, tr[i], identity(k))
-			equal(t, r[i], factors[i])
+			for _, i := range []int{4, 5} { // I and 0: nothing to do
+				if tally[i] != (kernels.Tally{}) {
+					t.Errorf("k = %d, factor %d: tally %+v, want none", k, i, tally[i])
+				}
+				equal(t, tr[i], identity(k))
+				equal(t, r[i], factors[i])
+			}
 		}
 	}
 	cancelling(t, b)
@@ -211,23 +210,25 @@ func dotScaled(x, y []float64, a, b float64) float64 {
 func JacobiSweep(t *testing.T, b kernels.Backend) {
 	rnd := newRand(7)
 	for _, k := range []int{2, 5, 16, 32, 63, 64} {
-		s := RoundRobin(k + k%2)
-		x := randomUpper(rnd, k)
-		r, tr := x.clone(), identity(k)
-		want := oneSweep(r, tr, s, k)
-		f := newFactors(t, b, []matrix{x})
-		f.Tally[0] = kernels.Tally{Rotations: 100, Proper: 10, Changed: 0, Broken: 1}
-		must(t, b.Jacobi(&f.Batch, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1}))
-		got, gotR := f.tr[0].download(), f.r[0].download()
-		want.Rotations += 100
-		want.Proper += 10
-		want.Broken = 1
-		if f.Tally[0] != want {
-			t.Errorf("k = %d: tally %+v, want %+v", k, f.Tally[0], want)
-		}
-		for i := range tr.a {
-			if math.Abs(got.a[i]-tr.a[i]) > 1e-12 || math.Abs(gotR.a[i]-r.a[i]) > 1e-12 {
-				t.Fatalf("k = %d: element %d: T %g, R·T %g, want %g, %g", k, i, got.a[i], gotR.a[i], tr.a[i], r.a[i])
+		for _, s := range schedules(k) {
+			x := randomUpper(rnd, k)
+			r, tr := x.clone(), identity(k)
+			want := oneSweep(r, tr, s, k)
+			f := newFactors(t, b, []matrix{x})
+			f.Tally[0] = kernels.Tally{Rotations: 100, Proper: 10, Changed: 0, Broken: 1}
+			must(t, b.Jacobi(&f.Batch, kernels.JacobiOptions{Schedule: s, MaxSweeps: 1}))
+			got, gotR := f.tr[0].download(), f.r[0].download()
+			want.Rotations += 100
+			want.Proper += 10
+			want.Broken = 1
+			if f.Tally[0] != want {
+				t.Errorf("k = %d: tally %+v, want %+v", k, f.Tally[0], want)
+			}
+			for i := range tr.a {
+				if math.Abs(got.a[i]-tr.a[i]) > 1e-12 || math.Abs(gotR.a[i]-r.a[i]) > 1e-12 {
+					t.Fatalf("k = %d: element %d: T %g, R·T %g, want %g, %g", k, i, got.a[i], gotR.a[i], tr.a[i],
+						r.a[i])
+				}
 			}
 		}
 	}
@@ -249,13 +250,15 @@ func JacobiAccuracy(t *testing.T, b kernels.Backend) {
 				x.scaleColumn(j, math.Pow(10, -decades*at))
 			}
 			want := singularValues(x, k)
-			_, r, _ := jacobi(t, b, []matrix{x}, nil, kernels.JacobiOptions{Schedule: RoundRobin(k), MaxSweeps: 30})
-			var worst float64
-			for j := range k {
-				worst = math.Max(worst, math.Abs(kernels.Norm2(r[0].column(j))/want[j]-1))
-			}
-			if !(worst <= 100*roundoff) {
-				t.Errorf("%g decades, sorted %t: relative error %g", decades, sorted, worst)
+			for _, s := range schedules(k) {
+				_, r, _ := jacobi(t, b, []matrix{x}, nil, kernels.JacobiOptions{Schedule: s, MaxSweeps: 30})
+				var worst float64
+				for j := range k {
+					worst = math.Max(worst, math.Abs(kernels.Norm2(r[0].column(j))/want[j]-1))
+				}
+				if !(worst <= 100*roundoff) {
+					t.Errorf("%g decades, sorted %t: relative error %g", decades, sorted, worst)
+				}
 			}
 		}
 	}

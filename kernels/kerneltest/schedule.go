@@ -31,3 +31,13 @@ func ReverseRowCyclic(order int) *kernels.Schedule {
 	}
 	return s
 }
+
+// schedules returns two strategies for factors of order k: one whose p-steps have nothing in common, and one
+// where groups of p-steps pair the columns of groups of columns.
+func schedules(k int) []*kernels.Schedule {
+	order := 2
+	for order < k {
+		order *= 2
+	}
+	return []*kernels.Schedule{RoundRobin(k + k%2), ReverseRowCyclic(order)}
+}
