@@ -162,7 +162,7 @@ type Description struct {
 // Limits are what a plan of levels and widths is chosen from.
 type Limits struct {
 	PointwiseOrder int  // largest order of a factor that Jacobi takes
-	Width          int  // preferred width of the narrow block-columns
+	Width          int  // preferred width of the narrow block-columns, where Table has none
 	Align          int  // preferred alignment of Ld, in elements of float64; twice as many of float32
 	FullBlock      bool // more than one inner sweep is faster in all than one (block-oriented)
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
@@ -171,7 +171,8 @@ type Limits struct {
 	Slabs          int  // into how many slabs of rows a tall matrix is cut at most; 0: into short ones
 	// bytes that the primitives allocate for themselves: whatever the matrix, and how much more at most
 	Workspace, Scratch int64
-	HostMemory         bool // Alloc returns host memory, which any library may read and write
+	HostMemory         bool         // Alloc returns host memory, which any library may read and write
+	Table              []Preference // widths by the order of the matrix, see Widths
 }
 
 // Backend is one device. Its methods may be called from one goroutine at a time, except Copy, Read and Write,

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -16,9 +15,8 @@ import (
 	"jmpi/dist"
 	"jmpi/dist/comm"
 	"jmpi/internal/gen"
-	"jmpi/internal/matio"
 	"jmpi/internal/paper"
-	"jmpi/internal/residual"
+	"jmpi/internal/rates"
 	"jmpi/internal/rivals"
 )
 
@@ -33,6 +31,8 @@ type benchFlags struct {
 	vs     []string
 	repeat int
 	folder string
+	checks checks
+	rates  string
 	// positive is how many leading columns have the sign +1 in a hyperbolic SVD; −1: the SVD
 	positive int64
 	paperFlags
@@ -53,9 +53,14 @@ computed, on the GPUs or in memory, to S, U and V there (jmpi), or of the driver
 others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
 read, upload and download are the seconds, in the last run, of reading the file and of the copies to
 and from the GPUs, - where there are none; of jmpi they overlap, and add up to what passed.
+Where the results are not checked in full the row ends with "% sampled" or "% not checked". --rates FILE
+stores what plan computes the time of a run from: the rates of the devices on random matrices up to the
+order of this one, unless the file has them, and the sweeps that this matrix took.
+
 --vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest,
 --vs scalapack pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's tolerance
-and with 1e-14) and gesvdp on rank 0's first GPU, timed by events on it. A library that is not there
+and with 1e-14) and gesvdp on rank 0's first GPU, timed by events on it, --vs cusolvermp cusolverMpGesvd on
+the first GPUs of all ranks. A library that is not there
 gives a row that says so. With --signature P jmpi computes the hyperbolic SVD, which no other library
 has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 
@@ -83,18 +88,24 @@ has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 			return runBench(f)
 		},
 	}
-	cmd.AddCommand(newBenchExchangeCommand())
+	cmd.AddCommand(newBenchExchangeCommand(), newBenchTuneCommand())
 	flags := cmd.Flags()
 	flags.StringVar(&f.kind, "kind", "gauss", "kind of the matrix: "+strings.Join(gen.Kinds(), " "))
 	flags.StringVar(&f.shape, "shape", "1024x1024", "rows and columns; at least as many rows")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random numbers")
 	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
 	flags.StringSliceVar(&f.vs, "vs", nil,
-		"rivals: lapack, scalapack, cusolver, accumulate (jmpi with --v accumulate), float64 (with "+
+		"rivals: lapack, scalapack, cusolver, cusolvermp, accumulate (jmpi with --v accumulate), float64 (with "+
 			"--precision float64), or single drivers: "+strings.Join(rivalDrivers(), " "))
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
 	flags.StringVar(&f.folder, "folder", ".",
 		"where the files of the run are made and deleted; the same on all nodes")
+	flags.Var(&f.checks, "check",
+		"of the results: full, as the command check does; sample: estimates, by a few "+
+			"random vectors, without files; none; or auto: sample for more than 2^26 numbers")
+	flags.StringVar(&f.rates, "rates", "",
+		"measure the rates of the devices too, and store them in this file, or "+
+			"add them to it; for plan")
 	flags.Int64Var(&f.positive, "signature", -1,
 		"hyperbolic SVD: the number of leading columns with sign +1, the others having -1; -1: the SVD")
 	f.paperFlags.register(flags)
@@ -104,7 +115,8 @@ has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 }
 
 func (f *benchFlags) validate() error {
-	known := append([]string{"lapack", "scalapack", "cusolver", "accumulate", "float64"}, rivalDrivers()...)
+	known := append([]string{"lapack", "scalapack", "cusolver", "cusolvermp", "accumulate", "float64"},
+		rivalDrivers()...)
 	for _, name := range f.vs {
 		if err := oneOf("vs", name, known...); err != nil {
 			return err
@@ -115,6 +127,8 @@ func (f *benchFlags) validate() error {
 		return usagef("--repeat %d: must be at least 1", f.repeat)
 	case f.positive < -1:
 		return usagef("--signature %d: must be at least -1, which stands for the SVD", f.positive)
+	case f.positive >= 0 && (f.checks == sampleChecks || f.rates != ""):
+		return usagef("--signature: leave out --check sample and --rates, they are for the SVD")
 	case f.positive >= 0 && !f.paper && len(f.vs) > 0:
 		return usagef("--signature: leave out --vs, no other library has the hyperbolic SVD")
 	}
@@ -133,7 +147,7 @@ func (f *benchFlags) validate() error {
 // unwatch ends the watch of the ranks where a rival calls MPI itself, from its own thread: no beat
 // may be sent meanwhile.
 func (f *benchFlags) unwatch() {
-	if slices.Contains(f.vs, "scalapack") {
+	if slices.Contains(f.vs, "scalapack") || slices.Contains(f.vs, "cusolvermp") {
 		f.silence = 0
 	}
 }
@@ -141,17 +155,17 @@ func (f *benchFlags) unwatch() {
 // bench is one run of the command.
 type bench struct {
 	*session
-	f      benchFlags
-	folder string // holds a.npy and the results
-	file   *matio.File
-	signs  []float64 // of the columns, for the hyperbolic SVD; nil: the SVD
-	m, n   int
-	ours   float64 // seconds of jmpi
-	out    *printer
+	f benchFlags
+	benchMatrix
+	signs []float64 // of the columns, for the hyperbolic SVD; nil: the SVD
+	m, n  int
+	ours  float64 // seconds of jmpi
+	out   *printer
 
 	reading float64 // seconds of reading the file for the last rival
 
 	cusolver *rivals.CUSOLVER // once it was opened; on rank 0
+	courses  []rates.Course   // what our own decompositions did
 }
 
 func runBench(f benchFlags) error {
@@ -183,16 +197,18 @@ func (b *bench) run() (err error) {
 	if err := b.prepare(); err != nil {
 		return err
 	}
-	defer func() {
-		b.file.Close()
-		err = errors.Join(err, b.discard())
-	}()
+	defer func() { err = errors.Join(err, b.discard()) }()
 	b.circumstances(b.out, fmt.Sprintf("%s %dx%d, seed %d", b.f.kind, b.m, b.n, b.f.seed))
 	if err := b.jmpi("jmpi", b.f.methodFlags); err != nil {
 		return err
 	}
 	if err := b.rivals(); err != nil {
 		return err
+	}
+	if b.f.rates != "" {
+		if err := b.storeRates(); err != nil {
+			return err
+		}
 	}
 	return b.agree(comm.BadResource, b.out.err)
 }
@@ -227,55 +243,14 @@ func (s *session) circumstances(w *printer, matrix string) {
 	fmt.Fprintf(w, "%% %s; %s; %s\n", d.Name, d.Library, s.comm.Library())
 }
 
-// prepare generates the matrix, on rank 0, in a folder that all ranks see.
-func (b *bench) prepare() error {
-	var err error
-	if b.comm.Rank() == 0 {
-		b.folder, err = process.make(func() (string, error) { return os.MkdirTemp(b.f.folder, ".jmpi-bench-*") })
-		if err == nil {
-			var a *gen.Matrix
-			a, err = gen.New(b.f.kind, gen.Options{Rows: int64(b.m), Cols: int64(b.n), Seed: b.f.seed, Cond: b.f.cond})
-			if err == nil {
-				err = writeMatrix(b.input(), a)
-			}
-		}
-	}
-	kind := comm.BadInput
-	if errors.Is(err, gen.ErrOptions) {
-		kind = comm.BadUse
-	}
-	if e := b.agree(kind, err); e != nil {
-		return errors.Join(e, b.discard())
-	}
-	all, err := b.comm.Allgather([]byte(b.folder))
-	if err != nil {
-		return b.failed(err)
-	}
-	if b.comm.Rank() != 0 {
-		b.folder, _ = process.make(func() (string, error) { return string(all[0]), nil }) // rank 0 has done it
-	}
-	b.file, err = matio.Open(b.input())
-	if e := b.agree(comm.BadInput, err); e != nil {
-		return errors.Join(e, b.discard())
-	}
-	return nil
-}
-
-// discard deletes the folder, on rank 0.
-func (b *bench) discard() error {
-	if b.comm.Rank() != 0 {
-		return process.discard(b.folder, nothing)
-	}
-	return process.discard(b.folder, func() error { return os.RemoveAll(b.folder) })
-}
-
-func (b *bench) input() string { return filepath.Join(b.folder, "a.npy") }
-
 // jmpi times our own solver, checks its last result, and prints the row, by the name what, and the phases.
 // The first call sets the time that all rows are compared with.
 func (b *bench) jmpi(what string, f methodFlags) error {
 	p := problem{file: b.file, vectors: "both", signs: b.signs}
 	task := b.task(p, f)
+	if b.numbers != nil {
+		task.Load = b.load
+	}
 	var seconds []float64
 	solve := func(use func(*dist.Decomposition) error) error {
 		solution, err := dist.Decompose(context.Background(), b.comm, b.devices, task)
@@ -292,6 +267,7 @@ func (b *bench) jmpi(what string, f methodFlags) error {
 			if run+1 < warmUp+b.f.repeat {
 				return nil
 			}
+			b.note(s, median(seconds[warmUp:]))
 			if err := b.report(what, p, s, f, median(seconds[warmUp:])); err != nil || b.gpus != nil {
 				return err
 			}
@@ -324,71 +300,6 @@ func (s *session) slowest(seconds float64) (float64, error) {
 		return 0, s.failed(err)
 	}
 	return float64(x[0]) / 1e9, nil
-}
-
-// report writes the result for the check, and prints the row.
-func (b *bench) report(what string, p problem, solution *dist.Decomposition, f methodFlags,
-	seconds float64) error {
-	dir := filepath.Join(b.folder, what)
-	folder, err := b.target(b.input(), p, svdFlags{output: dir})
-	if err != nil {
-		return err
-	}
-	if err := b.write(p, solution, folder, svdFlags{methodFlags: f}); err != nil {
-		return err
-	}
-	if seconds, err = b.slowest(seconds); err != nil {
-		return err
-	}
-	if b.ours == 0 {
-		b.ours = seconds
-	}
-	t := solution.Traffic()
-	for _, x := range []*float64{&t.Read, &t.Upload, &t.Download} {
-		if *x, err = b.slowest(*x); err != nil {
-			return err
-		}
-	}
-	return b.row(row{what: what, ranks: b.comm.Size(), devices: len(solution.Devices), seconds: seconds,
-		sweeps: fmt.Sprint(len(solution.Sweeps)), read: t.Read, upload: t.Upload, download: t.Download}, dir)
-}
-
-// row is a line of the table.
-type row struct {
-	what           string
-	ranks, devices int
-	seconds        float64
-	sweeps         string
-	// seconds of what comes before and after, 0 for what there is not
-	read, upload, download float64
-}
-
-// beside writes the time of something that comes before or after.
-func beside(seconds float64) string {
-	if seconds == 0 {
-		return "-"
-	}
-	return fmt.Sprintf("%.3f", seconds)
-}
-
-// row checks the result in a folder and prints its row, on rank 0.
-func (b *bench) row(r row, dir string) error {
-	var err error
-	if b.comm.Rank() == 0 {
-		var report residual.Report
-		if report, err = residual.Check(b.file, dir, residual.Options{}); err == nil {
-			value := map[string]float64{}
-			for _, c := range report.Rows {
-				value[c.Name] = c.Value
-			}
-			m, n := float64(b.m), float64(b.n)
-			fmt.Fprintf(b.out, "%-12s %d %d %d %d %.3f %.1f %s %.3g %.3g %.3g %.2f %s %s %s\n", r.what, b.m, b.n,
-				r.ranks, r.devices, r.seconds, (14*m*n*n+8*n*n*n)/r.seconds/1e9, r.sweeps, value["residual"],
-				value["orthU"], value["orthV"], r.seconds/b.ours, beside(r.read), beside(r.upload),
-				beside(r.download))
-		}
-	}
-	return b.agree(comm.BadResource, err)
 }
 
 func median(x []float64) float64 {

@@ -60,6 +60,8 @@ func (b *bench) rival(driver string) error {
 	switch {
 	case driver == "scalapack":
 		what, ranks, run = "pdgesvd", b.comm.Size(), b.scalapack
+	case driver == "cusolvermp":
+		what, ranks, devices, run = "mp_gesvd", b.comm.Size(), b.comm.Size(), b.cusolvermp
 	case slices.Contains(rivals.CUSOLVERDrivers(), driver):
 		devices, run = 1, b.gpu
 	}
@@ -75,16 +77,20 @@ func (b *bench) rival(driver string) error {
 		}
 		seconds = append(seconds, result.Seconds)
 	}
-	dir := filepath.Join(b.folder, driver)
-	var err error
-	if b.comm.Rank() == 0 {
-		err = b.save(result, dir)
-	}
-	if err := b.agree(comm.BadResource, err); err != nil {
-		return err
+	judge := b.sampledRival(result)
+	if b.f.checks == fullChecks {
+		dir := filepath.Join(b.folder, driver)
+		var err error
+		if b.comm.Rank() == 0 {
+			err = b.save(result, dir)
+		}
+		if err := b.agree(comm.BadResource, err); err != nil {
+			return err
+		}
+		judge = b.checked(dir)
 	}
 	return b.row(row{what: what, ranks: ranks, devices: devices, seconds: median(seconds), sweeps: "-",
-		read: b.reading, upload: result.Upload, download: result.Download}, dir)
+		read: b.reading, upload: result.Upload, download: result.Download}, judge)
 }
 
 // lapack runs a driver of LAPACK on rank 0, on all cores of the node, while the other ranks rest.
@@ -103,7 +109,7 @@ func (b *bench) lapack(driver string) (rivals.Result, error) {
 func (b *bench) whole() ([]float64, error) {
 	begin := time.Now()
 	a := make([]float64, b.m*b.n)
-	err := b.file.ReadColumns(0, int64(b.n), a, b.m)
+	err := b.columns(0, b.n, a, b.m)
 	b.reading = time.Since(begin).Seconds()
 	return a, err
 }
@@ -147,6 +153,38 @@ func (b *bench) gpu(driver string) (rivals.Result, error) {
 	return b.cusolver.SVD(driver, b.m, b.n, a)
 }
 
+// cusolvermp runs cusolverMpGesvd on the first GPU of every rank.
+func (b *bench) cusolvermp(string) (r rivals.Result, err error) {
+	first := 0
+	if b.gpus != nil {
+		first = b.gpus[0]
+	}
+	ranks := rivals.Ranks{Rank: b.comm.Rank(), Size: b.comm.Size(),
+		FromFirst: func(bytes []byte) ([]byte, error) {
+			all, err := b.comm.Allgather(bytes)
+			if err != nil {
+				return nil, err
+			}
+			return all[0], nil
+		},
+		Barrier: func() error { return b.comm.AllreduceMax([]int64{0}) },
+	}
+	c, err := rivals.OpenCUSOLVERMP(first, ranks, func(err error) error {
+		return comm.Agree(b.comm, comm.BadResource, err)
+	})
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	var a []float64
+	if b.comm.Rank() == 0 {
+		if a, err = b.whole(); err != nil {
+			process.fail(err) // the others wait for it in the library; does not return
+		}
+	}
+	return c.SVD(b.m, b.n, a)
+}
+
 // scalapack runs pdgesvd on all ranks.
 func (b *bench) scalapack(string) (rivals.Result, error) {
 	s, err := rivals.OpenScaLAPACK()
@@ -158,7 +196,7 @@ func (b *bench) scalapack(string) (rivals.Result, error) {
 	b.reading = 0
 	result, err := s.SVD(b.comm.Rank(), b.comm.Size(), b.m, b.n, func(j0, j1 int, dst []float64, ld int) {
 		begin := time.Now()
-		if err := b.file.ReadColumns(int64(j0), int64(j1), dst, ld); err != nil {
+		if err := b.columns(j0, j1, dst, ld); err != nil {
 			failed = err
 		}
 		b.reading += time.Since(begin).Seconds()

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"strings"
@@ -21,16 +20,13 @@ const maxPlanned = 1000
 
 // planFlags are the flags of plan.
 type planFlags struct {
+	machineFlags
+	timeFlags
 	shape     string
 	vectors   string
 	v         dist.RightVectors
 	precond   dist.Preconditioner
 	precision dist.Precision
-	backend   backend
-	devices   int
-	group     int
-	hostfile  string
-	network   string
 	strategy  string
 	scheme    jacobi.Scheme
 	block     int
@@ -38,13 +34,25 @@ type planFlags struct {
 	sweeps    int
 	periodic  bool
 	objective string
-	gflops    float64
-	steps     bool
-	json      bool
+	planOutput
 }
 
+// machineFlags say what computes.
+type machineFlags struct {
+	backend  backend
+	devices  int
+	group    int
+	nodes    int
+	perNode  int
+	hostfile string
+	network  string
+}
+
+// planOutput says what is printed.
+type planOutput struct{ steps, json bool }
+
 func newPlanCommand() *cobra.Command {
-	f := planFlags{backend: onCPUs}
+	var f planFlags
 	cmd := &cobra.Command{
 		Use:   "plan",
 		Short: "memory and exchange plan of a run; needs no MPI",
@@ -56,9 +64,17 @@ is refused. Where memory is short a GPU does with less, at the least with what i
 or columns differ much in size, or the singular values decay, the matrix is preconditioned, which
 may take more.
 
+Where the rates of the devices are known, also the time is told, by phase and in all, from the matrix on
+the devices to S, U and V there, for a matrix of a --kind; and how much of it is waiting for messages.
+--rates FILE has what jmpi bench --rates FILE has measured on such devices, or is the name of a GPU that
+the program knows; without it the time on GPUs is that of the first of these. Beyond 64 devices nothing
+is searched: exchanges are counted by a formula, which the best plans come to.
+
 The network is one of
   --devices G              one node
   --devices G --group S    nodes of S devices
+  --nodes N --gpus-per-node K
+                           nodes of K GPUs
   --hostfile FILE          as mpirun takes it, one device a slot
   --network FILE           levels and costs, lines "level NAME COST", fastest first, then lines "group PATH
                            DEVICES":
@@ -90,13 +106,19 @@ used.`,
 		"of the first sweeps: float64, float32, or auto: the faster one; for memory and bytes")
 	flags.Var(&f.precond, "precondition",
 		"before the Jacobi method: none, qr, qrcp, qrcp-lq, qr-lq, or auto: what the matrix needs; for memory")
-	flags.Var(&f.backend, "backend", "devices: cpu, whose memory is that of the host, or cuda")
-	flags.IntVar(&f.devices, "devices", 0, "number of devices, 0: all that the hostfile or network file has")
+	flags.Var(&f.backend, "backend",
+		"devices: cpu, whose memory is that of the host, or cuda; auto: those of the "+
+			"rates, and GPUs with --gpus-per-node")
+	flags.IntVar(&f.devices, "devices", 0,
+		"number of devices, 0: all that the hostfile or network file has, or 1")
 	flags.IntVar(&f.group, "group", 0, "devices in a node, 0: all in one")
+	flags.IntVar(&f.nodes, "nodes", 0, "number of nodes, with --gpus-per-node")
+	flags.IntVar(&f.perNode, "gpus-per-node", 0, "number of GPUs of each node, with --nodes")
+	f.timeFlags.register(flags)
 	flags.StringVar(&f.hostfile, "hostfile", "", "hosts and slots, as for mpirun")
 	flags.StringVar(&f.network, "network", "", "file with levels, costs and groups")
-	flags.StringVar(&f.strategy, "strategy", "rev-rowcyc",
-		"pivot strategy: "+strings.Join(strategy.Names(), " "))
+	flags.StringVar(&f.strategy, "strategy", jacobi.AutoStrategy,
+		"pivot strategy: auto (the one that a run takes) "+strings.Join(strategy.Names(), " "))
 	flags.Var(&f.scheme, "scheme", "what a device does in a macro step: flat or nested; for memory and time")
 	flags.IntVar(&f.block, "block", 0,
 		"preferred width of the narrow block-columns, 0: the CPU back end's; for memory")
@@ -106,8 +128,6 @@ used.`,
 	flags.StringVar(&f.objective, "objective", "phases",
 		"what to minimise: slow phases, slow block-columns (columns), or the cost of the "+
 			"slowest link of each phase (link)")
-	flags.Float64Var(&f.gflops, "gflops", 0,
-		"GFLOP/s of a device: gives the time of a sweep's arithmetic, without --shape nothing")
 	flags.BoolVar(&f.steps, "steps", false,
 		"print every step: pairs@device, and moves column:from>to, slow ones with !")
 	flags.BoolVar(&f.json, "json", false, "print JSON, with every step")
@@ -116,12 +136,16 @@ used.`,
 
 // planned is a plan with what the output says of it.
 type planned struct {
-	flags   planFlags
-	plan    *topology.Plan
-	network *topology.Network
-	traffic topology.Traffic
-	figures *figures // nil without --shape
+	flags    planFlags
+	plan     *topology.Plan // nil where exchanges are only counted
+	network  *topology.Network
+	traffic  topology.Traffic
+	figures  *figures  // nil without --shape
+	forecast *forecast // nil without --shape
 }
+
+// searched is the largest number of devices that a plan is searched for, unless its steps are to be printed.
+const searched = 64
 
 func (f planFlags) plan() (*planned, error) {
 	objective, err := f.check()
@@ -132,61 +156,90 @@ func (f planFlags) plan() (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	table, err := strategy.New(f.strategy, 2*network.Devices())
+	p := &planned{network: network}
+	known, err := f.findRates()
 	if err != nil {
-		return nil, usagef("%w", err)
+		return nil, err
 	}
-	plan, err := topology.New(table, network,
-		topology.Options{Sweeps: f.sweeps, Periodic: f.periodic, Objective: objective})
-	if err != nil {
-		return nil, usagef("%w", err)
+	if f.backend == autoBackend {
+		f.backend = onCPUs
+		if f.perNode > 0 || known != nil && known.Kind == "cuda" {
+			f.backend = onGPUs
+		}
 	}
-	p := &planned{flags: f, plan: plan, network: network, traffic: plan.Traffic()}
-	if f.shape != "" {
-		if p.figures, err = f.figures(network, p.traffic); err != nil {
+	if known == nil && f.backend == onGPUs {
+		if known, err = firstKnown(); err != nil {
 			return nil, err
 		}
 	}
-	return p, nil
+	f.resolve(known)
+	p.flags = f
+	if network.Devices() > searched && !f.steps && !f.periodic {
+		p.count()
+	} else if err := p.search(objective); err != nil {
+		return nil, err
+	}
+	if f.shape == "" {
+		return p, nil
+	}
+	if p.figures, err = f.figures(network, p.traffic); err == nil {
+		p.forecast, err = p.time(known)
+	}
+	return p, err
+}
+
+// search makes the plan.
+func (p *planned) search(objective topology.Objective) error {
+	table, err := strategy.New(p.flags.strategy, 2*p.network.Devices())
+	if err != nil {
+		return usagef("%w", err)
+	}
+	p.plan, err = topology.New(table, p.network,
+		topology.Options{Sweeps: p.flags.sweeps, Periodic: p.flags.periodic, Objective: objective})
+	if err != nil {
+		return usagef("%w", err)
+	}
+	p.traffic = p.plan.Traffic()
+	return nil
+}
+
+// count counts the exchanges of a cyclic strategy, in which each device sends a block-column after each
+// p-step.
+func (p *planned) count() {
+	devices := p.network.Devices()
+	phases := 2*devices - 1
+	slow := topology.Crossings(p.network.Groups(), phases)
+	t := topology.Traffic{Sweeps: p.flags.sweeps, Phases: phases, SlowPhases: slow, Columns: phases * devices,
+		SlowColumns: slow * devices, Busiest: phases}
+	for _, x := range []*int{&t.Phases, &t.SlowPhases, &t.Columns, &t.SlowColumns, &t.Busiest} {
+		*x *= p.flags.sweeps
+	}
+	p.traffic = t
 }
 
 func (f planFlags) check() (topology.Objective, error) {
 	for _, err := range []error{
-		oneOf("vectors", f.vectors, vectorChoices...), oneOf("backend", f.backend.String(), "cpu", "cuda"),
-		oneOf("objective", f.objective, "phases", "columns", "link"),
-		oneOf("strategy", f.strategy, strategy.Names()...),
+		oneOf("vectors", f.vectors, vectorChoices...), oneOf("objective", f.objective, "phases", "columns", "link"),
+		oneOf("strategy", f.strategy, append([]string{jacobi.AutoStrategy}, strategy.Names()...)...),
+		f.timeFlags.check(f.shape),
 	} {
 		if err != nil {
 			return 0, err
 		}
 	}
-	networks := 0
-	for _, given := range []bool{f.group != 0, f.hostfile != "", f.network != ""} {
-		if given {
-			networks++
-		}
+	if err := f.machineFlags.check(); err != nil {
+		return 0, err
 	}
 	switch {
-	case f.devices < 0:
-		return 0, usagef("--devices %d: must be at least 1, or 0 for all of a file", f.devices)
-	case f.group < 0:
-		return 0, usagef("--group %d: must be at least 1, or 0 for one group", f.group)
-	case networks > 1:
-		return 0, usagef("--group, --hostfile and --network exclude each other: each describes the whole network")
-	case f.devices == 0 && f.hostfile == "" && f.network == "":
-		return 0, usagef("plan needs the number of devices; add --devices 4, or --hostfile FILE, or --network FILE")
-	case f.devices > strategy.MaxOrder/2:
-		return 0, usagef("--devices %d: must be at most %d", f.devices, strategy.MaxOrder/2)
+	case f.shape == "" && f.devices == 0 && f.nodes == 0 && f.hostfile == "" && f.network == "":
+		return 0, usagef("plan needs a shape or a number of devices; add --shape 4096x4096, or --devices 4, or " +
+			"--hostfile FILE")
 	case f.block < 0:
 		return 0, usagef("--block %d: must be at least 1, or 0 for the back end's width", f.block)
 	case f.sweeps < 1:
 		return 0, usagef("--sweeps %d: must be at least 1", f.sweeps)
 	case f.sweeps > maxPlanned:
 		return 0, usagef("--sweeps %d: must be at most %d", f.sweeps, maxPlanned)
-	case !(f.gflops >= 0):
-		return 0, usagef("--gflops %g: must be positive", f.gflops)
-	case f.gflops > 0 && f.shape == "":
-		return 0, usagef("--gflops needs --shape: the time depends on both")
 	}
 	objective, err := topology.ParseObjective(f.objective)
 	if err != nil {
@@ -195,18 +248,48 @@ func (f planFlags) check() (topology.Objective, error) {
 	return objective, nil
 }
 
+// check tells whether the flags describe one network.
+func (f *machineFlags) check() error {
+	networks := 0
+	for _, given := range []bool{f.group != 0, f.hostfile != "", f.network != "", f.nodes != 0} {
+		if given {
+			networks++
+		}
+	}
+	switch {
+	case f.devices < 0:
+		return usagef("--devices %d: must be at least 1, or 0 for all of a file", f.devices)
+	case f.group < 0:
+		return usagef("--group %d: must be at least 1, or 0 for one group", f.group)
+	case f.nodes < 0 || f.perNode < 0 || (f.nodes == 0) != (f.perNode == 0):
+		return usagef("--nodes %d, --gpus-per-node %d: give both, each at least 1", f.nodes, f.perNode)
+	case f.nodes > 0 && f.devices > 0:
+		return usagef("--devices: leave it out, there are --nodes times --gpus-per-node")
+	case networks > 1:
+		return usagef("--group, --nodes, --hostfile and --network exclude each other: each describes the whole " +
+			"network")
+	case f.devices > strategy.MaxOrder/2 || f.nodes > strategy.MaxOrder/2 ||
+		f.nodes*f.perNode > strategy.MaxOrder/2:
+		return usagef("--devices %d: must be at most %d", max(f.devices, f.nodes*f.perNode), strategy.MaxOrder/2)
+	}
+	return nil
+}
+
 // readNetwork builds the network that the flags describe.
-func (f planFlags) readNetwork() (*topology.Network, error) {
+func (f *machineFlags) readNetwork() (*topology.Network, error) {
 	path, read := f.hostfile, topology.FromHostfile
 	if f.network != "" {
 		path, read = f.network, topology.FromFile
 	}
 	if path == "" {
-		size := f.group
-		if size == 0 {
-			size = f.devices
+		devices, size := max(1, f.devices), f.group
+		if f.nodes > 0 {
+			devices, size = f.nodes*f.perNode, f.perNode
 		}
-		network, err := topology.FromGroups(f.devices, size)
+		if size == 0 {
+			size = devices
+		}
+		network, err := topology.FromGroups(devices, size)
 		return network, exit(exitUsage, err)
 	}
 	file, err := os.Open(path)
@@ -225,45 +308,4 @@ func (f planFlags) readNetwork() (*topology.Network, error) {
 		network, err = network.First(f.devices)
 	}
 	return network, exit(exitUsage, err)
-}
-
-func (p *planned) write(w io.Writer) error {
-	if p.flags.json {
-		return p.writeJSON(w)
-	}
-	b := &strings.Builder{}
-	sweeps := float64(p.traffic.Sweeps)
-	repeats := ""
-	if p.flags.periodic {
-		repeats = ", map repeats every sweep"
-	}
-	fmt.Fprintf(b, "%s of order %d, devices %d, groups %d, sweeps %d, objective %s%s\n",
-		p.flags.strategy, p.plan.Columns, p.plan.Devices, p.network.Groups(), p.traffic.Sweeps, p.flags.objective,
-		repeats)
-	fmt.Fprintf(b, "phases a sweep         %.2f, of these slow %.2f\n", float64(p.traffic.Phases)/sweeps,
-		float64(p.traffic.SlowPhases)/sweeps)
-	fmt.Fprintf(b, "block-columns a sweep  %.2f, of these slow %.2f\n", float64(p.traffic.Columns)/sweeps,
-		float64(p.traffic.SlowColumns)/sweeps)
-	if g := p.figures; g != nil {
-		fmt.Fprintf(b, "sent a device, sweep   %s\n", byteText(g.bytes))
-		fmt.Fprintf(b, "memory of a device     %s\n", byteText(g.device))
-		if p.flags.backend == onGPUs && g.least < g.device {
-			fmt.Fprintf(b, "  at the least         %s\n", byteText(g.least))
-		}
-		fmt.Fprintf(b, "memory of a host       %s\n", byteText(g.host))
-		if g.gradedDevice > g.device || g.gradedHost > g.host {
-			fmt.Fprintf(b, "  if it is graded      %s, of a device %s\n", byteText(g.gradedHost),
-				byteText(g.gradedDevice))
-		}
-		if g.seconds > 0 {
-			fmt.Fprintf(b, "arithmetic of a sweep  %.3g s at %g GFLOP/s a device\n", g.seconds, p.flags.gflops)
-		}
-	}
-	if _, err := io.WriteString(w, b.String()); err != nil {
-		return err
-	}
-	if p.flags.steps {
-		return p.plan.WriteText(w)
-	}
-	return nil
 }

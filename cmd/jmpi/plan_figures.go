@@ -14,6 +14,7 @@ import (
 // figures follow from the shape of the matrix.
 type figures struct {
 	bytes                    int64 // sent by the busiest device, a sweep
+	slow                     int64 // of these, to other groups, on average
 	device, host             int64 // bytes of memory of a device, and of the host with most devices
 	gradedDevice, gradedHost int64 // the same whatever the matrix is
 	least                    int64 // bytes without which a device refuses it
@@ -33,17 +34,8 @@ func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) 
 	if err != nil {
 		return nil, err
 	}
-	m, n := max(rows, cols), min(rows, cols) // a wide matrix is solved transposed
-	t := dist.Task{
-		M: int(m), N: int(n), Precondition: f.precond, V: f.v, Precision: f.precision,
-		Wanted: dist.Wanted{Left: f.vectors == "both" || f.vectors == "u", Right: f.vectors == "both" ||
-			f.vectors == "v"},
-		Settings: jacobi.Settings{Strategy: f.strategy, Scheme: f.scheme, Variant: jacobi.Block, Block: f.block,
-			Aside: f.keeps},
-	}
-	if rows < cols {
-		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
-	}
+	t := f.task(rows, cols)
+	m, n := int64(t.M), int64(t.N)
 	devices := network.Devices()
 	usual, most := t.Estimate(devices, limits)
 	beside := network.Largest()
@@ -62,11 +54,27 @@ func (f planFlags) figures(network *topology.Network, traffic topology.Traffic) 
 		column /= 2 // float32
 	}
 	r.bytes = int64(float64(traffic.Busiest)/float64(traffic.Sweeps)*column + 0.5)
+	r.slow = int64(float64(traffic.SlowColumns)/float64(traffic.Sweeps)/float64(devices)*column + 0.5)
 	if f.gflops > 0 {
 		r.seconds = topology.SweepFlops(m, n, devices, carried, f.scheme == jacobi.Nested) /
 			(f.gflops * 1e9 * float64(devices))
 	}
 	return r, nil
+}
+
+// task is the decomposition of a matrix of this shape. A wide one is solved transposed.
+func (f planFlags) task(rows, cols int64) dist.Task {
+	t := dist.Task{
+		M: int(max(rows, cols)), N: int(min(rows, cols)), Precondition: f.precond, V: f.v, Precision: f.precision,
+		Wanted: dist.Wanted{Left: f.vectors == "both" || f.vectors == "u", Right: f.vectors == "both" ||
+			f.vectors == "v"},
+		Settings: jacobi.Settings{Strategy: f.strategy, Scheme: f.scheme, Variant: jacobi.Block, Block: f.block,
+			Aside: f.keeps},
+	}
+	if rows < cols {
+		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
+	}
+	return t
 }
 
 // limits are those of the devices, by which widths are chosen.

@@ -7,6 +7,8 @@ import (
 
 // planJSON is the output of plan --json. Sweeps, steps and columns are 1-based, devices 0-based.
 type planJSON struct {
+	Strategy            string     `json:"strategy"`
+	Formula             bool       `json:"formula"` // exchanges are counted by a formula: there are no steps
 	PhasesPerSweep      float64    `json:"phases_per_sweep"`
 	SlowPhasesPerSweep  float64    `json:"slow_phases_per_sweep"`
 	SlowColumnsPerSweep float64    `json:"slow_columns_per_sweep"`
@@ -16,7 +18,9 @@ type planJSON struct {
 	LeastPerDevice      *int64     `json:"memory_per_device_least,omitempty"`  // where memory is short, on GPUs
 	GradedPerDevice     *int64     `json:"memory_per_device_graded,omitempty"` // whatever the matrix is
 	GradedPerHost       *int64     `json:"memory_per_host_graded,omitempty"`
-	SecondsPerSweep     *float64   `json:"seconds_per_sweep,omitempty"` // of arithmetic; needs --gflops
+	SecondsPerSweep     *float64   `json:"seconds_per_sweep,omitempty"`     // of arithmetic; needs --gflops
+	SlowBytes           *int64     `json:"bytes_per_device_slow,omitempty"` // of the bytes, to other groups
+	Time                *timeJSON  `json:"time,omitempty"`                  // where rates are known
 	Steps               []stepJSON `json:"steps"`
 }
 
@@ -37,12 +41,14 @@ type moveJSON struct {
 func (p *planned) writeJSON(w io.Writer) error {
 	sweeps := float64(p.traffic.Sweeps)
 	out := planJSON{
+		Strategy: p.flags.strategy, Formula: p.plan == nil, Steps: []stepJSON{},
 		PhasesPerSweep:      float64(p.traffic.Phases) / sweeps,
 		SlowPhasesPerSweep:  float64(p.traffic.SlowPhases) / sweeps,
 		SlowColumnsPerSweep: float64(p.traffic.SlowColumns) / sweeps,
 	}
 	if g := p.figures; g != nil {
 		out.BytesPerDevice, out.MemoryPerDevice, out.MemoryPerHost = &g.bytes, &g.device, &g.host
+		out.SlowBytes = &g.slow
 		out.GradedPerDevice, out.GradedPerHost = &g.gradedDevice, &g.gradedHost
 		if p.flags.backend == onGPUs {
 			out.LeastPerDevice = &g.least
@@ -50,6 +56,10 @@ func (p *planned) writeJSON(w io.Writer) error {
 		if g.seconds > 0 {
 			out.SecondsPerSweep = &g.seconds
 		}
+	}
+	out.Time = p.forecast.json()
+	if p.plan == nil {
+		return json.NewEncoder(w).Encode(out)
 	}
 	for _, step := range p.plan.Steps {
 		s := stepJSON{Sweep: step.Sweep + 1, Step: step.Step + 1, Moves: []moveJSON{}}

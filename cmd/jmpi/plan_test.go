@@ -191,10 +191,13 @@ func TestPlanText(t *testing.T) {
 phases a sweep         3.00, of these slow 3.00
 block-columns a sweep  6.00, of these slow 6.00
 sent a device, sweep   24576 bytes (0.02344 MiB)
+  to other groups      24576 bytes (0.02344 MiB)
 memory of a device     40960 bytes (0.03906 MiB)
 memory of a host       67166208 bytes (64.05 MiB)
   if it is graded      67199076 bytes (64.09 MiB), of a device 40960 bytes (0.03906 MiB)
 arithmetic of a sweep  0.000786 s at 1 GFLOP/s a device
+seconds                unknown: no rates of these devices: on one of them type jmpi bench ` +
+		`--shape 2048x2048 --rates FILE, then add --rates FILE here
 sweep 1 step 1  2-3@0 1-4@1
         moves   3:0>1! 4:1>0!
 `
@@ -231,6 +234,15 @@ func TestPlanRefuses(t *testing.T) {
 		say  string
 	}{
 		{"", exitUsage, "--devices"},
+		{"--nodes 2", exitUsage, "--gpus-per-node"},
+		{"--gpus-per-node 2", exitUsage, "--nodes"},
+		{"--nodes 2 --gpus-per-node 2 --devices 3", exitUsage, "--devices"},
+		{"--nodes 2 --gpus-per-node 2 --group 2", exitUsage, "exclude"},
+		{"--nodes 9000 --gpus-per-node 8", exitUsage, "at most"},
+		{"--rates H200", exitUsage, "--shape"},
+		{"--shape 4x4 --rates /nowhere/rates", exitInput, "/nowhere/rates"},
+		{"--shape 4x4 --rates " + hosts, exitInput, "rates"},
+		{"--shape 4x4 --kind smooth", exitUsage, "smooth"},
 		{"--devices -1", exitUsage, "--devices -1"},
 		{"--devices 100000", exitUsage, "--devices 100000"},
 		{"--devices 2 --group -1", exitUsage, "--group"},
@@ -251,7 +263,7 @@ func TestPlanRefuses(t *testing.T) {
 		{"--devices 2 --shape 2000000000x500000000", exitUsage, "no machine"},
 		{"--devices 2 --v qr", exitUsage, "--v"},
 		{"--devices 2 --precondition lq", exitUsage, "--precondition"},
-		{"--devices 2 --backend auto", exitUsage, "--backend"},
+		{"--devices 2 --backend gpu", exitUsage, "--backend"},
 		{"--devices 2 --shape= ", exitUsage, "--shape is empty"},
 		{"--devices 2 more", exitUsage, "more"},
 		{"--hostfile /nowhere/hosts", exitInput, "/nowhere/hosts"},

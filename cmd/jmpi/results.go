@@ -58,7 +58,7 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 		Wanted: dist.Wanted{Left: p.wantsU(), Right: p.wantsV(), Most: p.part.k,
 			Above: p.part.rtol},
 		Precondition: f.precondition, V: f.v, Precision: f.precision, Settings: f.settings(),
-		Host: dist.Host{Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads)},
+		Host: s.host(),
 	}
 	if p.wide { // the user's U is the solver's V
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
@@ -70,6 +70,11 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 		t.Load = s.progress.load(t.Load)
 	}
 	return t
+}
+
+// host is what the host of this rank can give.
+func (s *session) host() dist.Host {
+	return dist.Host{Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads)}
 }
 
 // files lists the results, with their shapes, or with the largest that they may have.

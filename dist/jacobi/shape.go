@@ -32,9 +32,12 @@ func (c Config) PivotStrategy() string {
 // Node returns the configuration of each of so many devices: the partition into block-columns, and
 // the inner levels.
 func (c Config) Node(devices int, limits kernels.Limits) node.Config {
-	width := c.Block
-	if width == 0 {
-		width = limits.Width
+	width, inner := limits.Widths(c.N, c.Precision)
+	if c.Block != 0 {
+		width, inner = c.Block, 0
+	}
+	if c.InnerBlock != 0 {
+		inner = c.InnerBlock
 	}
 	nc := node.Config{
 		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Independent: c.Independent,
@@ -55,7 +58,6 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	} else {
 		width = nc.Layout.Width()
 	}
-	inner := c.InnerBlock
 	if inner == 0 && 2*width > limits.PointwiseOrder {
 		inner = limits.PointwiseOrder / 4
 	}

@@ -31,7 +31,7 @@ var (
 )
 
 // floors are the packages of a distributed decomposition. Each may import those that come after it.
-var floors = []string{"dist", "dist/jacobi", "dist/refine", "dist/matrix", "dist/exchange",
+var floors = []string{"dist", "dist/measure", "dist/jacobi", "dist/refine", "dist/matrix", "dist/exchange",
 	"dist/checkpoint", "dist/comm"}
 
 // upward tells whether a folder on one floor imports a package on a floor above it.
@@ -59,6 +59,7 @@ var rules = map[string]rule{
 		tests: backends},
 	"dist":               {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
 	"dist/jacobi":        {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
+	"dist/measure":       {never: []string{"cmd", "kernels/cpu", "kernels/cuda"}, tests: backends},
 	"dist/refine":        {never: append([]string{"dist/exchange"}, planned...)},
 	"dist/matrix":        {never: planned},
 	"dist/exchange":      {never: planned, tests: []string{"strategy", "topology"}},
@@ -83,6 +84,7 @@ var rules = map[string]rule{
 	"internal/page":            leaf,
 	"internal/paper":           leaf,
 	"internal/parallel":        {pure: true},
+	"internal/rates":           {pure: true},
 	"internal/reference": {pure: true, only: []string{"internal/dd", "internal/parallel"},
 		tests: []string{"internal/gen"}},
 	"internal/report": leaf,

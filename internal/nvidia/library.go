@@ -22,12 +22,15 @@ type Library struct {
 	handle uintptr
 }
 
-// Driver, NVRTC, CUBLAS and CUSOLVER open these libraries, of the versions that are known.
+// Driver, NVRTC, CUBLAS, CUSOLVER, CUSOLVERMP and NCCL open these libraries, of the versions that are known.
 var (
 	Driver   = once("libcuda.so.1")
 	NVRTC    = once("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
 	CUBLAS   = once("libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so")
 	CUSOLVER = once("libcusolver.so.12", "libcusolver.so.11", "libcusolver.so")
+	// of several processes, and the messages that it sends
+	CUSOLVERMP = once("libcusolverMp.so.0", "libcusolverMp.so")
+	NCCL       = once("libnccl.so.2", "libnccl.so")
 )
 
 // once returns a function that opens the first of the libraries that is there, when it is first called.

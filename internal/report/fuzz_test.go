@@ -30,7 +30,8 @@ func FuzzInfo(f *testing.F) {
 			t.Fatal(err)
 		}
 		begin, before := time.Now(), allocated()
-		s, normV, err := ReadSignature(path)
+		told, err := Read(path)
+		s, normV := told.Signature, told.VNorm
 		_, errWritten := Written(path)
 		if took := allocated() - before; took > uint64(64*len(text)+1<<20) {
 			t.Fatalf("%d bytes are allocated", took)
@@ -76,11 +77,11 @@ func FuzzInfo(f *testing.F) {
 		if err := (Info{Signature: short, VNorm: normV}).Write(again); err != nil {
 			t.Fatal(err)
 		}
-		back, normBack, err := ReadSignature(again)
-		if err != nil || normBack != normV {
-			t.Fatalf("norm %v, then %v, error %v", normV, normBack, err)
+		back, err := Read(again)
+		if err != nil || back.VNorm != normV {
+			t.Fatalf("norm %v, then %v, error %v", normV, back.VNorm, err)
 		}
-		if same, err := back.Diagonal(n); err != nil || !reflect.DeepEqual(same, diagonal) {
+		if same, err := back.Signature.Diagonal(n); err != nil || !reflect.DeepEqual(same, diagonal) {
 			t.Fatalf("%v is read as %v, error %v", diagonal, same, err)
 		}
 	})

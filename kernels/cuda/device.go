@@ -280,16 +280,16 @@ func (d *device) order() int {
 }
 
 // Limits prefers pivots of the largest order that Jacobi takes.
-func (d *device) Limits() kernels.Limits { return limits(d.order()) }
+func (d *device) Limits() kernels.Limits { return limits(d.order(), d.name) }
 
 // Limits are those of a GPU whose blocks of threads have the shared memory for the largest factors,
 // as in data centres.
-func Limits() kernels.Limits { return limits(pointwiseOrder) }
+func Limits() kernels.Limits { return limits(pointwiseOrder, usualCard) }
 
-func limits(order int) kernels.Limits {
+func limits(order int, card string) kernels.Limits {
 	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16,
 		Single: true, SingleOrder: 512,
-		Workspace: fixedBytes, Scratch: scratchBytes}
+		Workspace: fixedBytes, Scratch: scratchBytes, Table: tableOf(card, order)}
 }
 
 // Close waits for the device and gives everything back, its memory included.

@@ -1,0 +1,267 @@
+package rates
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Problem is a decomposition whose time is wanted.
+type Problem struct {
+	M, N    int    // M ≥ N
+	Kind    string // of the matrix, as of gen
+	Cond    float64
+	Ladder  bool // the first sweeps are in float32
+	Vectors bool // some are wanted
+	Slabs   bool // a tall matrix is reduced by slabs of its rows
+	// as info.json has them; "": what was measured
+	Precondition, V string
+	Single          Blocks
+	Double          Blocks // of float64
+	Machine
+}
+
+// Blocks are the block-columns of the Jacobi method.
+type Blocks struct {
+	Columns  int // narrow ones in all
+	PerMacro int // in a macro block-column
+}
+
+// Machine is what computes.
+type Machine struct {
+	Devices int
+	OnNode  int // of them, on a node
+	// exchanges of a sweep, and those of them that leave a node
+	Phases, SlowPhases float64
+}
+
+// Part is a phase of a decomposition.
+type Part struct {
+	Name    string  `json:"phase"`
+	Seconds float64 `json:"seconds"`
+	Waiting float64 `json:"waiting"` // of these, for messages that no computing hides
+}
+
+// Forecast is what a decomposition is expected to take, from the matrix on the devices to S, U and V there.
+type Forecast struct {
+	Parts   []Part
+	Seconds float64
+	Waiting float64 // of Seconds, for messages
+	Sweeps  float64
+	// of copies from and to the hosts, not in Seconds
+	Upload, Download float64
+	Sent             map[string]float64 // bytes that a device sends in all, by link
+	Like             Course             // the one that was measured, and is followed
+	Beyond           bool               // N is outside of what was measured
+}
+
+// forecaster adds up.
+type forecaster struct {
+	*Rates
+	p      Problem
+	course Course
+	f      *Forecast
+	fast   string // the link in a node
+}
+
+// slow is the link between nodes.
+const slow = "network"
+
+// paths are the links between devices of a node, the best first.
+var paths = []string{"peer", "direct", "host", "staged"}
+
+// Forecast returns the time of a decomposition.
+func (r *Rates) Forecast(p Problem) (*Forecast, error) {
+	course, extra, beyond, err := r.course(p)
+	if err != nil {
+		return nil, err
+	}
+	course = p.follow(course)
+	x := forecaster{r, p, course, &Forecast{Sent: map[string]float64{}, Like: course, Beyond: beyond}, "peer"}
+	for _, path := range slices.Backward(paths) {
+		if _, known := r.Links[path]; known {
+			x.fast = path
+		}
+	}
+	x.prepare()
+	x.sweeps("float32", course.Single, p.Single, extra)
+	if course.Precision == Ladder {
+		extra = 0
+	}
+	x.sweeps("float64", course.Double, p.Double, extra)
+	if len(course.Refined) > 0 {
+		x.refine()
+	}
+	if p.Vectors {
+		x.vectors()
+	}
+	share := 8 * float64(p.N) / float64(p.Devices)
+	x.f.Upload = r.Transfer["upload"].Seconds(share * float64(p.M))
+	if p.Vectors {
+		x.f.Download = r.Transfer["download"].Seconds(share * float64(p.M+p.N))
+	}
+	for i := range x.f.Parts {
+		x.f.Seconds += x.f.Parts[i].Seconds
+		x.f.Waiting += x.f.Parts[i].Waiting
+	}
+	return x.f, nil
+}
+
+// follow returns the course with what the problem says otherwise.
+func (p Problem) follow(c Course) Course {
+	if p.Precondition != "" {
+		c.Precondition = p.Precondition
+	}
+	if p.V != "" {
+		c.V = p.V
+	}
+	return c
+}
+
+// course returns the decomposition of this kind and precision whose order is nearest, and how many sweeps
+// more there are, where all were smaller: as many as the measured ones had more from one order to the next.
+func (r *Rates) course(p Problem) (nearest Course, extra float64, beyond bool, err error) {
+	var fit []Course
+	for _, c := range r.Courses {
+		if c.Kind == p.Kind && (p.Cond == 0 || c.Cond == p.Cond) && (c.Precision == Ladder) == p.Ladder {
+			fit = append(fit, c)
+		}
+	}
+	if len(fit) == 0 {
+		precision := "float64"
+		if p.Ladder {
+			precision = Ladder
+		}
+		return nearest, 0, false, fmt.Errorf("no decomposition of kind %s, %s, was measured on %s: jmpi bench "+
+			"--rates FILE --kind %s does so", p.Kind, precision, r.Device, p.Kind)
+	}
+	far := func(c Course) float64 { return math.Abs(math.Log2(float64(p.N) / float64(c.N))) }
+	first, last := fit[0], fit[0]
+	nearest = fit[0]
+	for _, c := range fit {
+		if far(c) < far(nearest) {
+			nearest = c
+		}
+		if c.N < first.N {
+			first = c
+		}
+		if c.N > last.N {
+			last = c
+		}
+	}
+	beyond = p.N > last.N || p.N < first.N
+	if p.N > last.N && last.N > first.N {
+		slope := (last.work() - first.work()) / math.Log2(float64(last.N)/float64(first.N))
+		extra = max(0, slope) * math.Log2(float64(p.N)/float64(last.N))
+	}
+	return nearest, extra, beyond, nil
+}
+
+// work is the number of full sweeps that all sweeps are worth.
+func (c Course) work() (sum float64) {
+	for _, list := range [][]float64{c.Single, c.Double} {
+		for _, active := range list {
+			sum += active
+		}
+	}
+	return sum
+}
+
+// add adds to a part.
+func (x *forecaster) add(name string, seconds, waiting float64) {
+	for i := range x.f.Parts {
+		if p := &x.f.Parts[i]; p.Name == name {
+			p.Seconds, p.Waiting = p.Seconds+seconds+waiting, p.Waiting+waiting
+			return
+		}
+	}
+	x.f.Parts = append(x.f.Parts, Part{name, seconds + waiting, waiting})
+}
+
+// dense adds a step on whole matrices, which is divided among the devices. Each sees bytes of a matrix, of
+// which the others have most.
+func (x *forecaster) dense(name, what string, work, bytes float64) {
+	x.add(name, x.Dense[what].Seconds(work/float64(x.p.Devices)), x.gathered(bytes))
+}
+
+// gathered returns the time in which a device gets what the others have of a matrix of so many bytes.
+func (x *forecaster) gathered(bytes float64) float64 {
+	g, node := float64(x.p.Devices), float64(x.p.OnNode)
+	near, far := bytes*(min(node, g)-1)/g, bytes*max(0, g-node)/g
+	return x.send(x.fast, near) + x.send(slow, far)
+}
+
+// send returns the time of a message, and counts it.
+func (x *forecaster) send(link string, bytes float64) float64 {
+	if bytes == 0 {
+		return 0
+	}
+	x.f.Sent[link] += bytes
+	return x.Links[link].Seconds(bytes)
+}
+
+// sweeps adds those of one precision.
+func (x *forecaster) sweeps(element string, active []float64, b Blocks, extra float64) {
+	for _, a := range active {
+		x.sweep(element, a, b, 1)
+	}
+	if extra > 0 && len(active) > 0 {
+		x.sweep(element, 1, b, extra)
+	}
+}
+
+// sweep adds so many times a sweep of which some pivots are active.
+func (x *forecaster) sweep(element string, active float64, b Blocks, times float64) {
+	x.f.Sweeps += times
+	n, g := float64(x.p.N), float64(x.p.Devices)
+	rows := n
+	if element == "float64" && x.course.Precondition == "none" && !x.p.Slabs {
+		rows = float64(x.p.M)
+	}
+	all := rows // that are multiplied
+	if x.course.V == "accumulate" || element == "float64" && x.course.Precision == Ladder {
+		all += n
+	}
+	steps, problems, k := float64(b.Columns-1)*times, float64(b.Columns)/2/g, 2*n/float64(b.Columns)
+	one := func(primitive string, work, count float64) float64 {
+		c, _ := x.Batch(primitive, element, int(k+0.5))
+		if count >= 1 {
+			return steps * c.Seconds(work*count)
+		}
+		return steps * count * c.Seconds(work)
+	}
+	shorten := one("shorten", ShortenWork(rows, k), problems)
+	inner := one("inner", JacobiWork(k), problems*active)
+	multiply := one("postmultiply", 2*all*k*k, problems*active)
+	x.add("shorten", shorten, 0)
+	x.add("inner", inner, 0)
+	x.add("postmultiply", multiply, 0)
+	if x.p.Devices > 1 {
+		bytes := all * math.Ceil(n/(2*g)) * 8
+		if element == "float32" {
+			bytes /= 2
+		}
+		x.exchange(bytes, (shorten+inner+multiply)/times/x.p.Phases, b, times)
+	}
+}
+
+// ShortenWork is the work of Gram and Cholesky on one pivot of order k.
+func ShortenWork(rows, k float64) float64 { return rows*k*k + k*k*k/3 }
+
+// JacobiWork is the work of the pointwise method on one factor: one sweep of k·(k−1)/2 rotations.
+func JacobiWork(k float64) float64 { return 6 * k * k * k }
+
+// exchange adds the waiting of a sweep, in whose macro steps a device computes so long. A macro block-column
+// is sent in pieces. The first one is on its way before the next macro step begins, all others beside it.
+func (x *forecaster) exchange(bytes, computing float64, b Blocks, times float64) {
+	wait := func(link string, phases float64) float64 {
+		if phases == 0 {
+			return 0
+		}
+		x.f.Sent[link] += phases * times * bytes
+		way := x.Links[link].Seconds(bytes)
+		first := way / float64(max(1, b.PerMacro))
+		return phases * times * (first + max(0, way-first-computing))
+	}
+	x.add("exchange", 0, wait(x.fast, x.p.Phases-x.p.SlowPhases)+wait(slow, x.p.SlowPhases))
+}

@@ -1,0 +1,123 @@
+package rates
+
+// prepare adds what comes before the sweeps.
+func (x *forecaster) prepare() {
+	const name = "precondition"
+	m, n := float64(x.p.M), float64(x.p.N)
+	if x.p.Slabs {
+		x.dense(name, Product, 2*m*n*n, 8*n*n)
+		m = n
+	}
+	x.dense(name, Measure, 8*m*n, 0)
+	switch x.course.Precondition {
+	case "qr-lq", "qrcp-lq":
+		what := Factor
+		if x.course.Precondition == "qrcp-lq" {
+			what = Pivoted
+			x.dense(name, Transpose, 8*m*n, 0) // rows are sorted
+		}
+		x.dense(name, what, FactorWork(m, n), 8*m*n)
+		x.dense(name, Transpose, 8*n*n, 8*n*n)
+		x.dense(name, Factor, FactorWork(n, n), 8*n*n)
+		x.dense(name, Transpose, 8*n*n, 8*n*n)
+	case "qr", "qrcp":
+		x.dense(name, Pivoted, FactorWork(m, n), 8*m*n)
+		x.dense(name, Transpose, 8*n*n, 8*n*n)
+	}
+	if x.course.Precision == Ladder {
+		x.dense(name, Transpose, 8*n*n, 8*n*n)
+	}
+}
+
+// refine adds what makes a result of float64 of that of float32. docs/decisions/036-passes.md says what a
+// pass is.
+func (x *forecaster) refine() {
+	const name = "refine"
+	n := float64(x.p.N)
+	square, product := 8*n*n, 2*n*n*n
+	do := func(what string, work float64, times int) {
+		for range times {
+			bytes := 0.0
+			switch what {
+			case Product, Gram:
+				bytes = square
+			case Correct:
+				bytes = 2 * square
+			case Select:
+				bytes = 2 * square
+			}
+			x.dense(name, what, work, bytes)
+		}
+	}
+	for _, s := range x.course.Refined {
+		switch s.What {
+		case "orthonormalize":
+			do(Norms, square, 1)
+			do(Correct, product, s.Corrections)
+		case "multiply":
+			do(Product, product, 1)
+			do(Norms, square, 1)
+		case "look", "pass":
+			do(Select, square, 2)
+			do(Gram, product/2, 1)
+			do(Angles, square, 2)
+		case "verify":
+			do(Times, square, 4)
+		}
+		if s.What != "pass" {
+			continue
+		}
+		do(Angles, square, 1)
+		if s.Order >= 2 {
+			do(Gram, product/2, 1)
+			do(Add, square, 2)
+		}
+		if s.Order >= 4 {
+			do(Times, square, 4)
+			do(Gram, product/2, 1)
+			do(Add, square, 2)
+		}
+		if s.Order >= 8 {
+			do(Product, product, 1)
+			do(Add, square, 2)
+		}
+		do(Product, product, 2)
+		do(Add, square, 3)
+		do(Norms, square, 1)
+	}
+}
+
+// vectors adds what comes after the sweeps.
+func (x *forecaster) vectors() {
+	const name = "vectors"
+	m, n := float64(x.p.M), float64(x.p.N)
+	if x.p.Slabs {
+		x.dense(name, Product, 2*m*n*n, 8*n*n)
+		m = n
+	}
+	square, product := 8*n*n, 2*n*n*n
+	if x.course.V == "solve" {
+		x.dense(name, Product, 2*m*n*n, 8*m*n)
+		if x.Kind == "cpu" {
+			for range 2 {
+				x.dense(name, Correct, product, 2*square)
+			}
+		} else {
+			x.dense(name, Factor, FactorWork(n, n), square)
+			x.dense(name, Form, FactorWork(n, n), square)
+		}
+	}
+	x.dense(name, Norms, 16*n*n, 0) // signs of both
+	switch x.course.Precondition {
+	case "qr-lq", "qrcp-lq":
+		x.dense(name, Apply, 2*n*n*m, 8*m*n)
+		if x.course.V != "solve" {
+			x.dense(name, Apply, product, square)
+		}
+		if x.course.Precondition == "qrcp-lq" {
+			x.dense(name, Transpose, 8*m*n+square, 0) // rows and columns in the first order
+		}
+	case "qr", "qrcp":
+		x.dense(name, Apply, 2*n*n*m, 8*m*n)
+	}
+}
