@@ -42,8 +42,8 @@ type prepared struct {
 	steps    []step // that were done, in order
 	needs    sides  // the vectors of A that are needed
 	method   method
-	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied; or Xᵀ, if the
-	// first sweeps are in float32
+	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied; or Xᵀ, if
+	// the first sweeps are in float32
 	kept     *matrix.Matrix
 	deflated *deflation // of a hyperbolic SVD of lower rank, nil otherwise
 	rank     Rank
@@ -190,8 +190,8 @@ func triangular(p prepared) (prepared, error) {
 	return pivoted(p)
 }
 
-// inOrder factors X = Q·R, or Xᵀ, the columns by decreasing norms if it is graded, otherwise in their order. R
-// is nil if columns seem to depend on each other. Column k is column order[k] of what is factored. It is
+// inOrder factors X = Q·R, or Xᵀ, the columns by decreasing norms if it is graded, otherwise in their order.
+// R is nil if columns seem to depend on each other. Column k is column order[k] of what is factored. It is
 // collective.
 func inOrder(p prepared) (q *matrix.Orthogonal, r *matrix.Matrix, order []int, err error) {
 	switch order = matrix.Natural(p.x.N); {
@@ -319,8 +319,8 @@ func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, 
 	return q2, x, err
 }
 
-// choose decides what to do on devices of these limits, from the sizes of rows and columns, the parallelism of
-// the columns, and the sides that are graded.
+// choose decides what to do on devices of these limits, from the sizes of rows and columns, the parallelism
+// of the columns, and the sides that are graded.
 func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, parallelism float64,
 	side gradedSides) method {
 	rows, columns := matrix.Ratio(g.Rows), matrix.Ratio(g.Columns)
