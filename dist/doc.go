@@ -48,9 +48,9 @@
 // on a GPU (qr-lq), unless the diagonal of R shows that columns depend on each other.
 //
 // Nor do matrices whose columns alone are graded, B·D with an even B: the errors of each column of R are of
-// the order of ε times that column, pivoted or not. The columns are sorted by their norms, so that R has large
-// rows above small ones. Of a square matrix whose rows alone are graded the transpose is factored in this way
-// (method.turned). Whether B is even is measured too (sidesOf).
+// the order of ε times that column, pivoted or not. The columns are sorted by their norms, so that R has
+// large rows above small ones. Of a square matrix whose rows alone are graded the transpose is factored in
+// this way (method.turned). Whether B is even is measured too (sidesOf).
 //
 // If the rank is r < n, the rows of R from r on are zero. They are left out, and X is of order r. The other
 // columns of U and V are columns of Q and of Q₂ (leftFactor, rightFactor).

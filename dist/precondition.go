@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
@@ -42,8 +41,8 @@ type prepared struct {
 	steps    []step // that were done, in order
 	needs    sides  // the vectors of A that are needed
 	method   method
-	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied; or Xᵀ, if the
-	// first sweeps are in float32
+	// Rᵀ, if V is to come from it: R = X·Q₂ᵀ has the left vectors of X, and Q₂ need not be applied; or Xᵀ, if
+	// the first sweeps are in float32
 	kept     *matrix.Matrix
 	deflated *deflation // of a hyperbolic SVD of lower rank, nil otherwise
 	rank     Rank
@@ -122,35 +121,6 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 	return p, err
 }
 
-// gradedSides says which sides of a matrix are graded.
-type gradedSides int
-
-const (
-	notGraded gradedSides = iota
-	columnsGraded
-	rowsGraded // the matrix being square
-	bothGraded // or of the rows of one that is not square
-)
-
-// sidesOf tells which sides are graded: columns alone, if the matrix with columns scaled to norm 1 has even
-// rows, or rows alone, if it has even columns when the largest element of each row is 1. It is collective.
-func sidesOf(in input, g matrix.Grading) (gradedSides, error) {
-	rows, columns := matrix.Ratio(g.Rows) >= gradedRatio, matrix.Ratio(g.Columns) >= gradedRatio
-	switch {
-	case !rows && !columns:
-		return notGraded, nil
-	case !rows && matrix.Ratio(g.Balanced) < gradedRatio:
-		return columnsGraded, nil
-	case columns || in.x.M != in.x.N:
-		return bothGraded, nil
-	}
-	sizes, err := matrix.RelativeSizes(in.x, g.Rows)
-	if err != nil || matrix.Ratio(sizes) >= gradedRatio {
-		return bothGraded, err
-	}
-	return rowsGraded, nil
-}
-
 // triangular makes X of an SVD, by the QR and LQ factorizations that were chosen. It is collective.
 func triangular(p prepared) (prepared, error) {
 	switch p.method.precondition {
@@ -188,49 +158,6 @@ func triangular(p prepared) (prepared, error) {
 		p.method.reason.precondition += "; some columns depend on others, so they are pivoted"
 	}
 	return pivoted(p)
-}
-
-// inOrder factors X = Q·R, or Xᵀ, the columns by decreasing norms if it is graded, otherwise in their order. R
-// is nil if columns seem to depend on each other. Column k is column order[k] of what is factored. It is
-// collective.
-func inOrder(p prepared) (q *matrix.Orthogonal, r *matrix.Matrix, order []int, err error) {
-	switch order = matrix.Natural(p.x.N); {
-	case p.method.turned:
-		order = matrix.Decreasing(p.grading.Rows)
-		sorted, err := p.x.Rows(order)
-		if err != nil {
-			return nil, nil, nil, err
-		}
-		r, err = sorted.Transpose(nil, sorted.M)
-		sorted.Free()
-		if err != nil {
-			return nil, nil, nil, err
-		}
-	case p.method.graded:
-		order = matrix.Decreasing(p.grading.Columns)
-		r, err = matrix.Select(p.x, order)
-	default:
-		r, err = p.x.Clone()
-	}
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	// What is left of a dependent column are the errors of the columns before it, times the coefficients of the
-	// combination. As long as nothing shorter was taken, these are at most about 1/√ε.
-	tol, err := r.Norms()
-	if err != nil {
-		return nil, nil, nil, err
-	}
-	for j := range tol {
-		tol[j] *= math.Sqrt(kernels.Epsilon)
-	}
-	q, independent, err := matrix.FactorIndependent(r, tol)
-	if err != nil || !independent {
-		q.Free()
-		r.Free()
-		return nil, nil, nil, err
-	}
-	return q, r, order, nil
 }
 
 // pivoted factors X = Q·R, with rows sorted unless R is all that is wanted, and columns pivoted. It is
@@ -319,8 +246,8 @@ func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, 
 	return q2, x, err
 }
 
-// choose decides what to do on devices of these limits, from the sizes of rows and columns, the parallelism of
-// the columns, and the sides that are graded.
+// choose decides what to do on devices of these limits, from the sizes of rows and columns, the parallelism
+// of the columns, and the sides that are graded.
 func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, parallelism float64,
 	side gradedSides) method {
 	rows, columns := matrix.Ratio(g.Rows), matrix.Ratio(g.Columns)

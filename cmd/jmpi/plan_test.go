@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -112,7 +113,8 @@ func TestPlanJSONReplays(t *testing.T) {
 func TestPlanFigures(t *testing.T) {
 	const word = 8
 	args := []string{"--devices", "4", "--sweeps", "3", "--block", "32"}
-	p := executePlanJSON(t, append(args, "--shape", "4096x4096")...)
+	all64 := slices.Concat(args, []string{"--shape", "4096x4096", "--precision", "float64"})
+	p := executePlanJSON(t, all64...)
 	if want := int64(7 * (4096 + 4096) * 512 * word); *p.BytesPerDevice != want {
 		t.Errorf("%d bytes sent, want %d", *p.BytesPerDevice, want)
 	}
@@ -127,7 +129,7 @@ func TestPlanFigures(t *testing.T) {
 	// Two sets of reflectors, U and V, and the block-columns with V.
 	checkPart(t, "graded, of a host", *p.GradedPerHost,
 		2*matrix+narrow*8/5+wider+4*(64<<20)+4**p.MemoryPerDevice)
-	p = executePlanJSON(t, append(args, "--shape", "4096x4096", "--scheme", "nested", "--vectors", "none")...)
+	p = executePlanJSON(t, append(all64, "--scheme", "nested", "--vectors", "none")...)
 	checkPart(t, "nested: memory of a device", *p.MemoryPerDevice, 3*4096*512*word+2*1024*1024*word)
 	checkPart(t, "nested: memory of a host", *p.MemoryPerHost, matrix+4*(64<<20)+4**p.MemoryPerDevice)
 	gpus := append(args, "--shape", "4096x4096", "--group", "2", "--backend", "cuda")

@@ -66,9 +66,9 @@ func (s *Matrix) ZeroSquare(j0, j1 int) error {
 	})
 }
 
-// Squares gives every rank, for each pair of numbers, the elements of a square matrix in the rows and columns
-// from the first to before the second, column-major. The pairs are in increasing order, and have no columns in
-// common. It is collective.
+// Squares gives every rank, for each pair of numbers, the elements of a square matrix in the rows and
+// columns from the first to before the second, column-major. The pairs are in increasing order, and have no
+// columns in common. It is collective.
 func (s *Matrix) Squares(spans [][2]int) ([][]float64, error) {
 	var mine []float64 // columns, in their order
 	for b := range s.blocks() {

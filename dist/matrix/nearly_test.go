@@ -77,8 +77,8 @@ func nearer(t *testing.T, n int, start []float64, ranks, devices int) []float64 
 	return result
 }
 
-// TestCorrect corrects columns that are off by 2⁻¹² once. What is left is the square of that, or its third power
-// where the square would be too much.
+// TestCorrect corrects columns that are off by 2⁻¹² once. What is left is the square of that, or its third
+// power where the square would be too much.
 func TestCorrect(t *testing.T) {
 	const n = 300
 	start := disttest.Generate(t, "uniform", gen.Options{Rows: n, Cols: n, Seed: 1})

@@ -8,18 +8,19 @@
 //
 // V is made orthonormal first, each column by those before it. With VᵀV = I + S + Sᵀ, where S is upper
 // triangular, V·(I − S) is nearer to orthonormal by the square of S (matrix.Departure). This is R⁻¹ of
-// Cholesky-QR to first order. Where that is not enough, its second order, S less up(SᵀS) and S², takes the place
-// of S; up halves the diagonal of the upper triangle. Where X is graded, so is V; its small elements are right in all their digits,
-// and in this order S has small elements in the same places. So what belongs to large singular values leaves
-// the vectors of small ones, down to the ratio of the two; but then one correction more is needed.
+// Cholesky-QR to first order. Where that is not enough, its second order, S less up(SᵀS) and S², takes the
+// place of S; up halves the diagonal of the upper triangle. Where X is graded, so is V; its small elements
+// are right in all their digits, and in this order S has small elements in the same places. So what belongs
+// to large singular values leaves the vectors of small ones, down to the ratio of the two; but then one
+// correction more is needed.
 //
 // G is held as U·D: U has unit columns, D their norms d. H = UᵀU has the cosines of the angles between the
 // columns. Where all of them are below the tolerance, that of a pivot that the Jacobi method leaves alone
 // (kernels.ScreenTolerance), the method ends: U, D and V are the singular value decomposition.
 //
-// After a pass that should have left next to nothing, random vectors tell whether U is orthonormal, which takes
-// n² operations. If so, the method ends without H. What is left of a cosine is then below n·ε, and changes a
-// singular value by this times the angle.
+// After a pass that should have left next to nothing, random vectors tell whether U is orthonormal, which
+// takes n² operations. If so, the method ends without H. What is left of a cosine is then below n·ε, and
+// changes a singular value by this times the angle.
 //
 // Otherwise all pairs of columns are rotated at a time, which is a pass. The rotation of columns i and j has
 // to first order the angle
@@ -42,9 +43,9 @@
 //
 // It is added to H, and E is formed anew. That costs a product, where a pass costs two and more.
 //
-// With m = n, in units of n³ operations, H takes 1, E² and E⁴ 1 each, E⁶ and E⁸ 2, the second order of H 2, and
-// the products with G and V 4. X·V takes 2, a correction of V 2, and 0.7 more to second order. All in all this
-// is about 20.
+// With m = n, in units of n³ operations, H takes 1, E² and E⁴ 1 each, E⁶ and E⁸ 2, the second order of H 2,
+// and the products with G and V 4. X·V takes 2, a correction of V 2, and 0.7 more to second order. All in
+// all this is about 20.
 //
 // U becomes U + U·(D·F·D⁻¹), V becomes V + V·F. Products round componentwise, and that commutes with the
 // scaling by D. So the small columns of G keep their relative accuracy, however graded G is.

@@ -46,7 +46,8 @@ type Step struct {
 	Clusters int     `json:"clusters,omitempty"`
 	Left     int     `json:"left,omitempty"`  // clusters that are left alone
 	Width    int     `json:"width,omitempty"` // of the largest of both
-	// Departure tells how far columns were from orthonormal ones: those of V, for each correction, or those of U.
+	// Departure tells how far columns were from orthonormal ones: those of V, for each correction, or those
+	// of U.
 	Departure []float64 `json:"departure,omitempty"`
 	Seconds   float64   `json:"seconds"`
 }
