@@ -62,12 +62,13 @@ func newSession(f sessionFlags) (*session, error) {
 	}
 	lift := limit(f.silence, "MPI has not started")
 	defer lift()
-	if f.backend != onCPUs {
-		cuda.Prepare()
-	}
 	world, err := f.world()
 	if err != nil {
 		return nil, exit(exitFailure, err)
+	}
+	// Not while MPI starts: that changes the environment, which NVIDIA's libraries read in another thread.
+	if f.backend != onCPUs {
+		cuda.Prepare()
 	}
 	process.join(world)
 	s := &session{comm: world, choice: choice, silence: f.silence, seconds: map[string]float64{},
