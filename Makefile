@@ -90,7 +90,7 @@ lint: vet ## vet, then staticcheck, errcheck, and shellcheck where it is
 	$(GO) run $(STATICCHECK) ./...
 	$(GO) run $(ERRCHECK) -exclude scripts/errcheck.txt ./...
 	@command -v shellcheck >/dev/null || { echo "skipped: shellcheck is not installed"; exit 0; }; \
-		shellcheck -x examples/* scripts/cluster.sh scripts/test-cluster.sh scripts/test-mpich.sh
+		shellcheck -x examples/*.sh examples/*.sbatch scripts/cluster.sh scripts/test-cluster.sh scripts/test-mpich.sh
 
 setup: ## install what is missing on Debian and Ubuntu, elsewhere say how
 	@scripts/setup.sh
