@@ -145,7 +145,7 @@ func TestReportsSizes(t *testing.T) {
 				t.Errorf("%d×%d on %d devices: %d bytes each, %g times its block-columns", n, n, devices, demand, x)
 			}
 			p := executePlanJSON(t, "--shape", fmt.Sprintf("%dx%d", n, n), "--devices", fmt.Sprint(devices),
-				"--sweeps", "1")
+				"--sweeps", "1", "--precision", "float64")
 			if x := float64(*p.MemoryPerDevice) / panels; x < 1 || x > 1.05 {
 				t.Errorf("plan of %d×%d on %d devices: memory %d, %g times its block-columns", n, n, devices,
 					*p.MemoryPerDevice, x)

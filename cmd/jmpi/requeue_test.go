@@ -11,7 +11,8 @@ import (
 )
 
 // The example of a job that requeues itself does so when Slurm's signal has stopped the run, and finishes
-// when it is started again. srun and scontrol are stood in for: the one by mpirun, the other by a note.
+// when it is started again. Slurm's commands are stood in for: srun by mpirun, squeue by an end of the job in
+// an hour, scontrol by a note.
 func TestRequeueExample(t *testing.T) {
 	script, err := filepath.Abs("../../examples/slurm-requeue.sbatch")
 	if err != nil {
@@ -25,6 +26,7 @@ func TestRequeueExample(t *testing.T) {
 	mustFinish(t, dir, 2, "svd a.npy -o want")
 	for name, text := range map[string]string{
 		"srun":     "#!/bin/sh\nshift 2\nexec mpirun -np 2 \"$@\"\n",
+		"squeue":   "#!/bin/sh\ndate -d '1 hour' +%FT%T\n",
 		"scontrol": "#!/bin/sh\necho \"$@\" >> requeued\n",
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o777); err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"sync"
 	"time"
 
 	"jmpi/dist/comm"
@@ -57,14 +58,14 @@ func (m *measurer) close() {
 }
 
 // table has random numbers. Their number is a prime, so that columns of a matrix begin in different places.
-var table = func() []float64 {
+var table = sync.OnceValue(func() []float64 {
 	r := rand.New(rand.NewPCG(1, 2))
 	x := make([]float64, 1<<20+7)
 	for i := range x {
 		x[i] = r.NormFloat64()
 	}
 	return x
-}()
+})
 
 // random returns a matrix on the device, whose columns are as random ones.
 func (m *measurer) random(rows, columns int) (*matrix.Matrix, error) {
@@ -74,6 +75,7 @@ func (m *measurer) random(rows, columns int) (*matrix.Matrix, error) {
 			return nil, err
 		}
 	}
+	table := table()
 	return m.where.Load(rows, columns, matrix.Source{Threads: 8, Read: func(p matrix.Part) error {
 		for j := range p.N {
 			at := ((p.Column+j)*7919*131 + p.Row) % len(table)

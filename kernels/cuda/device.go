@@ -61,9 +61,9 @@ var opened struct {
 	devices map[*device]bool
 }
 
-// Prepare begins to open NVIDIA's driver and libraries, which takes a while. What goes wrong Open tells. These
-// libraries read environment variables, so nobody may set one meanwhile: the C library's getenv and setenv of
-// two threads can end a process by a segmentation fault.
+// Prepare begins to open NVIDIA's driver and libraries, which takes a while. What goes wrong Open tells. They
+// read environment variables, so nobody may set one meanwhile: the C library's getenv and setenv in two
+// threads can end a process by a segmentation fault.
 func Prepare() {
 	go parallel.Guard(func() {
 		if _, err := loadDriver(); err == nil {
