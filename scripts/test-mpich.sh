@@ -122,10 +122,10 @@ hit() { # CODE TEXT SECONDS SIGNAL RANK: RANK is `mpiexec` for the launcher; TEX
 }
 test_that "SIGKILL to rank 0" hit 9 '' 10 KILL 0
 test_that "SIGKILL to rank 3" hit 9 '' 10 KILL 3
-test_that "SIGTERM to rank 2" hit 6 'rank 2: stopped by signal 15' 10 TERM 2
+test_that "SIGTERM to rank 2" hit 6 'jmpi: rank 2 on ' 10 TERM 2
 test_that "SIGTERM to mpiexec" hit 6 'stopped by signal 15' 10 TERM mpiexec
 test_that "SIGUSR1 to mpiexec" hit 6 'stopped by signal 10' 10 USR1 mpiexec
-test_that "SIGSTOP to rank 1" hit 6 'rank 2: rank 1 on host' 10 STOP 1
+test_that "SIGSTOP to rank 1" hit 6 'jmpi: rank 1 on host' 10 STOP 1
 cleared() {
 	run 2 60 svd a.npy -o x.svd || { why="exits $?"; return 1; }
 	[[ -z $(compgen -G '.x.svd*') ]] || { why="left: $(compgen -G '.x.svd*')"; return 1; }
