@@ -15,14 +15,7 @@ func Departure(v *Matrix) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = pass(v, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		for _, c := range s.above(i, i0, i1, true) {
-			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: v.same(i, c),
-				C: c.Panel})
-		}
-		return products
-	})
-	if err != nil {
+	if err = s.square(v, true); err != nil {
 		return nil, err
 	}
 	return s, s.departures()

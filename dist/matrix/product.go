@@ -66,14 +66,7 @@ func Gram(x *Matrix) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	err = pass(x, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		for _, c := range h.above(i, i0, i1, false) {
-			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: x.same(i, c),
-				C: c.Panel})
-		}
-		return products
-	})
-	if err == nil {
+	if err = h.square(x, false); err == nil {
 		err = h.each(func(i int, dev *device) error {
 			var from, to []kernels.Panel
 			for b := h.first + i; b < h.blocks(); b += len(h.ranks) {
@@ -90,6 +83,18 @@ func Gram(x *Matrix) (*Matrix, error) {
 		return nil, fmt.Errorf("matrix: Gram matrix: %w", err)
 	}
 	return h, nil
+}
+
+// square sets the blocks of s above the diagonal, and with diagonal those on it, to what xᵀ·x has there. It
+// is collective.
+func (s *Matrix) square(x *Matrix, diagonal bool) error {
+	return pass(x, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
+		for _, c := range s.above(i, i0, i1, diagonal) {
+			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: x.same(i, c),
+				C: c.Panel})
+		}
+		return products
+	})
 }
 
 // columnsAt is a panel of some rows of a share, from a column of it on.
