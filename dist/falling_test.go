@@ -31,24 +31,9 @@ func fall(t *testing.T, a []float64, task Task, victim int, primitive string, nu
 	t.Helper()
 	m, n := task.M, task.N
 	task.Strategy, task.Threads, task.MaxSweeps = jacobi.AutoStrategy, 2, 30
-	task.Load = func(p Part) error {
-		for j := range p.N {
-			copy(p.Data[j*p.Ld:][:p.M], a[(p.Column+j)*m+p.Row:])
-		}
-		return nil
-	}
+	task.Load = loadFrom(a, m)
 	f := fallen{solved: solved{m: m, n: n, u: make([]float64, m*n), v: make([]float64, n*n), task: task}}
 	var mu sync.Mutex
-	into := func(x []float64, ld int) func(Part) error {
-		return func(p Part) error {
-			mu.Lock()
-			defer mu.Unlock()
-			for j := range p.N {
-				copy(x[(p.Column+j)*ld+p.Row:], p.Data[j*p.Ld:j*p.Ld+p.M])
-			}
-			return nil
-		}
-	}
 	var wg sync.WaitGroup
 	for rank, world := range comm.NewLocal(2) {
 		at := primitive
@@ -64,7 +49,7 @@ func fall(t *testing.T, a []float64, task Task, victim int, primitive string, nu
 		wg.Go(func() { // the devices are not closed: messages may be under way
 			d, err := Decompose(context.Background(), world, []kernels.Backend{d}, task)
 			if err == nil {
-				err = d.Vectors(into(f.u, m), into(f.v, n))
+				err = d.Vectors(storeInto(&mu, f.u, m), storeInto(&mu, f.v, n))
 				d.Free()
 			}
 			f.errs[rank] = err

@@ -42,6 +42,28 @@ func try(t testing.TB, a []float64, ranks, devices int, task Task) (solved, erro
 	})
 }
 
+// loadFrom is Task.Load of a matrix in memory, column-major with this leading dimension.
+func loadFrom(a []float64, ld int) func(Part) error {
+	return func(p Part) error {
+		for j := range p.N {
+			copy(p.Data[j*p.Ld:][:p.M], a[(p.Column+j)*ld+p.Row:])
+		}
+		return nil
+	}
+}
+
+// storeInto copies parts of vectors, which come from several goroutines, into x.
+func storeInto(mu *sync.Mutex, x []float64, ld int) func(Part) error {
+	return func(p Part) error {
+		mu.Lock()
+		defer mu.Unlock()
+		for j := range p.N {
+			copy(x[(p.Column+j)*ld+p.Row:], p.Data[j*p.Ld:j*p.Ld+p.M])
+		}
+		return nil
+	}
+}
+
 // tryOn runs Decompose on ranks with the devices that open gives.
 func tryOn(t testing.TB, a []float64, ranks int, task Task,
 	open func() ([]kernels.Backend, error)) (solved, error) {
@@ -52,12 +74,7 @@ func tryOn(t testing.TB, a []float64, ranks int, task Task,
 		task.MaxSweeps = 30
 	}
 	task.Strategy, task.Threads = jacobi.AutoStrategy, 2
-	task.Load = func(p Part) error {
-		for j := range p.N {
-			copy(p.Data[j*p.Ld:][:p.M], a[(p.Column+j)*m+p.Row:])
-		}
-		return nil
-	}
+	task.Load = loadFrom(a, m)
 	var mu sync.Mutex
 	var failed error
 	var wg sync.WaitGroup
@@ -89,22 +106,12 @@ func tryOn(t testing.TB, a []float64, ranks int, task Task,
 			return err
 		}
 		defer d.Free()
-		into := func(x []float64, ld int) func(Part) error {
-			return func(p Part) error {
-				mu.Lock()
-				defer mu.Unlock()
-				for j := range p.N {
-					copy(x[(p.Column+j)*ld+p.Row:], p.Data[j*p.Ld:j*p.Ld+p.M])
-				}
-				return nil
-			}
-		}
 		var left, right func(Part) error
 		if task.Left {
-			left = into(o.u, m)
+			left = storeInto(&mu, o.u, m)
 		}
 		if task.Right {
-			right = into(o.v, n)
+			right = storeInto(&mu, o.v, n)
 		}
 		if err := d.Vectors(left, right); err != nil {
 			return err
