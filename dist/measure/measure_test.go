@@ -5,30 +5,16 @@ import (
 	"testing"
 
 	"jmpi/dist/comm"
+	"jmpi/dist/disttest"
 	"jmpi/dist/exchange"
 	"jmpi/dist/jacobi"
 	"jmpi/internal/rates"
 	"jmpi/kernels"
-	"jmpi/kernels/cpu"
 )
-
-func open(t *testing.T) kernels.Backend {
-	t.Helper()
-	be, err := cpu.Open(1)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := be.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return be
-}
 
 // What is measured is all that a forecast needs: every part of it has a time.
 func TestDevice(t *testing.T) {
-	be := open(t)
+	be := disttest.OpenHost(t, 1)
 	r := &rates.Rates{Device: be.Describe().Name, Kind: "cpu", Threads: 1}
 	const order = 256
 	if err := Device(t.Context(), be, order, jacobi.Settings{Strategy: "rev-rowcyc"}, r); err != nil {
@@ -77,14 +63,14 @@ func TestDevice(t *testing.T) {
 
 // One device has no links. Two ranks have one, and both know the same of it.
 func TestLinks(t *testing.T) {
-	alone := []kernels.Backend{open(t)}
+	alone := []kernels.Backend{disttest.OpenHost(t, 1)}
 	if links, err := Links(comm.NewLocal(1)[0], alone, exchange.Transport{}); err != nil || len(links) != 0 {
 		t.Errorf("%v, %v", links, err)
 	}
 	var wg sync.WaitGroup
 	var all [2]map[string]rates.Link
 	for rank, world := range comm.NewLocal(2) {
-		devices := []kernels.Backend{open(t)}
+		devices := []kernels.Backend{disttest.OpenHost(t, 1)}
 		wg.Go(func() {
 			var err error
 			if all[rank], err = Links(world, devices, exchange.Transport{}); err != nil {
