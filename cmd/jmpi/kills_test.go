@@ -62,8 +62,7 @@ func TestRandomKills(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	w := &killed{dir: t.TempDir(), checkpoints: newSVDCommand().Flags().Lookup("checkpoint") != nil,
-		whole: map[string]map[string]string{}}
+	w := &killed{dir: t.TempDir(), whole: map[string]map[string]string{}}
 	gauss(t, 900, 700).write(t, filepath.Join(w.dir, "a.npy"))
 	choices := []string{"", " --precondition qrcp-lq", " --v accumulate", " --precision float32"}
 	var took []time.Duration
@@ -77,9 +76,7 @@ func TestRandomKills(t *testing.T) {
 		k.after = time.Duration(random.Int64N(int64(moments[k.moment].most)))
 		t.Run(k.String(), func(t *testing.T) {
 			took = append(took, w.kill(t, k))
-			if w.checkpoints || i == count-1 {
-				w.goOn(t, k)
-			}
+			w.goOn(t, k)
 		})
 	}
 	if len(took) > 0 {
@@ -95,20 +92,16 @@ func TestRandomKills(t *testing.T) {
 
 // killed is what TestRandomKills works with.
 type killed struct {
-	dir         string
-	checkpoints bool
-	hits        int                          // kills that came before the end
-	waits       int                          // of mpirun, for ranks that are dead
-	whole       map[string]map[string]string // the results of undisturbed runs
+	dir   string
+	hits  int                          // kills that came before the end
+	waits int                          // of mpirun, for ranks that are dead
+	whole map[string]map[string]string // the results of undisturbed runs
 }
 
 // args is the command line of a run into a folder.
 func (w *killed) args(k killing, out string) string {
-	args := "svd a.npy -o " + out + " --force" + k.flags
-	if w.checkpoints {
-		args += fmt.Sprintf(" --checkpoint %s.ck --checkpoint-sweeps 1 --resume", out)
-	}
-	return args
+	return fmt.Sprintf("svd a.npy -o %s --force%s --checkpoint %[1]s.ck --checkpoint-sweeps 1 --resume", out,
+		k.flags)
 }
 
 // results returns the bytes of S, U and V of an undisturbed run.
@@ -253,7 +246,7 @@ func (w *killed) nothingElse(t *testing.T, hidden bool) {
 			t.Errorf("%s is left", name)
 		}
 	}
-	if hidden || !w.checkpoints {
+	if hidden {
 		return
 	}
 	if inside, _ := filepath.Glob(filepath.Join(w.dir, "x.ck", ".*")); len(inside) > 0 {
