@@ -66,6 +66,7 @@ func TestDamagedFiles(t *testing.T) {
 // judge compares the outcome with what must come of the file, and tells whether it was decomposed.
 func (d damaged) judge(t *testing.T, o outcome) bool {
 	t.Helper()
+	defer d.show(t)
 	if d.good && d.beyond(o) {
 		return false
 	}
@@ -84,11 +85,16 @@ func (d damaged) judge(t *testing.T, o outcome) bool {
 	} else if off := offBy(d.want, o); !(off < 1e-11) {
 		t.Errorf("%s: the decomposition is off by %.2g", d.path, off)
 	}
+	return true
+}
+
+// show ends a test that failed with the file's bytes.
+func (d damaged) show(t *testing.T) {
+	t.Helper()
 	if t.Failed() {
 		text, err := os.ReadFile(d.path)
 		t.Fatalf("%s: %q, error %v", d.path, text, err)
 	}
-	return true
 }
 
 // beyond tells whether a matrix was refused that is one, because it is too large, or its largest singular

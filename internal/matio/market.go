@@ -46,6 +46,10 @@ func (f *File) openMarket(r io.ReaderAt) error {
 	if m.coordinate {
 		f.Order = Coordinate
 	}
+	if m.rows == 0 || m.cols == 0 { // nobody reads a part of it
+		_, err := m.read(part{j1: m.cols, i1: m.rows})
+		return err
+	}
 	return nil
 }
 
