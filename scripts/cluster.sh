@@ -93,7 +93,7 @@ files() {
 		ReturnToService=2
 		AccountingStorageType=accounting_storage/none
 		JobAcctGatherType=jobacct_gather/none
-		SlurmdTimeout=30
+		SlurmdTimeout=300
 		KillWait=5
 		OverTimeLimit=0
 		SlurmdParameters=config_overrides

@@ -116,7 +116,7 @@ death() {
 	local job code before
 	fresh || { why="no cluster"; return 1; }
 	: >err
-	timeout -k 5 120 "${@:3}" svd big.npy -o d.svd --silence 30 >out 2>err </dev/null &
+	timeout -k 5 120 "${@:3}" svd big.npy -o d.svd >out 2>err </dev/null &
 	job=$!
 	until grep -q ' sweep ' err || ! kill -0 $job 2>/dev/null; do sleep 0.1; done
 	cluster die node2
@@ -131,17 +131,24 @@ death() {
 	cluster on node1 bash -c "$gone" >out || { why="left running: $(cat out)"; return 1; }
 	[[ ! -e d.svd ]] || { why="there are results"; return 1; }
 }
-batch_death() {
-	script 'mpirun "$@"'
-	death "$1" "$2" sbatch -W -N2 -n4 -o err --open-mode=append --no-requeue batch.sh "$jmpi"
+# `sbatch -W` looks after its job in ever longer pauses; this does so twice a second.
+batch_death() { # CODE TEXT STARTER...
+	script "${*:3} \"\$@\""
+	cat >follow.sh <<-'X'
+		job=$(sbatch --parsable "$@") || exit
+		while [[ $(squeue -h -j "$job" -o %T) =~ PENDING|CONFIGURING|RUNNING ]]; do sleep 0.5; done
+		exit "$(scontrol show job "$job" | sed -n 's/.* ExitCode=\([0-9]*\):.*/\1/p')"
+	X
+	death "$1" "$2" bash follow.sh -N2 -n4 -o err --open-mode=append --no-requeue batch.sh "$jmpi"
 }
 deaths() {
-	local silent='jmpi: rank [01]: rank [23] on host node2 has been silent for 30 s'
+	local silent='^jmpi: rank [23] on host node2 has been silent for 45 s'
 	"$jmpi" gen gauss -o big.npy --shape 2500x2500 --seed 5 2>err || exit 1
 	local lost='lost communication with a remote daemon'
 	test_that "a host dies under mpirun" death 205 "$lost" "${mpirun[@]}" "$jmpi"
 	test_that "a host dies under srun" death 6 "$silent" srun --mpi=pmix -N2 -n4 "$jmpi"
-	test_that "a host dies under mpirun in sbatch" batch_death 205 "$lost"
+	test_that "a host dies under mpirun in sbatch" batch_death 205 "$lost" mpirun
+	test_that "a host dies under srun in sbatch" batch_death 6 "$silent" srun --mpi=pmix
 	[[ -n $mpich ]] || return
 	test_that "a host dies under MPICH's mpiexec" death 6 "$silent" "${hydra[@]}" "$mpich"
 	test_that "a host dies under MPICH and srun" death 137 "$silent" srun --mpi=pmi2 -N2 -n4 "$mpich"

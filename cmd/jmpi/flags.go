@@ -51,7 +51,7 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.gpuDirect, "gpu-direct",
 		"MPI messages from GPU memory: auto (if a test at the start proves it), on, or off (through host memory)")
 	flags.IntVar(&f.threads, "threads", 0, "CPU threads of each rank in all; 0: its share of the node's cores")
-	flags.IntVar(&f.silence, "silence", 60,
+	flags.IntVar(&f.silence, "silence", 45,
 		"seconds after which a rank that gives no sign of life ends the job; 0: never, for debuggers")
 	flags.BoolVar(&f.quiet, "quiet", false, "log nothing but warnings")
 	flags.StringVar(&f.log, "log", "console", "form of the log on stderr: console or json")

@@ -8,12 +8,12 @@ func TestNoWatchBesideScaLAPACK(t *testing.T) {
 		vs   []string
 		want int
 	}{
-		{nil, 60},
-		{[]string{"lapack", "cusolver"}, 60},
+		{nil, 45},
+		{[]string{"lapack", "cusolver"}, 45},
 		{[]string{"scalapack"}, 0},
 		{[]string{"lapack", "scalapack"}, 0},
 	} {
-		f := benchFlags{sessionFlags: sessionFlags{silence: 60}, vs: test.vs}
+		f := benchFlags{sessionFlags: sessionFlags{silence: 45}, vs: test.vs}
 		if f.unwatch(); f.silence != test.want {
 			t.Errorf("--vs %v: silence %d s, want %d", test.vs, f.silence, test.want)
 		}
