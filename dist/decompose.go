@@ -75,14 +75,12 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 			return nil, err
 		}
 	}
-	end := s.begin("iterate")
-	o, err := iterate(ctx, s, t, x)
-	if end(); err != nil {
+	var o outcome
+	var u undone
+	if err := s.step("iterate", func() (err error) { o, err = iterate(ctx, s, t, x); return err }); err != nil {
 		return nil, err
 	}
-	end = s.begin("undo")
-	u, err := undo(ctx, s, t, o)
-	if end(); err != nil {
+	if err := s.step("undo", func() (err error) { u, err = undo(ctx, s, t, o); return err }); err != nil {
 		return nil, err
 	}
 	if err := s.where.Sync(); err != nil {
@@ -98,15 +96,11 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 func begin(ctx context.Context, s site, t Task) (p prepared, found bool, err error) {
 	describe := func(c *checkpoint.Codec) { p.describe(c, s, t) }
 	found, err = stageFound(t, "prepared", describe, func() (bool, error) {
-		end := s.begin("read")
-		in, err := read(s, t)
-		if end(); err != nil {
+		var in input
+		if err := s.step("read", func() (err error) { in, err = read(s, t); return err }); err != nil {
 			return false, err
 		}
-		end = s.begin("prepare")
-		p, err = prepare(ctx, s, t, in)
-		end()
-		return true, err
+		return true, s.step("prepare", func() (err error) { p, err = prepare(ctx, s, t, in); return err })
 	})
 	return p, found, err
 }

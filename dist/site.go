@@ -19,19 +19,16 @@ type site struct {
 	spans   *trace.Recorder    // of this rank, may be nil
 }
 
-// timed calls f, whose time counts for a phase.
-func (s site) timed(phase string, f func() error) error {
+// step calls f, which is recorded as a step of the decomposition.
+func (s site) step(name string, f func() error) error {
 	begin := time.Now()
-	defer func() {
-		end := time.Now()
-		s.seconds[phase] += end.Sub(begin).Seconds()
-		s.spans.Span(0, phase, begin, end)
-	}()
+	defer func() { s.spans.Span(0, name, begin, time.Now()) }()
 	return f()
 }
 
-// begin begins a step of a decomposition, which end records.
-func (s site) begin(step string) (end func()) {
+// timed is step for what counts for a phase before or after the Jacobi method.
+func (s site) timed(phase string, f func() error) error {
 	begin := time.Now()
-	return func() { s.spans.Span(0, step, begin, time.Now()) }
+	defer func() { s.seconds[phase] += time.Since(begin).Seconds() }()
+	return s.step(phase, f)
 }

@@ -43,8 +43,8 @@ for part; do [[ " ${parts[*]} " == *" $part "* ]] || usage; done
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
 jmpi=$PWD/bin/jmpi
 work=$(mktemp -d) && trap 'rm -rf "$work"' EXIT
-passed=0 failed=0 skipped=0 why= figure= table=()
-started=$SECONDS
+source scripts/testing.sh
+logs=("$work/err" "$work/out") table=()
 
 # result WORD NAME TEXT: a line of the table, printed at once too.
 result() {
@@ -52,25 +52,6 @@ result() {
 	printf -v line '%-8s %-58s %s' "$@"
 	table+=("$line")
 	echo "$line"
-}
-
-# test_that NAME COMMAND...: counts the outcome. The command sets figure, or why it failed.
-test_that() {
-	local start=$SECONDS
-	why= figure=
-	if "${@:2}"; then
-		passed=$((passed + 1))
-		result ok "$1" "$figure ($((SECONDS - start)) s)"
-	else
-		failed=$((failed + 1))
-		result FAILED "$1" "$why"
-		tail -n 20 "$work/err" "$work/out" 2>/dev/null | sed 's/^/        /'
-	fi
-}
-
-skip() { # NAME REASON
-	skipped=$((skipped + 1))
-	result skipped "$1" "$2"
 }
 
 # run SECONDS COMMAND...: what it prints is in out and err.
@@ -125,19 +106,13 @@ selftest() { # RANKS
 	figure+=$(sed -n 's/^% messages between ranks: /; messages: /p' "$work/out")
 }
 
-# same DIR DIR: the bits of S, U and V
-same() {
-	local file
-	for file in S.npy U.npy V.npy; do cmp -s "$1/$file" "$2/$file" || { why="$file differs"; return 1; }; done
-}
-
 # split DIRECT INPUT RANKS DEVICES: the same bits as $work/one.svd, with messages from GPU memory
 # (true) or staged (false)
 split() {
 	local mode=off
 	[[ $1 == false ]] || mode=auto
 	solve "$3" "$2" "$work/split.svd" --devices-per-rank "$4" --gpu-direct $mode &&
-		same "$work/one.svd" "$work/split.svd" || return
+		equal "$work/one.svd" "$work/split.svd" S.npy U.npy V.npy || return
 	figure=$(tr -d '\n' <"$work/split.svd/info.json" | sed -n 's/.*"transport": {\([^}]*\)}.*/\1/p' | tr -s ' ')
 	[[ $figure == *"\"direct\": $1"* ]] || { why="not sent so: $figure"; return 1; }
 }
@@ -414,5 +389,4 @@ fi
 
 echo
 printf '%s\n' "${table[@]}"
-echo "$passed passed, $failed failed, $skipped skipped; $((SECONDS - started)) s"
-((failed == 0))
+totals

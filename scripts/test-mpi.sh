@@ -205,19 +205,12 @@ rmdir w.svd/S.npy && echo '{"version": 3}' >w.svd/info.json
 test_that "--force spares the info.json of another program" unknown 'w.svd/info.json was not written by jmpi'
 
 # One rank killed with SIGKILL at any time: DIR holds the old results or the new ones, and the next run clears
-# up. ranks_here: the processes of jmpi that run in this folder.
-ranks_here() {
-	local process
-	for process in /proc/[0-9]*; do
-		[[ $(readlink "$process/cwd") == "$work" && $(readlink "$process/exe") == "$jmpi" ]] || continue
-		echo "${process#/proc/}"
-	done
-}
+# up.
 killed() { # INPUT SECONDS
 	local ranks
 	"${MPIRUN:-mpirun}" -np 3 "$jmpi" svd "$1" -o k.svd --force >out 2>err </dev/null &
 	sleep "$2"
-	mapfile -t ranks < <(ranks_here)
+	mapfile -t ranks < <(running "$jmpi" | cut -d " " -f 2)
 	((${#ranks[@]} == 0)) || kill -9 "${ranks[RANDOM % ${#ranks[@]}]}"
 	wait $! 2>/dev/null
 	equal k0.svd k.svd S.npy U.npy V.npy || equal k1.svd k.svd S.npy U.npy V.npy ||
@@ -250,13 +243,6 @@ done
 run 1 60 gen gauss -o other.npy --shape 256x256 --seed 4
 test_that "check fails for another matrix" verdict 5 FAILED other.npy a.svd
 
-# A rank that is stopped ends the job after the set time. One line names it, and nothing is left running.
-ranks_of() { # INPUT: "RANK PID" of each rank that works on it
-	local pid
-	for pid in $(pgrep -f "svd $1"); do
-		tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | sed -nE "s/^(OMPI_COMM_WORLD_RANK|PMI_RANK)=(.*)/\2 $pid/p"
-	done
-}
 # A rank that never starts MPI ends the job too.
 missing() {
 	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 1 "$jmpi" svd square.npy -o s.svd --silence 1 : \
@@ -267,14 +253,15 @@ missing() {
 	[[ ! -e s.svd ]] || { why="s.svd is there"; return 1; }
 }
 test_that "a rank that does not start MPI" missing
+# A rank that is stopped ends the job after the set time. One line names it, and nothing is left running.
 stopped() { # RANK SECONDS-AFTER-START
-	local input=$work/halted.npy job before code
+	local job before code
 	: >err # of the run before, which has started
-	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 4 "$jmpi" svd "$input" -o s.svd --silence 5 >out 2>err </dev/null &
+	timeout -k 5 60 "${MPIRUN:-mpirun}" -np 4 "$jmpi" svd halted.npy -o s.svd --silence 5 >out 2>err </dev/null &
 	job=$!
 	until grep -q ' start ' err || ! kill -0 "$job"; do sleep 0.1; done
 	sleep "$2"
-	kill -STOP "$(ranks_of "$input" | sed -n "s/^$1 //p")" || { why="no rank $1"; return 1; }
+	kill -STOP "$(pid_of "$1" "$jmpi")" || { why="no rank $1"; return 1; }
 	before=$SECONDS
 	wait "$job"
 	code=$?
@@ -282,8 +269,7 @@ stopped() { # RANK SECONDS-AFTER-START
 	((SECONDS - before <= 15)) || { why="takes $((SECONDS - before)) s to end"; return 1; }
 	[[ $(grep -c "^jmpi: rank $1 on host .* has been silent for 5 s" err) == 1 ]] ||
 		{ why="no line names rank $1"; return 1; }
-	sleep 0.5
-	[[ -z $(ranks_of "$input") ]] || { why="left running: $(ranks_of "$input")"; return 1; }
+	none_left "$jmpi" || return 1
 	[[ ! -e s.svd ]] || { why="there are results"; return 1; }
 }
 test_that "gen 2000x2000" run 1 60 gen gauss -o halted.npy --shape 2000x2000 --seed 5

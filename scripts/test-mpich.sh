@@ -21,22 +21,6 @@ one_line() {
 	[[ $(wc -l <<<"$lines") == 1 && $lines == *"$1"* ]] || { why="not one line with '$1'"; return 1; }
 }
 
-# left: the processes of jmpi that run in this folder, one a line.
-left() {
-	local process
-	for process in /proc/[0-9]*; do
-		[[ $(readlink "$process/cwd") == "$work" && $(readlink "$process/exe") == "$mpich" ]] || continue
-		echo "${process#/proc/}"
-	done
-}
-# rank N: the process of this rank.
-rank() {
-	local pid
-	for pid in $(left); do
-		tr '\0' '\n' 2>/dev/null <"/proc/$pid/environ" | grep -qx "PMI_RANK=$1" && echo "$pid"
-	done
-}
-
 # The libraries. Each program is linked with its own, and knows who starts it.
 linked() { # PROGRAM LIBRARY OTHER
 	ldd "$1" >out 2>err
@@ -108,7 +92,7 @@ hit() { # CODE TEXT SECONDS SIGNAL RANK: RANK is `mpiexec` for the launcher; TEX
 	job=$!
 	until grep -q ' sweep ' err || ! kill -0 $job 2>/dev/null; do sleep 0.1; done
 	target=$(pgrep -P $job) # of timeout
-	[[ $5 == mpiexec ]] || target=$(rank "$5")
+	[[ $5 == mpiexec ]] || target=$(pid_of "$5" "$mpich")
 	before=$SECONDS
 	kill -"$4" "$target" || { why="no $5"; return 1; }
 	wait $job
@@ -116,8 +100,7 @@ hit() { # CODE TEXT SECONDS SIGNAL RANK: RANK is `mpiexec` for the launcher; TEX
 	((code == $1)) || { why="exits $code instead of $1"; return 1; }
 	((SECONDS - before <= $3)) || { why="takes $((SECONDS - before)) s to end"; return 1; }
 	[[ -z $2 ]] || one_line "$2" || return 1
-	sleep 0.5
-	[[ -z $(left) ]] || { why="left running: $(left)"; return 1; }
+	none_left "$mpich" || return 1
 	[[ ! -e x.svd ]] || { why="there are results"; return 1; }
 }
 test_that "SIGKILL to rank 0" hit 9 '' 10 KILL 0

@@ -2,21 +2,14 @@ package main
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
-
-	"jmpi/internal/gen"
 )
-
-// killsVariable says how many times TestKills kills a run.
-const killsVariable = "JMPI_TEST_KILLS"
 
 // keepAll are the flags of a run that keeps all states and goes on from the last one.
 const keepAll = "--checkpoint ck --checkpoint-sweeps 1 --resume"
@@ -227,71 +220,6 @@ func TestParseLimit(t *testing.T) {
 		if got, ok := parseLimit(text); ok {
 			t.Errorf("%q is %v", text, got)
 		}
-	}
-}
-
-// Killed again and again at random moments, by SIGKILL to one of its processes, a run ends cleanly each time
-// and comes to the bits of an undisturbed one. `make test-kills` kills more often.
-func TestKills(t *testing.T) {
-	kills := 5
-	if text := os.Getenv(killsVariable); text != "" {
-		var err error
-		if kills, err = strconv.Atoi(text); err != nil {
-			t.Fatal(err)
-		}
-	}
-	seed := uint64(time.Now().UnixNano())
-	random := rand.New(rand.NewPCG(seed, 1))
-	t.Logf("seed %d", seed)
-	dir := t.TempDir()
-	generated(t, "graded-rows", gen.Options{Rows: 700, Cols: 600, Seed: 1}).write(t, filepath.Join(dir, "a.npy"))
-	begin := time.Now()
-	mustFinish(t, dir, 2, "svd a.npy -o want")
-	most := time.Since(begin)
-	const args = "svd a.npy -o x " + keepAll
-	for killed, finished := 0, 0; killed < kills; {
-		ranks := []int{1, 2, 2, 4}[random.IntN(4)]
-		p := startProgram(t, dir, ranks, args)
-		over := make(chan struct{})
-		go func() {
-			_ = p.command.Wait()
-			close(over)
-		}()
-		select {
-		case <-over:
-			if code := p.command.ProcessState.ExitCode(); code != exitDone {
-				t.Fatalf("after %d kills: exit code %d\n%s", killed, code, p.stderr.String())
-			}
-			sameResults(t, filepath.Join(dir, "x"), filepath.Join(dir, "want"))
-			remove(t, filepath.Join(dir, "x"))
-			if finished++; finished%2 == 0 { // the other time the vectors alone are formed anew
-				remove(t, filepath.Join(dir, "ck"))
-			}
-			continue
-		case <-time.After(time.Duration(random.Float64() * float64(most))):
-		}
-		pids := p.processes(t)
-		pid := pids[random.IntN(ranks)]
-		if pid == 0 {
-			pid = p.command.Process.Pid // they have not begun
-		}
-		_ = syscall.Kill(pid, syscall.SIGKILL)
-		killed++
-		select {
-		case <-over:
-		case <-time.After(10 * time.Second):
-			t.Fatalf("after kill %d it does not end\n%s", killed, p.stderr.String())
-		}
-		for limit := time.Now().Add(10 * time.Second); len(p.processes(t)) > 0; time.Sleep(10 * time.Millisecond) {
-			if time.Now().After(limit) {
-				t.Fatalf("after kill %d processes are left: %v", killed, p.processes(t))
-			}
-		}
-	}
-	mustFinish(t, dir, 2, args)
-	sameResults(t, filepath.Join(dir, "x"), filepath.Join(dir, "want"))
-	if left := hiddenIn(t, dir); len(left) > 0 {
-		t.Errorf("%v are left", left)
 	}
 }
 

@@ -14,6 +14,9 @@ import (
 	"time"
 )
 
+// killsVariable says how many times TestKills kills a run.
+const killsVariable = "JMPI_TEST_KILLS"
+
 // moments are when a process is killed: up to so long after the log has said something.
 var moments = []struct {
 	says string
@@ -36,51 +39,59 @@ var moments = []struct {
 type killing struct {
 	ranks  int
 	flags  string
-	victim int // -1: all ranks
-	moment int
+	victim int    // -1: all ranks
+	says   string // the log does before
 	after  time.Duration
+	on     bool // the run goes on from the checkpoint of one that was killed
 }
 
 func (k killing) String() string {
-	who := fmt.Sprintf("rank %d", k.victim)
+	who, what := fmt.Sprintf("rank %d", k.victim), "after"
 	if k.victim < 0 {
 		who = "all"
 	}
-	return fmt.Sprintf("%s of %d, %v after %q%s", who, k.ranks, k.after.Round(time.Millisecond),
-		strings.TrimSpace(moments[k.moment].says), k.flags)
+	if k.on {
+		what = "going on,"
+	}
+	return fmt.Sprintf("%s of %d, %s %v %q%s", who, k.ranks, what, k.after.Round(time.Millisecond),
+		strings.TrimSpace(k.says), k.flags)
 }
 
-// TestRandomKills kills one rank, or all, at random moments of every phase, again and again. Each time the
-// run ends within 10 s with no process left, and the results are there whole or not at all. Then the same
-// command goes on from its checkpoint to the bits of an undisturbed run, and nothing is left of the run that
-// was killed.
-func TestRandomKills(t *testing.T) {
+// TestKills kills one rank, or all, at random moments of every phase, again and again: a run that begins, then
+// up to two that go on from its checkpoint, on other ranks. Each time the run ends within 10 s with no process
+// left, and the results are there whole or not at all. The last run of such a round is not killed. It comes to
+// the bits of an undisturbed one, and nothing is left of those that were killed.
+func TestKills(t *testing.T) {
 	count, err := strconv.Atoi(os.Getenv(killsVariable))
 	if err != nil {
-		count = 3
+		count = 5
 	}
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 1))
-	w := &killed{dir: t.TempDir(), whole: map[string]map[string]string{}}
+	w := &killed{dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1)), whole: map[string]map[string]string{},
+		seconds: map[string]time.Duration{}}
 	gauss(t, 900, 700).write(t, filepath.Join(w.dir, "a.npy"))
-	choices := []string{"", " --precondition qrcp-lq", " --v accumulate", " --precision float32"}
-	var took []time.Duration
-	for i := range count {
-		k := killing{ranks: 2 + random.IntN(3), flags: choices[random.IntN(len(choices))],
-			moment: i % len(moments)} // all phases in turn
-		if count < len(moments) {
-			k.moment = random.IntN(len(moments))
-		}
-		k.victim = random.IntN(k.ranks+1) - 1
-		k.after = time.Duration(random.Int64N(int64(moments[k.moment].most)))
-		t.Run(k.String(), func(t *testing.T) {
-			took = append(took, w.kill(t, k))
+	for round := 0; len(w.took) < count && !t.Failed(); round++ {
+		kills := min(1+(round+2)%3, count-len(w.took))
+		t.Run(fmt.Sprintf("round %d", round), func(t *testing.T) {
+			for _, name := range []string{"x", "x.ck"} {
+				remove(t, filepath.Join(w.dir, name))
+			}
+			moment := round % len(moments) // all phases in turn
+			if count < 2*len(moments) {
+				moment = w.random.IntN(len(moments))
+			}
+			k := w.begin(moment)
+			w.kill(t, k)
+			for range kills - 1 {
+				k = w.next(t, k)
+				w.kill(t, k)
+			}
 			w.goOn(t, k)
 		})
 	}
-	if len(took) > 0 {
-		t.Logf("%d kills: %d during the run, the end took %v at most", count, w.hits, slices.Max(took))
+	if len(w.took) > 0 {
+		t.Logf("%d kills: %d during the run, the end took %v at most", count, w.hits, slices.Max(w.took))
 	}
 	if w.waits > 1+count/20 {
 		t.Errorf("%d times mpirun waits for ranks that are dead", w.waits)
@@ -90,12 +101,45 @@ func TestRandomKills(t *testing.T) {
 	}
 }
 
-// killed is what TestRandomKills works with.
+// begin chooses the first run of a round.
+func (w *killed) begin(moment int) killing {
+	choices := []string{"", " --precondition qrcp-lq", " --v accumulate", " --precision float32"}
+	k := killing{ranks: 2 + w.random.IntN(3), flags: choices[w.random.IntN(len(choices))]}
+	k.says = moments[moment].says
+	k.after = time.Duration(w.random.Int64N(int64(moments[moment].most)))
+	k.victim = w.random.IntN(k.ranks+1) - 1
+	return k
+}
+
+// next chooses one that goes on, and is killed at any time.
+func (w *killed) next(t *testing.T, k killing) killing {
+	if k.ranks != 3 { // 1, 2 and 4 have the same ordering
+		k.ranks = []int{1, 2, 4}[w.random.IntN(3)]
+	}
+	w.results(t, k)
+	k.on, k.says, k.after = true, "", time.Duration(w.random.Int64N(int64(w.seconds[k.name()])))
+	k.victim = w.random.IntN(k.ranks+1) - 1
+	return k
+}
+
+// killed is what TestKills works with.
 type killed struct {
-	dir   string
-	hits  int                          // kills that came before the end
-	waits int                          // of mpirun, for ranks that are dead
-	whole map[string]map[string]string // the results of undisturbed runs
+	dir     string
+	random  *rand.Rand
+	took    []time.Duration              // by the ends
+	hits    int                          // kills that came before the end
+	waits   int                          // of mpirun, for ranks that are dead
+	whole   map[string]map[string]string // the results of undisturbed runs, by name
+	seconds map[string]time.Duration     // what these took
+}
+
+// name is that of the undisturbed run with the same bits.
+func (k killing) name() string {
+	ranks := k.ranks
+	if ranks == 1 || ranks == 4 {
+		ranks = 2
+	}
+	return fmt.Sprintf("%d%s", ranks, k.flags)
 }
 
 // args is the command line of a run into a folder.
@@ -107,10 +151,12 @@ func (w *killed) args(k killing, out string) string {
 // results returns the bytes of S, U and V of an undisturbed run.
 func (w *killed) results(t *testing.T, k killing) map[string]string {
 	t.Helper()
-	name := fmt.Sprintf("%d%s", k.ranks, k.flags)
+	name := k.name()
 	if w.whole[name] == nil {
 		out := "whole" + strings.NewReplacer(" ", "", "-", "").Replace(name)
+		begin := time.Now()
 		w.whole[name] = w.finish(t, k, out)
+		w.seconds[name] = time.Since(begin)
 	}
 	return w.whole[name]
 }
@@ -130,46 +176,47 @@ func (w *killed) finish(t *testing.T, k killing, out string) map[string]string {
 	return all
 }
 
-// kill makes a run, kills it, and returns how long its end took.
-func (w *killed) kill(t *testing.T, k killing) time.Duration {
+// kill makes a run and kills it.
+func (w *killed) kill(t *testing.T, k killing) {
 	t.Helper()
 	want := w.results(t, k)
-	for _, name := range []string{"x", "x.ck"} {
-		if err := os.RemoveAll(filepath.Join(w.dir, name)); err != nil {
-			t.Fatal(err)
-		}
-	}
+	remove(t, filepath.Join(w.dir, "x")) // a run that goes on forms the vectors anew
 	p := startProgram(t, w.dir, k.ranks, w.args(k, "x"))
 	limit := time.Now().Add(time.Minute)
-	says := moments[k.moment].says
-	for !strings.Contains(p.stderr.String(), says) && time.Now().Before(limit) {
+	for !strings.Contains(p.stderr.String(), k.says) && time.Now().Before(limit) {
 		if strings.Contains(p.stderr.String(), " done ") {
 			break // the log does not say it
 		}
 		time.Sleep(time.Millisecond)
 	}
-	for says == "" && len(p.processes(t)) < k.ranks && time.Now().Before(limit) {
+	for !k.on && k.says == "" && len(p.processes(t)) < k.ranks && time.Now().Before(limit) {
 		time.Sleep(time.Millisecond)
 	}
 	time.Sleep(k.after)
+	pids := p.processes(t)
+	launching := k.on && len(pids) == 0 // or the run is over
+	if launching {
+		pids[max(k.victim, 0)] = p.command.Process.Pid
+	}
 	hit := false
-	for rank, pid := range p.processes(t) {
+	for rank, pid := range pids {
 		if k.victim < 0 || rank == k.victim {
 			hit = syscall.Kill(pid, syscall.SIGKILL) == nil || hit
 		}
 	}
 	sent := time.Now()
-	gone := make(chan time.Duration, 1)
-	go func() {
+	allGone := func() time.Duration {
 		for len(p.processes(t)) > 0 && time.Since(sent) < 20*time.Second {
 			time.Sleep(10 * time.Millisecond)
 		}
-		gone <- time.Since(sent)
-	}()
+		return time.Since(sent)
+	}
+	gone := make(chan time.Duration, 1)
+	go func() { gone <- allGone() }()
 	code := p.waitFor(t, 20*time.Second)
 	took := <-gone
-	if code >= 0 || says != "" {
-		took = time.Since(sent)
+	if code >= 0 || k.says != "" || launching || k.ranks == 1 {
+		took = allGone() // some may have begun when mpirun was killed
 	} else { // Open MPI 4.1 may wait for ranks that are dead (docs/known-issues.md)
 		t.Logf("mpirun waits, though all ranks have ended after %v", took)
 		w.waits++
@@ -192,8 +239,8 @@ func (w *killed) kill(t *testing.T, k killing) time.Duration {
 		same(t, filepath.Join(w.dir, "x"), want)
 	}
 	w.nothingElse(t, true)
-	t.Logf("exit code %d after %v, %s", code, took.Round(time.Millisecond), lastLine(stderr))
-	return took
+	t.Logf("%v: exit code %d after %v, %s", k, code, took.Round(time.Millisecond), lastLine(stderr))
+	w.took = append(w.took, took)
 }
 
 // lastLine is the last word of the log on where the run was.
