@@ -57,10 +57,10 @@ func (k killing) String() string {
 		strings.TrimSpace(k.says), k.flags)
 }
 
-// TestKills kills one rank, or all, at random moments of every phase, again and again: a run that begins, then
-// up to two that go on from its checkpoint, on other ranks. Each time the run ends within 10 s with no process
-// left, and the results are there whole or not at all. The last run of such a round is not killed. It comes to
-// the bits of an undisturbed one, and nothing is left of those that were killed.
+// TestKills kills one rank, or all, at random moments of every phase, again and again: a run that begins,
+// then up to two that go on from its checkpoint, on other ranks. Each time the run ends within 10 s with no
+// process left, and the results are there whole or not at all. The last run of such a round is not killed. It
+// comes to the bits of an undisturbed one, and nothing is left of those that were killed.
 func TestKills(t *testing.T) {
 	count, err := strconv.Atoi(os.Getenv(killsVariable))
 	if err != nil {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"jmpi/dist/comm"
@@ -38,11 +39,11 @@ func (s *session) startTrace(path string) error {
 	if err != nil {
 		return s.failed(err)
 	}
-	zeros, err := gather(s.comm, started.UnixNano())
+	starts, err := gather(s.comm, started.UnixNano()-offset) // by the clock of rank 0
 	if err != nil {
 		return s.failed(err)
 	}
-	s.traced = &tracing{path: path, zero: zeros[0] + offset, uncertain: time.Duration(uncertain)}
+	s.traced = &tracing{path: path, zero: slices.Min(starts) + offset, uncertain: time.Duration(uncertain)}
 	return nil
 }
 

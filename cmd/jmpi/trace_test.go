@@ -2,20 +2,17 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"jmpi/internal/report"
-)
+	"github.com/google/go-cmp/cmp"
 
-// tracedEvent is an event of a trace.
-type tracedEvent struct {
-	Name, Cat, Ph, ID string
-	TS, Dur           float64
-	PID, TID          int
-}
+	"jmpi/internal/report"
+	"jmpi/internal/trace/tracetest"
+)
 
 // The trace of a run has all ranks and devices, on one clock: phases, sweeps, computing, waiting and
 // messages, which agree with info.json. Spans of a track lie in each other or apart.
@@ -30,8 +27,8 @@ func TestTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var trace struct{ TraceEvents []tracedEvent }
-	if err := json.Unmarshal(text, &trace); err != nil {
+	traced, err := tracetest.Read(text) // which refuses slices of a thread that overlap
+	if err != nil {
 		t.Fatal(err)
 	}
 	var info report.Info
@@ -41,40 +38,38 @@ func TestTrace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	type track struct{ pid, tid int }
-	spans := map[track][]tracedEvent{}
-	count, sums := map[string]int{}, map[string]float64{}
-	begins := map[string]float64{}
-	for _, e := range trace.TraceEvents {
-		name, _, _ := strings.Cut(e.Name, " ")
-		count[e.Ph+" "+name]++
-		switch e.Ph {
-		case "X":
-			spans[track{e.PID, e.TID}] = append(spans[track{e.PID, e.TID}], e)
-			sums[name] += e.Dur / 1e6
-			if end := e.TS + e.Dur; e.TS < -5e6 || e.Dur < 0 || end > 60e6 {
-				t.Errorf("%v", e)
-			}
-		case "b":
-			begins[e.ID] = e.TS
-		case "e":
-			if begin, found := begins[e.ID]; !found || e.TS < begin {
-				t.Errorf("%v ends, begun %v at %g", e, found, begin)
-			}
+	threads := map[string]int{}
+	for _, thread := range traced.Threads {
+		threads[fmt.Sprintf("%s: %s", traced.Processes[thread.PID], thread.Name)]++
+	}
+	want := map[string]int{}
+	for rank, names := range [][]string{{"phases", "device 0", "device 1"}, {"phases", "device 2", "device 3"}} {
+		for _, name := range names {
+			want[fmt.Sprintf("rank %d on %s: %s", rank, host(), name)] = 1
 		}
 	}
-	for name, want := range map[string]int{"X mpi": 2, "X read": 2, "X prepare": 2, "X iterate": 2, "X undo": 2,
-		"X write": 2, "X check": 2, "X sweep": 2 * info.Sweeps, "M process_name": 2, "M thread_name": 6,
-		"b block-column": count["e block-column"]} {
+	if !cmp.Equal(threads, want) || len(traced.Processes) != 2 {
+		t.Errorf("threads %v, want %v", threads, want)
+	}
+	count, sums, busy := map[string]int{}, map[string]float64{}, map[int]int{}
+	for _, slice := range traced.Slices {
+		name, _, _ := strings.Cut(slice.Name, " ")
+		count[name]++
+		sums[name] += float64(slice.End-slice.Begin) / 1e9
+		busy[slice.TID]++
+		if slice.End > 60e9 {
+			t.Errorf("%v", slice)
+		}
+	}
+	for name, want := range map[string]int{"mpi": 2, "read": 2, "prepare": 2, "iterate": 2, "undo": 2,
+		"write": 2, "check": 2, "sweep": 2 * info.Sweeps} {
 		if count[name] != want {
 			t.Errorf("%d times %s, want %d", count[name], name, want)
 		}
 	}
-	for _, e := range []track{{0, 0}, {0, 1}, {0, 2}, {1, 0}, {1, 3}, {1, 4}} {
-		apart(t, spans[e])
-	}
-	if len(spans) != 6 || count["b block-column"] == 0 {
-		t.Errorf("%d tracks, %v", len(spans), count)
+	if len(busy) != 6 || len(traced.Flights) == 0 || traced.Slices[0].Begin > 1e9 {
+		t.Errorf("slices of %d threads, %d flights, the first at %d ns", len(busy), len(traced.Flights),
+			traced.Slices[0].Begin)
 	}
 	computed, waited := 0.0, 0.0
 	for _, phases := range info.RankPhases {
@@ -87,11 +82,10 @@ func TestTrace(t *testing.T) {
 			sums["wait"], waited)
 	}
 	// One clock: a sweep ends with a sum over both ranks, before which neither begins the next.
-	for i, e := range sweepsOf(spans[track{0, 0}]) {
-		other := sweepsOf(spans[track{1, 0}])[i]
-		if min(e.TS+e.Dur, other.TS+other.Dur) < max(e.TS, other.TS) {
-			t.Errorf("sweep %d: on rank 0 from %g for %g, on rank 1 from %g for %g", i+1, e.TS, e.Dur, other.TS,
-				other.Dur)
+	other := sweepsOf(traced, 2)
+	for i, a := range sweepsOf(traced, 1) {
+		if b := other[i]; min(a.End, b.End) < max(a.Begin, b.Begin) {
+			t.Errorf("sweep %d: on rank 0 %v, on rank 1 %v", i+1, a, b)
 		}
 	}
 	if hidden, _ := filepath.Glob(dir + "/.*"); len(hidden) > 0 {
@@ -100,31 +94,13 @@ func TestTrace(t *testing.T) {
 }
 
 // sweepsOf are the sweeps of a rank.
-func sweepsOf(spans []tracedEvent) (sweeps []tracedEvent) {
-	for _, e := range spans {
-		if strings.HasPrefix(e.Name, "sweep ") {
-			sweeps = append(sweeps, e)
+func sweepsOf(traced *tracetest.Trace, pid int) (sweeps []tracetest.Slice) {
+	for _, slice := range traced.Slices {
+		if slice.PID == pid && strings.HasPrefix(slice.Name, "sweep ") {
+			sweeps = append(sweeps, slice)
 		}
 	}
 	return sweeps
-}
-
-// apart tells whether spans lie in each other or apart, to 1 µs.
-func apart(t *testing.T, spans []tracedEvent) {
-	t.Helper()
-	for i, a := range spans {
-		for _, b := range spans[i+1:] {
-			if first, second := a, b; true {
-				if second.TS < first.TS || second.TS == first.TS && second.Dur > first.Dur {
-					first, second = second, first
-				}
-				end := first.TS + first.Dur
-				if second.TS < end-1 && second.TS+second.Dur > end+1 {
-					t.Fatalf("%v and %v overlap", first, second)
-				}
-			}
-		}
-	}
 }
 
 // A trace that could not be written is refused before anything is computed.
