@@ -15,8 +15,7 @@ import (
 // mover moves pieces to or from a file, and adds up their sums.
 type mover struct {
 	*file
-	opened *os.File
-	write  bool
+	at func(raw []byte, at int64) error // reads or writes
 
 	mu  sync.Mutex
 	sum matio.Sum
@@ -25,13 +24,7 @@ type mover struct {
 // move is a Move.
 func (m *mover) move(first int, raw []byte) error {
 	at := m.offset(first)
-	var err error
-	if m.write {
-		_, err = m.opened.WriteAt(raw, at)
-	} else if _, err = m.opened.ReadAt(raw, at); errors.Is(err, io.EOF) {
-		err = io.ErrUnexpectedEOF
-	}
-	if err != nil {
+	if err := m.at(raw, at); err != nil {
 		return err
 	}
 	var sum matio.Sum
@@ -55,11 +48,11 @@ func (j *Journal) write(f *file) (sum matio.Sum, err error) {
 	if f.Shared && j.comm.Rank() != 0 {
 		return sum, nil
 	}
-	opened, err := os.OpenFile(filepath.Join(j.Dir, f.At), os.O_RDWR|os.O_CREATE, 0o666)
+	opened, err := openPastCache(filepath.Join(j.Dir, f.At))
 	if err != nil {
 		return sum, err
 	}
-	m := mover{file: f, opened: opened, write: true}
+	m := mover{file: f, at: opened.WriteAt}
 	if err = f.store.Store(m.move); err == nil {
 		err = opened.Sync()
 	}
@@ -70,7 +63,13 @@ func (j *Journal) write(f *file) (sum matio.Sum, err error) {
 // of the file. It is collective.
 func (j *Journal) read(f *file, load func(Move) error) error {
 	opened, err := os.Open(filepath.Join(j.Dir, f.At))
-	m := mover{file: f, opened: opened}
+	m := mover{file: f, at: func(raw []byte, at int64) error {
+		_, err := opened.ReadAt(raw, at)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
+		return err
+	}}
 	if err == nil {
 		err = errors.Join(load(m.move), opened.Close())
 	}
