@@ -18,7 +18,7 @@ func (b *bench) phases(solution *dist.Decomposition) error {
 		Dgemm  float64 // GFLOP/s of this rank
 	}
 	mine := figures{Phases: solution.Phases}
-	order := 2048
+	order := min(2048, max(512, b.n)) // a larger one would take longer than a small matrix
 	if b.gpus != nil {
 		order = 8192
 	}

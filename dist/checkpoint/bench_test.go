@@ -12,9 +12,9 @@ import (
 	"jmpi/dist/comm"
 )
 
-// BenchmarkSave writes checkpoints of G and V of order 4096 in float64, one after the other, by one rank and by
-// two. It tells the processor time that one takes from what is computed meanwhile: in the program, and in the
-// kernel on its behalf.
+// BenchmarkSave writes checkpoints of G and V of order 4096 in float64, one after the other, by one rank and
+// by two. It tells the processor time that one takes from what is computed meanwhile: in the program, and in
+// the kernel on its behalf.
 func BenchmarkSave(b *testing.B) {
 	const n, width = 4096, 256
 	state := make([]byte, 8*n*n)
