@@ -68,13 +68,15 @@ files() {
 	} >"$dir/hosts"
 	for ((i = 1; i <= $1; i++)); do echo "node$i slots=2"; done >"$dir/hostfile"
 	for ((i = 1; i <= $1; i++)); do echo "node$i:2"; done >"$dir/hostfile.mpich"
+	# cred_expire is how long a requeued job waits: 120 s by default. Its steps have the numbers of those before.
+	# With 5 s, on a busy machine, MPI_Init of Open MPI crashed on files of such a step that were being removed.
 	cat >"$dir/slurm.conf" <<-X
 		ClusterName=jmpi
 		SlurmctldHost=$self($net.254)
 		SlurmUser=root
 		SlurmdUser=root
 		AuthType=auth/munge
-		AuthInfo=socket=$dir/run/munge.socket,cred_expire=5
+		AuthInfo=socket=$dir/run/munge.socket,cred_expire=20
 		CredType=cred/munge
 		MpiDefault=none
 		ProctrackType=proctrack/linuxproc
