@@ -111,8 +111,7 @@ func TestGPUFloat32First(t *testing.T) {
 func TestGPUDecaying(t *testing.T) {
 	disttest.GPUs(t)
 	for _, n := range []int{32, 64, 200} {
-		testDecaying(t, findOnGPUs, 1, n)
-		testDecaying(t, findOnGPUs, 3, n)
+		testDecaying(t, findOnGPUs, n, 1, 3)
 	}
 }
 

@@ -16,7 +16,8 @@ test_that() {
 	else
 		failed=$((failed + 1))
 		result FAILED "$1" "$why"
-		grep -h -m 3 -A 3 -E '^(panic|fatal error|runtime|SIG[A-Z]+):' "${logs[@]}" 2>/dev/null | sed 's/^/        /'
+		grep -h -m 3 -A 3 -E "^(panic|fatal error|runtime|SIG[A-Z]+):" "${logs[@]}" 2>/dev/null |
+			sed "s/^/        /"
 		tail -q -n 60 "${logs[@]}" 2>/dev/null | sed 's/^/        /'
 	fi
 }

@@ -130,7 +130,7 @@ func TestStopAndResume(t *testing.T) {
 // A second signal ends the run at once. The last checkpoint stays.
 func TestSecondSignal(t *testing.T) {
 	dir := t.TempDir()
-	gauss(t, 1200, 1200).write(t, filepath.Join(dir, "a.npy"))
+	gauss(t, 900, 900).write(t, filepath.Join(dir, "a.npy"))
 	mustFinish(t, dir, 2, "svd a.npy -o want")
 	p := startProgram(t, dir, 1, "svd a.npy -o x "+keepAll)
 	p.await(t, phase{begins: " sweep=4 "})
