@@ -1,6 +1,9 @@
 package reference
 
-import "math/big"
+import (
+	"math"
+	"math/big"
+)
 
 // precision is that of the bisection. A relative error of 2⁻¹²⁸ in each entry of a bidiagonal matrix of order
 // n is one of at most 2n·2⁻¹²⁸ in each singular value [DK90].
@@ -43,11 +46,29 @@ func (b bidiagonal) atLeast(x *big.Float) int {
 	return len(b.squares) + 1 - below
 }
 
-// value returns the i-th largest singular value, i ≥ 0; 0 if it is below 2^bottom units.
-func (b bidiagonal) value(i, bottom int) float64 {
+// value returns the i-th largest singular value, i ≥ 0; 0 if it is below 2^bottom units. What r says saves
+// most of the steps; it changes nothing.
+func (b bidiagonal) value(i, bottom int, r rough) float64 {
 	if b.atLeast(power(bottom)) <= i {
 		return 0
 	}
+	x, low := r.guess(i)
+	bit := roughBits + 1
+	if x == nil || b.atLeast(x) <= i || b.atLeast(number(0).Add(x, power(low-roughBits))) > i {
+		x, low = b.leading(i, bottom)
+		bit = 1
+	}
+	for ; bit <= accuracy; bit++ {
+		if more := number(0).Add(x, power(low-bit)); b.atLeast(more) > i {
+			x = more
+		}
+	}
+	sigma, _ := x.SetMantExp(x, b.unit).Float64()
+	return sigma
+}
+
+// leading returns the largest power of two that is at most the i-th singular value, and its exponent.
+func (b bidiagonal) leading(i, bottom int) (x *big.Float, low int) {
 	low, high := bottom, b.top() // 2^low ≤ σ < 2^high
 	for high-low > 1 {
 		if middle := low + (high-low)/2; b.atLeast(power(middle)) > i {
@@ -56,14 +77,64 @@ func (b bidiagonal) value(i, bottom int) float64 {
 			high = middle
 		}
 	}
-	x := power(low)
-	for bit := 1; bit <= accuracy; bit++ {
-		if more := number(0).Add(x, power(low-bit)); b.atLeast(more) > i {
-			x = more
+	return power(low), low
+}
+
+// roughBits are the bits, after the first one, of a singular value that float64 mostly finds.
+const roughBits = 40
+
+// rough is a bidiagonal matrix in float64, all of whose singular values are below 1: in units of 2^top units.
+type rough struct {
+	top     int
+	squares []float64
+}
+
+func (b bidiagonal) rough() rough {
+	r := rough{top: b.top()}
+	for _, square := range b.squares {
+		x, _ := number(0).SetMantExp(square, -2*r.top).Float64()
+		r.squares = append(r.squares, x)
+	}
+	return r
+}
+
+// atLeast is that of the bidiagonal matrix, by the quotients of the minors.
+func (r rough) atLeast(x float64) int {
+	quotient := -x
+	below := 1
+	for _, square := range r.squares {
+		quotient = -x - square/quotient
+		if quotient == 0 {
+			quotient = -math.SmallestNonzeroFloat64
+		}
+		if quotient < 0 {
+			below++
 		}
 	}
-	sigma, _ := x.SetMantExp(x, b.unit).Float64()
-	return sigma
+	return len(r.squares) + 1 - below
+}
+
+// guess returns the leading bits of the i-th singular value, if they are right, and the exponent of the first
+// one. x is nil where float64 has no such numbers.
+func (r rough) guess(i int) (x *big.Float, low int) {
+	low, high := -500, 0
+	if r.atLeast(math.Ldexp(1, low)) <= i {
+		return nil, 0
+	}
+	for high-low > 1 {
+		if middle := low + (high-low)/2; r.atLeast(math.Ldexp(1, middle)) > i {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	sigma := math.Ldexp(1, low)
+	for bit := 1; bit <= roughBits; bit++ {
+		if more := sigma + math.Ldexp(1, low-bit); r.atLeast(more) > i {
+			sigma = more
+		}
+	}
+	return number(0).SetMantExp(number(sigma), r.top), low + r.top
 }
 
 // top returns an e with all singular values below 2^e units.

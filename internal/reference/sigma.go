@@ -73,7 +73,8 @@ func Sigma(a []float64, m, n, ld int) ([]float64, error) {
 	for digits := min(first, enough); ; digits = min(3*digits, enough) {
 		b := bidiagonalize(at, m, n, fixed{uint(digits), exponent})
 		if digits == enough || b.atLeast(power(margin+accuracy)) == n {
-			parallel.All(n, 1, func(i int) { sigma[i] = b.value(i, margin) })
+			r := b.rough()
+			parallel.All(n, 1, func(i int) { sigma[i] = b.value(i, margin, r) })
 			return sigma, nil
 		}
 	}
