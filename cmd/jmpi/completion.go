@@ -82,8 +82,8 @@ func flagCompletion(c *cobra.Command, f *pflag.Flag) cobra.CompletionFunc {
 // oneLetter is a long flag of one letter, as --v, perhaps with its value.
 var oneLetter = regexp.MustCompile(`^--[a-z](=|$)`)
 
-// withLongNames gives each long flag of one letter a second name in a request of a shell, and calls it by that:
-// cobra would look for a short flag, and offer nothing.
+// withLongNames gives each long flag of one letter a second name in a request of a shell, and calls it by
+// that: cobra would look for a short flag, and offer nothing.
 func withLongNames(root *cobra.Command, args []string) []string {
 	if len(args) == 0 || !slices.Contains(lateCommands[2:], args[0]) {
 		return args

@@ -100,7 +100,7 @@ func TestCompletion(t *testing.T) {
 // choice is what an error says of a value that is not one of several words.
 var choice = regexp.MustCompile(`hoose one of ([^;]+)$`)
 
-// taken returns the words that the program would take instead of one in a command line, nil if it does not say.
+// taken returns the words that the program would take instead of one in a command line.
 func taken(t *testing.T, args []string) []string {
 	t.Helper()
 	root := newRootCommand()

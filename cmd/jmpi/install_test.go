@@ -80,7 +80,8 @@ func TestMarkdown(t *testing.T) {
 	if got := markdown(text); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if page := pages(t)["jmpi-gen.1"]; !strings.Contains(page, "\ngraded-both               order unless --sorted") {
+	const line = "\ngraded-both               order unless --sorted"
+	if page := pages(t)["jmpi-gen.1"]; !strings.Contains(page, line) {
 		t.Errorf("the kinds do not stand below each other in\n%s", page)
 	}
 }

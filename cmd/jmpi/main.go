@@ -89,8 +89,8 @@ func withCommand(root *cobra.Command, args []string) ([]string, error) {
 // lateCommands are commands that cobra adds when it starts.
 var lateCommands = []string{"help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
 
-const rootHelp = `jmpi computes the singular value decomposition A = U·diag(S)·Vᵀ, or the hyperbolic one, of a dense real
-matrix: all singular vectors, on many MPI ranks, on CPUs and GPUs.
+const rootHelp = `jmpi computes the singular value decomposition A = U·diag(S)·Vᵀ, or the hyperbolic one, of a
+dense real matrix: all singular vectors, on many MPI ranks, on CPUs and GPUs.
 
   jmpi gen gauss -o a.npy --shape 1000x800      makes a matrix
   mpirun -np 4 jmpi svd a.npy -o a.svd          decomposes it

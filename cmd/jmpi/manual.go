@@ -57,7 +57,8 @@ func writeManual(folder string) error {
 			return fmt.Errorf("the man page of %s: %w", c.CommandPath(), err)
 		}
 		name := filepath.Join(folder, strings.ReplaceAll(c.CommandPath(), " ", "-")+".1")
-		if err := os.WriteFile(name, tagged.ReplaceAll(page.Bytes(), []byte("\n.TP\n$1\n$2\n")), 0o644); err != nil {
+		text := tagged.ReplaceAll(page.Bytes(), []byte("\n.TP\n$1\n$2\n"))
+		if err := os.WriteFile(name, text, 0o644); err != nil {
 			return fmt.Errorf("cannot write the man page: %w", err)
 		}
 	}
@@ -74,8 +75,8 @@ func manSections() string {
 	for _, e := range exitMeanings {
 		fmt.Fprintf(&b, "**%d**\n\t%s\n\n", e.code, escapeMarkdown(e.meaning))
 	}
-	b.WriteString("# ENVIRONMENT\n**JMPI_…**\n\tThe value of a flag: JMPI_MAX_SWEEPS is that of --max-sweeps. It must " +
-		"be the same on all ranks. A flag on the command line wins.\n\n" +
+	b.WriteString("# ENVIRONMENT\n**JMPI_…**\n\tThe value of a flag: JMPI_MAX_SWEEPS is that of --max-sweeps. " +
+		"It must be the same on all ranks. A flag on the command line wins.\n\n" +
 		"**JMPI_CACHE_DIR**\n\tThe folder of compiled GPU kernels; ~/.cache/jmpi by default.\n")
 	return b.String()
 }
