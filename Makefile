@@ -71,8 +71,9 @@ test-python: build ## the Python package, made into a wheel, against NumPy; Octa
 		-c $(CURDIR)/python/pyproject.toml --rootdir $(CURDIR)/python $(CURDIR)/python/tests
 
 wheel: ## the Python package, bin/jmpi-VERSION-py3-none-any.whl
+	@scripts/setup.sh wheel
 	rm -rf bin/jmpi-*.whl
-	$$(scripts/setup.sh which-python || echo python3) -m pip wheel -q --no-deps --no-build-isolation -w bin ./python
+	$$(scripts/setup.sh which-wheel) -m pip wheel -q --no-deps --no-build-isolation -w bin ./python
 	rm -rf python/build python/jmpi.egg-info
 
 bench: build ## timings on 2 ranks beside LAPACK and ScaLAPACK, in the same run

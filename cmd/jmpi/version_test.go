@@ -13,13 +13,21 @@ func TestVersionsAgree(t *testing.T) {
 	if _, err := time.Parse(time.DateOnly, released); err != nil {
 		t.Error(err)
 	}
+	setup, err := os.ReadFile("../../python/setup.py")
+	if err != nil {
+		t.Fatal(err)
+	}
+	search := regexp.MustCompile(`"version.go"(?s:.*)re.search\(r'([^']+)'`).FindSubmatch(setup)
+	if search == nil {
+		t.Fatalf("python/setup.py does not look for the version in version.go:\n%s", setup)
+	}
 	for _, c := range []struct{ file, pattern, want string }{
+		{"cmd/jmpi/version.go", string(search[1]), Version},
 		{"CHANGELOG.md", `(?m)^## \[([0-9.]+)\] - .*$`, Version},
 		{"CHANGELOG.md", `(?m)^## \[[0-9.]+\] - (.*)$`, released},
 		{"CITATION.cff", `(?m)^version: (.*)$`, Version},
 		{"CITATION.cff", `(?m)^date-released: (.*)$`, released},
 		{"examples/jmpi.def", `(?m)^    org.opencontainers.image.version (.*)$`, Version},
-		{"python/setup.py", `cmd" / "jmpi" / "(version.go)"`, "version.go"},
 	} {
 		text, err := os.ReadFile("../../" + c.file)
 		if err != nil {
