@@ -41,7 +41,7 @@ def test_results(random, tmp_path):
 def test_one_line(random, tmp_path):
     A = random.standard_normal((50, 30))
     jmpi.svd(A, output=tmp_path / "a.svd")
-    code = one_line("octave --eval").replace("addpath examples", f"addpath {ROOT}/examples")
+    code = one_line("octave-cli --eval").replace("addpath examples", f"addpath {ROOT}/examples")
     out, err = octave(tmp_path, code)
     assert err == "" and np.allclose([float(x) for x in out.split()], np.linalg.svd(A)[1][:3], rtol=1e-3)
 
