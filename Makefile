@@ -6,6 +6,8 @@ SHELL       := bash
 
 PREFIX      ?= /usr/local
 MPIRUN      ?= mpirun
+PROGRAM     ?= bin/jmpi
+PREFIXED     = $(DESTDIR)$(PREFIX)
 # MPICH's compiler and launcher beside Open MPI, by Debian's names, and the tests of ranks that it must pass.
 MPICH_MPICC   ?= mpicc.mpich
 MPICH_MPIEXEC ?= mpiexec.hydra
@@ -23,7 +25,7 @@ export OMPI_MCA_rmaps_base_oversubscribe := 1
 export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
 
 .PHONY: run build test test-race test-mpi test-mpich test-signals test-kills test-gpu test-python wheel bench \
-	golden vet lint setup install clean help
+	golden vet lint setup man install uninstall clean help
 
 run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
 	mkdir -p .build/run && bin/jmpi gen gauss -o .build/run/gauss.npy --shape 1024x1024 --seed 1
@@ -69,8 +71,9 @@ test-python: build ## the Python package, made into a wheel, against NumPy; Octa
 		-c $(CURDIR)/python/pyproject.toml --rootdir $(CURDIR)/python $(CURDIR)/python/tests
 
 wheel: ## the Python package, bin/jmpi-VERSION-py3-none-any.whl
+	@scripts/setup.sh wheel
 	rm -rf bin/jmpi-*.whl
-	$$(scripts/setup.sh which-python || echo python3) -m pip wheel -q --no-deps --no-build-isolation -w bin ./python
+	$$(scripts/setup.sh which-wheel) -m pip wheel -q --no-deps --no-build-isolation -w bin ./python
 	rm -rf python/build python/jmpi.egg-info
 
 bench: build ## timings on 2 ranks beside LAPACK and ScaLAPACK, in the same run
@@ -95,9 +98,23 @@ lint: vet ## vet, then staticcheck, errcheck, and shellcheck where it is
 setup: ## install what is missing on Debian and Ubuntu, elsewhere say how
 	@scripts/setup.sh
 
-install: ## install jmpi under PREFIX (/usr/local), below DESTDIR
-	test -x bin/jmpi || $(MAKE) build
-	install -D -m 755 bin/jmpi $(DESTDIR)$(PREFIX)/bin/jmpi
+man: build ## write the man pages into .build/man
+	$(PROGRAM) man .build/man
+
+install: ## install jmpi, man pages and shell completion under PREFIX (/usr/local), below DESTDIR
+	@test -x "$(PROGRAM)" || $(MAKE) build
+	@umask 022; mkdir -p "$(PREFIXED)"/{bin,share/bash-completion/completions} \
+		"$(PREFIXED)"/share/{zsh/site-functions,fish/vendor_completions.d}; \
+	install -m 755 "$(PROGRAM)" "$(PREFIXED)/bin/jmpi"; \
+	"$(PROGRAM)" man "$(PREFIXED)/share/man/man1"; \
+	"$(PROGRAM)" completion bash >"$(PREFIXED)/share/bash-completion/completions/jmpi"; \
+	"$(PROGRAM)" completion zsh >"$(PREFIXED)/share/zsh/site-functions/_jmpi"; \
+	"$(PROGRAM)" completion fish >"$(PREFIXED)/share/fish/vendor_completions.d/jmpi.fish"
+
+uninstall: ## remove what `make install` has put under PREFIX
+	rm -f "$(PREFIXED)"/bin/jmpi "$(PREFIXED)"/share/man/man1/jmpi{,-*}.1 \
+		"$(PREFIXED)"/share/{bash-completion/completions/jmpi,zsh/site-functions/_jmpi} \
+		"$(PREFIXED)"/share/fish/vendor_completions.d/jmpi.fish
 
 clean: ## remove what was built
 	rm -rf bin .build

@@ -8,6 +8,7 @@
 #   scripts/setup.sh browser only Chromium, in which tests open the page of `jmpi report`
 #   scripts/setup.sh mpich   only MPICH beside another MPI, for `make test-mpich`; mpicc and mpirun stay those
 #                            of the other one
+#   scripts/setup.sh wheel   only a Python with NumPy and what makes and installs a wheel, for `make wheel`
 #   scripts/setup.sh python  a Python with NumPy, pytest and what makes a wheel, for `make test-python`
 #   scripts/setup.sh octave  Octave too, which reads the results in one of these tests
 #   scripts/setup.sh nvrtc   only NVIDIA's run-time compiler, which compiles the GPU kernels where there is no
@@ -18,15 +19,19 @@ cd "$(dirname "$0")/.."
 
 declare -A apt=([make]=make [cc]="gcc libc6-dev" [mpicc]=libopenmpi-dev [mpirun]=openmpi-bin
 	[blas]=libopenblas-dev [scalapack]=libscalapack-openmpi-dev [octave]=octave
+	[wheel]="python3-numpy python3-pip python3-setuptools python3-venv python3-wheel"
 	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A dnf=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi-devel [mpirun]=openmpi
 	[blas]=openblas-devel [scalapack]=scalapack-openmpi [octave]=octave
+	[wheel]="python3-numpy python3-pip python3-setuptools python3-wheel"
 	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A zypper=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi4-devel [mpirun]=openmpi4
 	[blas]="libopenblas_pthreads-devel openblas-common-devel" [scalapack]=libscalapack2-openmpi4 [octave]=octave
+	[wheel]="python3-numpy python3-pip python3-setuptools python3-wheel"
 	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A pacman=([make]=make [cc]=gcc [mpicc]=openmpi [mpirun]=openmpi
 	[blas]=blas-openblas [scalapack]=scalapack [octave]=octave
+	[wheel]="python-numpy python-pip python-setuptools python-wheel"
 	[python]="python-numpy python-pytest python-pip python-setuptools python-wheel")
 
 say() { echo "setup: $*" >&2; }
@@ -59,18 +64,20 @@ check_go() {
 # builds SOURCE COMPILER FLAG...: whether the compiler turns the source into a program.
 builds() { printf '%b' "$1" | "${@:2}" -x c - -o /dev/null "${libs[@]}" 2>/dev/null; }
 
-# python prints a Python that has what the tests of python/ need: the first on the PATH, or the system's own.
+# python [MODULE...] prints a Python that has NumPy, what makes a wheel, and these modules: the first on the
+# PATH, or the system's own.
 python() {
 	local name
 	for name in "${PYTHON:-python3}" /usr/bin/python3; do
-		"$name" -c 'import setuptools, numpy, pip, pytest, wheel' 2>/dev/null && echo "$name" && return
+		"$name" -c "import setuptools, numpy, pip, wheel${1+, $1}" 2>/dev/null && echo "$name" && return
 	done
 	return 1
 }
 
-# missing [bench|python|octave] prints which parts are not there, by the names of the tables above.
+# missing [bench|wheel|python|octave] prints which parts are not there, by the names of the tables above.
 missing() {
 	local cc=${CC:-gcc} mpicc=${MPICC:-mpicc} libs=()
+	[[ ${1-} == wheel ]] && { python ensurepip >/dev/null || echo wheel; return; }
 	has make || echo make
 	builds '#include <stdlib.h>\nint main(void) { return 0; }' "$cc" || echo cc
 	builds '#include <mpi.h>\nint main(void) { return MPI_Init(0, 0); }' "$mpicc" || echo mpicc
@@ -79,7 +86,7 @@ missing() {
 	builds 'void cblas_dgemm(void), dpotrf_(void);
 int main(void) { cblas_dgemm(); dpotrf_(); return 0; }' "$cc" || echo blas
 	[[ ${1-} != bench ]] || ldconfig -p | grep -q scalapack || echo scalapack
-	[[ ${1-} != python && ${1-} != octave ]] || python >/dev/null || echo python
+	[[ ${1-} != python && ${1-} != octave ]] || python pytest >/dev/null || echo python
 	[[ ${1-} != octave ]] || has octave || echo octave
 }
 
@@ -147,9 +154,11 @@ mpich() {
 PATH=$PATH:/sbin:/usr/sbin # ldconfig, for users
 case ${1-} in
 nvrtc | browser | mpich) "$1"; exit ;;
-which-python) python; exit ;; # what `make test-python` runs
+which-python) python pytest; exit ;; # what `make test-python` runs
+which-wheel) python ensurepip; exit ;; # and `make wheel`
+wheel) ;;
+*) check_go ;;
 esac
-check_go
 parts=$(missing "$@")
 [[ -n $parts ]] || exit 0
 say "missing:" $parts

@@ -114,11 +114,15 @@ has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 	return cmd
 }
 
-func (f *benchFlags) validate() error {
-	known := append([]string{"lapack", "scalapack", "cusolver", "cusolvermp", "accumulate", "float64"},
+// benchRivals are the values of --vs.
+func benchRivals() []string {
+	return append([]string{"lapack", "scalapack", "cusolver", "cusolvermp", "accumulate", "float64"},
 		rivalDrivers()...)
+}
+
+func (f *benchFlags) validate() error {
 	for _, name := range f.vs {
-		if err := oneOf("vs", name, known...); err != nil {
+		if err := oneOf("vs", name, benchRivals()...); err != nil {
 			return err
 		}
 	}

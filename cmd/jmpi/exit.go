@@ -16,6 +16,21 @@ const (
 	exitStopped      = 75 // EX_TEMPFAIL of sysexits.h
 )
 
+// exitMeanings are the exit codes in words.
+var exitMeanings = []struct {
+	code    int
+	meaning string
+}{
+	{exitDone, "Done."},
+	{exitUsage, "Usage: an unknown command, flag or value, or flags that do not go together."},
+	{exitInput, "The input or the folder of the results cannot be used: missing, malformed, NaN, no room."},
+	{exitNotConverged, "Not converged within --max-sweeps; the results are written. Or a hyperbolic SVD that " +
+		"does not exist; nothing is written."},
+	{exitCheckFailed, "The command check or selftest failed."},
+	{exitFailure, "MPI, a device, memory or a library failed, a rank stood still, or a signal ended the run."},
+	{exitStopped, "Stopped by SIGTERM, SIGUSR1 or --time-limit with a complete checkpoint; --resume goes on."},
+}
+
 // exitError carries the exit code of an error up to main, which exits in good order.
 type exitError struct {
 	code int

@@ -27,6 +27,9 @@ type sessionFlags struct {
 	withoutMPI     bool // where this process is alone it need not start MPI
 }
 
+// logForms are the values of --log.
+var logForms = []string{"console", "json"}
+
 // backend says on what kind of devices to compute.
 type backend int
 
@@ -58,7 +61,7 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *sessionFlags) check() error {
-	if err := oneOf("log", f.log, "console", "json"); err != nil {
+	if err := oneOf("log", f.log, logForms...); err != nil {
 		return err
 	}
 	switch {
@@ -111,8 +114,7 @@ func (f *methodFlags) register(flags *pflag.FlagSet) {
 }
 
 func (f *methodFlags) check() error {
-	choices := append([]string{jacobi.AutoStrategy}, strategy.Names()...)
-	if err := oneOf("strategy", f.strategy, choices...); err != nil {
+	if err := oneOf("strategy", f.strategy, strategies...); err != nil {
 		return err
 	}
 	switch {

@@ -41,7 +41,7 @@ func execute(args []string) int {
 		err = oneDash(root, args)
 	}
 	if err == nil {
-		root.SetArgs(args)
+		root.SetArgs(withLongNames(root, args))
 		err = root.Execute()
 	}
 	if err != nil && err.Error() != "" {
@@ -89,11 +89,19 @@ func withCommand(root *cobra.Command, args []string) ([]string, error) {
 // lateCommands are commands that cobra adds when it starts.
 var lateCommands = []string{"help", "completion", cobra.ShellCompRequestCmd, cobra.ShellCompNoDescRequestCmd}
 
+const rootHelp = `jmpi computes the singular value decomposition A = U·diag(S)·Vᵀ, or the hyperbolic one, of a
+dense real matrix: all singular vectors, on many MPI ranks, on CPUs and GPUs.
+
+  jmpi gen gauss -o a.npy --shape 1000x800      makes a matrix
+  mpirun -np 4 jmpi svd a.npy -o a.svd          decomposes it
+  jmpi check a.npy a.svd                        judges the result`
+
 func newRootCommand() *cobra.Command {
 	var printVersion bool
 	root := &cobra.Command{
 		Use:               "jmpi",
 		Short:             "singular value decompositions by a hierarchically blocked Jacobi method on MPI ranks",
+		Long:              rootHelp,
 		Args:              takes(),
 		SilenceErrors:     true,
 		SilenceUsage:      true,
@@ -116,10 +124,11 @@ func newRootCommand() *cobra.Command {
 	}
 	root.AddCommand(newSVDCommand(), newBenchCommand(), newGenCommand(), newCheckCommand(), newStrategyCommand(),
 		newPlanCommand(), newReportCommand(), newEnvCommand(), newSelftestCommand(),
-		newVersionCommand(), newWatchCommand())
+		newVersionCommand(), newWatchCommand(), newManCommand())
 	root.Flags().BoolVar(&printVersion, "version", false, "print the version of jmpi")
 	root.SetFlagErrorFunc(flagError)
 	root.SetHelpCommand(newHelpCommand())
+	completeAll(root)
 	return root
 }
 
@@ -129,6 +138,13 @@ func newHelpCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
 		Short: "print the help of a command",
+		ValidArgsFunction: func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+			topic, _, err := cmd.Root().Find(args)
+			if err != nil {
+				topic = cmd.Root()
+			}
+			return commandNames(topic), cobra.ShellCompDirectiveNoFileComp
+		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			topic, rest, err := cmd.Root().Find(args)
 			if err != nil || len(args) > 0 && topic == cmd.Root() {

@@ -217,10 +217,13 @@ func (p *planned) count() {
 	p.traffic = t
 }
 
+// objectives are the values of --objective.
+var objectives = []string{"phases", "columns", "link"}
+
 func (f planFlags) check() (topology.Objective, error) {
 	for _, err := range []error{
-		oneOf("vectors", f.vectors, vectorChoices...), oneOf("objective", f.objective, "phases", "columns", "link"),
-		oneOf("strategy", f.strategy, append([]string{jacobi.AutoStrategy}, strategy.Names()...)...),
+		oneOf("vectors", f.vectors, vectorChoices...), oneOf("objective", f.objective, objectives...),
+		oneOf("strategy", f.strategy, strategies...),
 		f.timeFlags.check(f.shape),
 	} {
 		if err != nil {

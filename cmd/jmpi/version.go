@@ -8,8 +8,11 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Version is the version of jmpi.
-const Version = "0.1.0"
+// Version is the version of jmpi, and released the day from which it stands so in CHANGELOG.md.
+const (
+	Version  = "0.2.0"
+	released = "2026-11-29"
+)
 
 func newVersionCommand() *cobra.Command {
 	return &cobra.Command{
@@ -27,7 +30,7 @@ func newVersionCommand() *cobra.Command {
 	}
 }
 
-// version returns Version and, if the binary was built in a repository, the commit: "0.1.0
+// version returns Version and, if the binary was built in a repository, the commit: "0.2.0
 // (0123456789ab, modified)".
 func version() string {
 	info, ok := debug.ReadBuildInfo()

@@ -8,7 +8,7 @@ import pytest
 
 import jmpi
 from conftest import EPSILON, ROOT
-from test_readme import blocks
+from test_readme import blocks, one_line
 
 OCTAVE = shutil.which("octave-cli") or shutil.which("octave")
 pytestmark = pytest.mark.skipif(OCTAVE is None, reason="there is no Octave: npyread.m is not tested")
@@ -36,6 +36,14 @@ def test_results(random, tmp_path):
     off, *sizes = out.split()
     assert err == "" and [int(x) for x in sizes] == [30, 1, 50, 30, 30]
     assert float(off) < 10 * np.linalg.norm(A) * 50 * EPSILON
+
+
+def test_one_line(random, tmp_path):
+    A = random.standard_normal((50, 30))
+    jmpi.svd(A, output=tmp_path / "a.svd")
+    code = one_line("octave-cli --eval").replace("addpath examples", f"addpath {ROOT}/examples")
+    out, err = octave(tmp_path, code)
+    assert err == "" and np.allclose([float(x) for x in out.split()], np.linalg.svd(A)[1][:3], rtol=1e-3)
 
 
 def test_types(random, tmp_path):

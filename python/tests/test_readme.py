@@ -1,5 +1,10 @@
 """What the README says works as it is printed."""
 
+import os
+import re
+import subprocess
+import sys
+
 import numpy as np
 
 import jmpi
@@ -27,3 +32,17 @@ def test_numpy_alone(random, tmp_path, monkeypatch):
     names = {}
     exec(code, names)  # noqa: S102
     assert np.allclose(names["A"], A)
+
+
+def one_line(command):
+    """What the README types after a command, between quotes."""
+    return re.search(f'^{command} "(.*)"$', (ROOT / "README.md").read_text(encoding="utf-8"), re.M)[1]
+
+
+def test_python_in_one_line(random, tmp_path):
+    A = random.standard_normal((30, 20))
+    np.save(tmp_path / "a.npy", A)
+    out = subprocess.run([sys.executable, "-c", one_line("env/bin/python -c")], cwd=tmp_path, check=True,
+                         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}, text=True,
+                         stdout=subprocess.PIPE).stdout
+    assert out == f"(30, 20) {np.linalg.svd(A)[1][:3]} (20, 20)\n"
