@@ -51,10 +51,15 @@ func (p problem) load(x dist.Part) error {
 	return p.file.ReadPart(i0, i1, j0, j1, x.Data, x.Ld)
 }
 
+// reading says in which parts the file is to be read.
+func (p problem) reading() dist.Reading {
+	return dist.Reading{Whole: p.file.Text(), Band: int(p.file.Band(p.wide))}
+}
+
 // task tells the solver what to do.
 func (s *session) task(p problem, f methodFlags) dist.Task {
 	t := dist.Task{
-		M: int(p.rows()), N: int(p.k()), Load: p.load, Whole: p.file.Text(), Signs: p.signs,
+		M: int(p.rows()), N: int(p.k()), Load: p.load, Reading: p.reading(), Signs: p.signs,
 		Wanted: dist.Wanted{Left: p.wantsU(), Right: p.wantsV(), Most: p.part.k,
 			Above: p.part.rtol},
 		Precondition: f.precondition, V: f.v, Precision: f.precision, Settings: f.settings(),

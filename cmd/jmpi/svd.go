@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -58,7 +56,7 @@ INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np
 				return err
 			}
 			if f.output == "" {
-				f.output = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svd"
+				f.output = matio.Stem(args[0]) + ".svd"
 			}
 			return runSVD(args[0], f)
 		},

@@ -5,15 +5,18 @@ import (
 	"strconv"
 
 	"jmpi/dist/comm"
+	"jmpi/internal/matio"
 	"jmpi/internal/results"
 )
 
 // target makes, on rank 0, the folder in which the results are written before they take DIR's place, with
 // room for all of them. It is collective.
 func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, error) {
-	target := results.Target{Dir: f.output, Force: f.force, Reads: []string{input}}
+	read, _ := matio.SplitName(input)
+	target := results.Target{Dir: f.output, Force: f.force, Reads: []string{read}}
 	if _, err := strconv.ParseInt(f.signature, 10, 64); err != nil && f.signature != "" {
-		target.Reads = append(target.Reads, f.signature)
+		read, _ = matio.SplitName(f.signature)
+		target.Reads = append(target.Reads, read)
 	}
 	var err error
 	if s.comm.Rank() == 0 {

@@ -128,7 +128,11 @@ func (r *run) name() string {
 	if r.Input.Path == "" {
 		return "a matrix"
 	}
-	return filepath.Base(r.Input.Path)
+	file, set := matio.SplitName(r.Input.Path)
+	if set != "" {
+		set = ":" + set
+	}
+	return filepath.Base(file) + set
 }
 
 // hosts lists the hosts, in the order of the ranks.
