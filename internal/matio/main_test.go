@@ -13,8 +13,8 @@ func TestMain(m *testing.M) {
 		os.Exit(hdf5.Serve(os.Stdin, os.Stdout))
 	}
 	code := m.Run()
-	if dir, _ := hdf5Files(); dir != "" {
-		_ = os.RemoveAll(dir)
+	if hdf5Folder != "" {
+		_ = os.RemoveAll(hdf5Folder)
 	}
 	os.Exit(code)
 }

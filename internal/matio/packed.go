@@ -57,6 +57,7 @@ type packed struct {
 	tiles  map[[2]int64]*tile
 	recent list.List // of these, the one that was used last in front
 	kept   int64     // bytes
+	most   int64     // of them
 	work   int64     // bytes that were unpacked
 	spill  spill
 }
@@ -72,7 +73,8 @@ type tile struct {
 
 func newPacked(data *hdf5.File, body flat, lines int64) *packed {
 	body.base = 0
-	return &packed{tiling: newTiling(data.Dataset), data: data, flat: body, tiles: map[[2]int64]*tile{}}
+	return &packed{tiling: newTiling(data.Dataset), data: data, flat: body, tiles: map[[2]int64]*tile{},
+		most: cacheBytes}
 }
 
 // band returns how many lines are read at a time so that no tile of them is unpacked twice; across says that
@@ -82,7 +84,7 @@ func (p *packed) band(across bool) int64 {
 	if across {
 		height, other = p.width, p.lines
 	}
-	return height * max(1, cacheBytes/2/max(1, height*other*p.size))
+	return height * max(1, p.most/2/max(1, height*other*p.size))
 }
 
 // read reads a part of the matrix and tells whether all its numbers are finite.
@@ -141,7 +143,7 @@ func (p *packed) unpacked(at [2]int64) *tile {
 		p.tiles[at] = t
 		p.kept += p.bytes()
 		p.work += p.bytes()
-		for p.kept > cacheBytes && p.recent.Len() > 1 {
+		for p.kept > p.most && p.recent.Len() > 1 {
 			p.forget(p.recent.Back().Value.(*tile))
 		}
 	} else {

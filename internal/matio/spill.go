@@ -22,7 +22,7 @@ type spill struct {
 // copied returns the copy of the data set, nil if there is none.
 func (p *packed) copied() *flat {
 	p.mu.Lock()
-	often := p.work > mostTimes*p.lines*p.length*p.size+cacheBytes
+	often := p.work > mostTimes*p.lines*p.length*p.size+p.most
 	p.mu.Unlock()
 	if !often {
 		return nil

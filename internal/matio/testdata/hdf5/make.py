@@ -110,9 +110,9 @@ keep("matlabempty", np.empty((0, 5)))
 
 # For the test of how often it is unpacked; its numbers are of no matter.
 with h5py.File(path("large"), "w") as f:
-    f.create_dataset("A", data=np.zeros((5000, 4000)), chunks=(40, 4000), compression="gzip", compression_opts=1)
+    f.create_dataset("A", data=np.zeros((1500, 1000)), chunks=(40, 1000), compression="gzip", compression_opts=1)
 with h5py.File(path("large", "mat"), "w", userblock_size=512) as f:
-    f.create_dataset("A", data=np.zeros((5000, 4000)), chunks=(500, 300), compression="gzip", compression_opts=1)
+    f.create_dataset("A", data=np.zeros((1500, 1000)), chunks=(300, 200), compression="gzip", compression_opts=1)
     f["A"].attrs["MATLAB_class"] = np.bytes_("double")
 
 refuse("text", lambda f: f.create_dataset("A", data=np.array([[b"ab", b"cd"]])))
