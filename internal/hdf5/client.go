@@ -158,7 +158,13 @@ func Open(file *os.File, name string, largest func(Dataset) int64) (*File, error
 	if f.Offset >= 0 || elements(f.Dims) == 0 {
 		return f, f.Close()
 	}
-	if err := f.share(largest(f.Dataset)); err != nil {
+	const most = 8 << 30 // a chunk has 4 GiB at most
+	if bytes := largest(f.Dataset); bytes > most {
+		err = fmt.Errorf("chunks of %v numbers are too large", f.Chunk)
+	} else {
+		err = f.share(bytes + slack)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
@@ -180,11 +186,19 @@ func (f *File) share(bytes int64) (err error) {
 
 // Read copies a rectangle of the data set, row by row, as the file has its numbers, to dst, which it fills.
 func (f *File) Read(first, count []uint64, dst []byte) error {
-	f.mu.Lock()
-	defer f.mu.Unlock()
 	if len(dst) > len(f.window) {
 		return fmt.Errorf("%d bytes are more than the window has", len(dst))
 	}
+	if f.Known {
+		return f.readChunks(first, count, dst)
+	}
+	return f.readPlain(first, count, dst)
+}
+
+// readPlain is Read by the library.
+func (f *File) readPlain(first, count []uint64, dst []byte) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	if _, err := f.child.ask(request{Op: "read", First: first, Count: count}); err != nil {
 		return err
 	}

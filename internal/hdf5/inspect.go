@@ -3,6 +3,7 @@ package hdf5
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"unsafe"
@@ -18,7 +19,13 @@ type Dataset struct {
 	// unpack them.
 	Offset int64
 	Chunk  []uint64 // the shape in which they are packed; nil where they are in one piece
+	// Filters have packed each chunk, one after the other, if Known says that Read can do without the library.
+	Filters []int
+	Known   bool
 }
+
+// The filters that need no library.
+const deflate, shuffle, checksum = 1, 2, 3
 
 // The classes of objects and types, the kinds of data spaces and the layouts, as the library numbers them.
 const (
@@ -195,11 +202,29 @@ func (d *document) layout(h *holder, set *Dataset, id uintptr) error {
 		} else if slices.Contains(set.Chunk, 0) {
 			return errors.New("damaged: a chunk without elements")
 		}
-		return d.filters(list)
+		return d.filters(set, list)
 	case contiguous:
 		return d.place(set, id, list)
 	}
-	return nil
+	return d.enough(set, id)
+}
+
+// enough makes sure that the numbers of a data set that is in one piece are all there: the library does not
+// look.
+func (d *document) enough(set *Dataset, id uintptr) error {
+	size, err := d.call("H5Dget_storage_size", id)
+	if needed := elements(set.Dims) * set.size(); err == nil && int64(size) != needed {
+		err = fmt.Errorf("damaged: %d bytes of numbers where %d are needed; write it again", size, needed)
+	}
+	return err
+}
+
+// size is that of a number in bytes.
+func (s Dataset) size() int64 {
+	if s.Dtype == "" {
+		return 0
+	}
+	return int64(s.Dtype[len(s.Dtype)-1] - '0')
 }
 
 // place finds the place in the file of numbers that are in one piece. Numbers that were never written have
@@ -215,21 +240,30 @@ func (d *document) place(set *Dataset, id, list uintptr) error {
 		return err
 	}
 	offset, err := d.call("H5Dget_offset", id)
-	if int64(offset) >= 0 && size > 0 {
-		set.Offset = int64(offset)
+	if err != nil || int64(offset) < 0 || size == 0 {
+		return err
 	}
-	return err
+	set.Offset = int64(offset)
+	return d.enough(set, id)
 }
 
-// filters makes sure that the library can unpack chunks.
-func (d *document) filters(list uintptr) error {
+// filters makes sure that chunks can be unpacked.
+func (d *document) filters(set *Dataset, list uintptr) error {
+	set.Known = d.routine("H5Dread_chunk") != 0 && elements(set.Chunk)*set.size() <= math.MaxUint32
+	var options uint32 // of chunks that are not full
+	if d.routine("H5Pget_chunk_opts") != 0 {
+		if _, err := d.status("H5Pget_chunk_opts", list, uintptr(unsafe.Pointer(&options))); err != nil {
+			return err
+		}
+	}
+	set.Known = set.Known && options == 0
 	n, err := d.status("H5Pget_nfilters", list)
 	if err != nil {
 		return err
 	}
 	for k := range n {
 		var flags, config uint32
-		var values uintptr
+		values := uintptr(0)
 		name := make([]byte, 64)
 		filter, err := d.status("H5Pget_filter2", list, uintptr(k), uintptr(unsafe.Pointer(&flags)),
 			uintptr(unsafe.Pointer(&values)), 0, uintptr(len(name)-1),
@@ -242,6 +276,8 @@ func (d *document) filters(list uintptr) error {
 			return fmt.Errorf("packed by a filter (%.40q, number %d) that %v does not have; write it again with "+
 				"gzip: h5repack -f GZIP=4 IN OUT, where the filter is installed", called, filter, d.library)
 		}
+		set.Filters = append(set.Filters, filter)
+		set.Known = set.Known && (filter == deflate || filter == shuffle || filter == checksum)
 	}
 	return nil
 }

@@ -49,6 +49,7 @@ type reply struct {
 	Library string  `json:",omitempty"` // library
 	Set     Dataset // describe
 	Offsets []int64 `json:",omitempty"` // create
+	Chunks  []chunk `json:",omitempty"` // chunks
 }
 
 // Serve is the life of a child: it answers the requests that come on in, until there are no more. It returns
@@ -90,7 +91,7 @@ func Serve(in io.Reader, out io.Writer) int {
 // watch waits for the end of a request. It returns the exit code if the child must end, or −1.
 func watch(r request, answered <-chan error, ended <-chan int) int {
 	limit := processorTime() + timeLimit
-	if r.Op == "read" {
+	if r.Op == "read" || r.Op == "chunks" {
 		limit += time.Duration(elements(r.Count)/slowBytes) * 8 * time.Second
 	}
 	tick := time.NewTicker(time.Second)
@@ -154,6 +155,8 @@ func (s *server) answer(r request) (a reply) {
 			a.Set, err = s.describe(r.Name)
 		case "read":
 			err = s.read(r.First, r.Count)
+		case "chunks":
+			a.Chunks, err = s.chunks(r.First, r.Count)
 		case "create":
 			a.Offsets, err = s.library.create(r.Path, r.Sets)
 		case "finish":

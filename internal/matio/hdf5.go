@@ -54,7 +54,7 @@ func (f *File) openHDF5(r io.ReaderAt) error {
 	if set == "" {
 		f.path = name
 	}
-	data, err := hdf5.Open(file, set, func(s hdf5.Dataset) int64 { return newTiling(s).bytes() })
+	data, err := hdf5.Open(file, set, func(s hdf5.Dataset) int64 { return newTiling(s).window(s.Chunk) })
 	if err != nil {
 		return &Error{Path: f.path, What: err.Error()}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"container/list"
 	"fmt"
+	"math"
 	"sync"
 
 	"jmpi/internal/hdf5"
@@ -45,6 +46,21 @@ func newTiling(s hdf5.Dataset) tiling {
 
 // bytes is the size of a tile.
 func (t tiling) bytes() int64 { return max(1, t.height*t.width*t.size) }
+
+// window is the size of a tile with all of its chunks, which may be larger than the data set.
+func (t tiling) window(chunk []uint64) int64 {
+	rows, cols := t.height, t.width
+	if len(chunk) > 0 {
+		rows = max(rows, int64(min(chunk[0], math.MaxUint32)))
+	}
+	if len(chunk) > 1 {
+		cols = max(cols, int64(min(chunk[1], math.MaxUint32)))
+	}
+	if rows > math.MaxInt64/8/cols {
+		return math.MaxInt64
+	}
+	return rows * cols * t.size
+}
 
 // packed is a data set whose numbers a library must unpack. What was unpacked last is kept, so that parts of
 // one tile that are read one after the other are unpacked once.
