@@ -109,10 +109,8 @@ func (d *document) named(name string) (Dataset, error) {
 	switch {
 	case err != nil:
 		return set, d.missing(name, err)
-	case kind == groupObject && d.has(id, "MATLAB_sparse"):
-		return set, errors.New("a sparse matrix of MATLAB; save full(A)")
 	case kind == groupObject:
-		return set, d.group(name)
+		return set, d.group(id, name)
 	case kind != setObject:
 		return set, errors.New("not a data set")
 	}
@@ -132,7 +130,9 @@ func (d *document) fill(set *Dataset, id uintptr) (err error) {
 	if set.Dtype, err = d.dtype(&h, id); err != nil {
 		return err
 	}
-	if d.has(id, "MATLAB_empty") {
+	if none, err := d.has(id, "MATLAB_empty"); err != nil {
+		return err
+	} else if none {
 		return d.empty(&h, set, id)
 	}
 	if len(set.Dims) != 1 && len(set.Dims) != 2 {
@@ -151,7 +151,10 @@ func (d *document) missing(name string, err error) error {
 }
 
 // group says that a name is that of a group.
-func (d *document) group(name string) error {
+func (d *document) group(id uintptr, name string) error {
+	if sparse, err := d.has(id, "MATLAB_sparse"); err == nil && sparse {
+		return errors.New("a sparse matrix of MATLAB; save full(A)")
+	}
 	sets, err := d.list(strings.TrimSuffix(name, "/") + "/")
 	if err != nil {
 		return err
@@ -303,17 +306,17 @@ func (d *document) empty(h *holder, set *Dataset, id uintptr) error {
 }
 
 // has tells whether an object has an attribute.
-func (d *document) has(id uintptr, name string) bool {
+func (d *document) has(id uintptr, name string) (bool, error) {
 	called := cstring(name)
 	there, err := d.status("H5Aexists", id, uintptr(unsafe.Pointer(called)))
-	return err == nil && there > 0
+	return there > 0, err
 }
 
 // matlabClass returns the text of the attribute MATLAB_class, "" if there is none.
 func (d *document) matlabClass(id uintptr) (string, error) {
 	const name = "MATLAB_class"
-	if !d.has(id, name) {
-		return "", nil
+	if there, err := d.has(id, name); err != nil || !there {
+		return "", err
 	}
 	var h holder
 	defer h.release()
