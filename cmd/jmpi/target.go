@@ -34,7 +34,7 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 		folder.Step = s.step
 		_, err = process.make(func() (string, error) { return folder.Path(""), folder.Create() })
 		if err == nil {
-			err = folder.Reserve(p.files()...)
+			err = s.reserve(folder, p.files(p.part.of(p.k())), f.format)
 		}
 	}
 	// The others wait here until the folder is there.
@@ -48,6 +48,9 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 				"it must be on a file system that all nodes share", err)
 		}
 		err = comm.Agree(s.comm, comm.BadInput, err)
+	}
+	if err == nil {
+		err = s.tellPlaces()
 	}
 	if err != nil {
 		if e := s.discard(folder); e != nil {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"strings"
@@ -66,11 +67,20 @@ func (c *child) ask(r request) (reply, error) {
 		c.gone = c.obituary(err)
 		return a, c.gone
 	}
-	if a.Error != "" {
+	switch {
+	case a.Missing:
+		return a, &missing{a.Error}
+	case a.Error != "":
 		return a, errors.New(a.Error)
 	}
 	return a, nil
 }
+
+// missing is the error of a file without a data set of a name. It is fs.ErrNotExist.
+type missing struct{ text string }
+
+func (e *missing) Error() string        { return e.text }
+func (e *missing) Is(target error) bool { return target == fs.ErrNotExist }
 
 // obituary says why the child does not answer, and ends it.
 func (c *child) obituary(cause error) error {

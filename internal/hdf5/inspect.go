@@ -144,10 +144,15 @@ func (d *document) fill(set *Dataset, id uintptr) (err error) {
 // missing says that there is no object of a name.
 func (d *document) missing(name string, err error) error {
 	sets, e := d.list("/")
-	if e != nil || len(sets) == 0 {
-		return fmt.Errorf("there is no %s in it that can be opened: %w", name, err)
+	text := fmt.Sprintf("there is no %s in it that can be opened (%v)", name, err)
+	if e == nil && len(sets) > 0 {
+		text += "; there are: " + namesOf(sets)
 	}
-	return fmt.Errorf("there is no %s in it that can be opened (%w); there are: %s", name, err, namesOf(sets))
+	path := cstring(name)
+	if there, err := d.status("H5Lexists", d.file, uintptr(unsafe.Pointer(path)), 0); err == nil && there > 0 {
+		return errors.New(text) // and cannot be opened
+	}
+	return &missing{text}
 }
 
 // group says that a name is that of a group.

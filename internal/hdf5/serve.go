@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"slices"
@@ -46,6 +47,7 @@ type request struct {
 // reply is what a child answers.
 type reply struct {
 	Error   string  `json:",omitempty"`
+	Missing bool    `json:",omitempty"` // describe: there is nothing of that name
 	Library string  `json:",omitempty"` // library
 	Set     Dataset // describe
 	Offsets []int64 `json:",omitempty"` // create
@@ -166,7 +168,7 @@ func (s *server) answer(r request) (a reply) {
 		}
 	}
 	if err != nil {
-		a.Error = err.Error()
+		a.Error, a.Missing = err.Error(), errors.Is(err, fs.ErrNotExist)
 	}
 	return a
 }

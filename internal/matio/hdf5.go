@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 
@@ -56,7 +57,7 @@ func (f *File) openHDF5(r io.ReaderAt) error {
 	}
 	data, err := hdf5.Open(file, set, func(s hdf5.Dataset) int64 { return newTiling(s).window(s.Chunk) })
 	if err != nil {
-		return &Error{Path: f.path, What: err.Error()}
+		return &Error{Path: f.path, What: err.Error(), cause: err}
 	}
 	if set == "" {
 		f.path = name + ":" + data.Name
@@ -122,6 +123,19 @@ func (f *File) openDataset(r io.ReaderAt, data *hdf5.File) error {
 		f.read = f.packed.read
 	}
 	return nil
+}
+
+// Result is the name of the matrix S, U or V of the results in a folder: a .npy file, or a data set of the
+// HDF5 file that the folder has. It may not be there.
+func Result(dir, name string) string {
+	path := filepath.Join(dir, name+".npy")
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	if _, err := os.Stat(filepath.Join(dir, "results.h5")); err == nil {
+		return filepath.Join(dir, "results.h5") + ":/" + name
+	}
+	return path
 }
 
 // Stem is the name of a matrix without its extension: what is written beside a.npy is called a.svd, and what

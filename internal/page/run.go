@@ -99,7 +99,7 @@ func open(dir string) (*run, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w", path, err)
 	}
-	if r.sigma, err = values(filepath.Join(dir, "S.npy")); err != nil {
+	if r.sigma, err = values(matio.Result(dir, "S")); err != nil {
 		return nil, err
 	}
 	if int64(len(r.sigma)) != r.K {
