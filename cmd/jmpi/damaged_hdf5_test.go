@@ -32,8 +32,8 @@ func pythonWith(t *testing.T, module string) string {
 	return ""
 }
 
-// Of 300 damaged HDF5 files each is refused with one line and exit code 3, or decomposed rightly, as h5py finds
-// what is in it. The library crashes on some of them; the program does not.
+// Of 300 damaged HDF5 files each is refused with one line and exit code 3, or decomposed rightly, as h5py
+// finds what is in it. The library crashes on some of them; the program does not.
 func TestDamagedHDF5(t *testing.T) {
 	python, dir := pythonWith(t, "h5py"), t.TempDir()
 	seed := time.Now().UnixNano() % 1e6
@@ -91,7 +91,7 @@ func judgeHDF5(t *testing.T, r svdRun, o outcome) bool {
 	return true
 }
 
-// A file that the library crashes on, and names and files that are none, end the program itself with one line.
+// A file that is none ends the program itself with one line, alone and on ranks.
 func TestBadHDF5(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "a.h5"), []byte("text"), 0o666); err != nil {

@@ -134,8 +134,8 @@ func complete(path string, info report.Info) error {
 }
 
 // layoutNote is the attribute that says how the data sets lie.
-const layoutNote = "U and V lie column by column, as in MATLAB files: MATLAB, Julia and Fortran show U (m x k) and " +
-	"V (n x k); h5py and C show the transposes, U^T (k x m) and V^T (k x n)"
+const layoutNote = "U and V lie column by column, as in MATLAB files: MATLAB, Julia and Fortran show " +
+	"U (m x k) and V (n x k); h5py and C show the transposes, U^T (k x m) and V^T (k x n)"
 
 // settings are the fields of info.json as attributes, and info.json itself. What is no text, number, truth
 // value or short list of numbers is written as JSON; true is 1.

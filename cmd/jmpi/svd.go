@@ -223,9 +223,10 @@ func (s *session) verdictOf(code int, file *matio.File, input string, f svdFlags
 func (s *session) sameOptions(f svdFlags) error {
 	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v "+
 		"%s precision %s vectors %s "+
-		"signature %q k %d rtol %g format %s force %t check %t verify-input %t trace %q checkpoint %v", f.strategy, f.scheme,
-		f.variant, f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature,
-		f.part.k, f.part.rtol, f.format, f.force, f.check, f.verify, f.trace, f.checkpointFlags)
+		"signature %q k %d rtol %g format %s force %t check %t verify-input %t trace %q checkpoint %v",
+		f.strategy, f.scheme, f.variant, f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision,
+		f.vectors, f.signature, f.part.k, f.part.rtol, f.format, f.force, f.check, f.verify, f.trace,
+		f.checkpointFlags)
 	return s.same("the options are", options)
 }
 

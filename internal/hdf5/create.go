@@ -22,8 +22,8 @@ type Setting struct {
 	List    bool      `json:",omitempty"`
 }
 
-// Create makes a file, or makes one anew, with data sets in one piece each, and returns where in the file their
-// numbers are to be written; −1 where there are none.
+// Create makes a file, or makes one anew, with data sets in one piece each, and returns where in the file
+// their numbers are to be written; −1 where there are none.
 func Create(path string, sets []NewSet) ([]int64, error) {
 	a, err := once(request{Op: "create", Path: path, Sets: sets})
 	if err == nil && len(a.Offsets) != len(sets) {
@@ -153,7 +153,8 @@ func (l *library) class(h *holder, id uintptr) error {
 }
 
 // attribute writes an attribute of so many numbers, 0 for a single value.
-func (l *library) attribute(h *holder, id uintptr, name string, kind uintptr, n int, value unsafe.Pointer) error {
+func (l *library) attribute(h *holder, id uintptr, name string, kind uintptr, n int,
+	value unsafe.Pointer) error {
 	const scalar = 0
 	count := []uint64{uint64(n)}
 	space, err := l.id(h, "H5Sclose", "H5Screate", scalar)

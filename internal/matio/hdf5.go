@@ -76,8 +76,8 @@ func notHDF5(r io.ReaderAt, path string) string {
 		return "not an HDF5 file"
 	}
 	load := fmt.Sprintf("np.save(%s, scipy.io.loadmat(%s)['A'])", quote(Stem(path)+".npy"), quote(path))
-	return fmt.Sprintf("of a MATLAB version before 7.3; type save('%s.v73.mat','A','-v7.3') in MATLAB, or convert "+
-		"it: %s, where A is the name of the variable", Stem(path), python("scipy.io", load))
+	return fmt.Sprintf("of a MATLAB version before 7.3; type save('%s.v73.mat','A','-v7.3') in MATLAB, or "+
+		"convert it: %s, where A is the name of the variable", Stem(path), python("scipy.io", load))
 }
 
 // openDataset makes f the matrix of a data set.

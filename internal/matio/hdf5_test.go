@@ -183,8 +183,8 @@ func TestHDF5WithoutLibrary(t *testing.T) {
 	}
 }
 
-// A matrix in packed rows is unpacked once where it is read in bands, and a few times at most where it is read
-// by narrow columns.
+// A matrix in packed rows is unpacked once where it is read in bands, and a few times at most where it is
+// read by narrow columns.
 func TestHDF5UnpackedOnce(t *testing.T) {
 	dir := makeHDF5(t)
 	for _, name := range []string{"large.h5", "large.mat"} {

@@ -11,8 +11,8 @@ import (
 // mostTimes is how often a data set is unpacked, on the whole, until it is kept in a file of its own.
 const mostTimes = 4
 
-// spill is a copy of a data set, unpacked, in a temporary file, for those who read it in parts that do not fit
-// its tiles.
+// spill is a copy of a data set, unpacked, in a temporary file, for those who read it in parts that do not
+// fit its tiles.
 type spill struct {
 	once sync.Once
 	file *os.File

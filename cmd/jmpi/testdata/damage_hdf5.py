@@ -1,5 +1,5 @@
-"""Writes argv[3] damaged HDF5 files into the folder argv[1], by the seed argv[2]: NNNN.h5. Where h5py can read
-a matrix in one, NNNN.npy has it. Each is read in a process of its own, since the library may crash."""
+"""Writes argv[3] damaged HDF5 files into the folder argv[1], by the seed argv[2]: NNNN.h5. Where h5py can
+read a matrix in one, NNNN.npy has it. Each is read in a process of its own, since the library may crash."""
 
 import os
 import random
@@ -35,7 +35,8 @@ def compact(f):
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plist.set_layout(h5py.h5d.COMPACT)
     space = h5py.h5s.create_simple(A.shape)
-    h5py.h5d.create(f.id, b"A", h5py.h5t.IEEE_F64LE, space, plist).write(h5py.h5s.ALL, h5py.h5s.ALL, A)
+    data = h5py.h5d.create(f.id, b"A", h5py.h5t.IEEE_F64LE, space, plist)
+    data.write(h5py.h5s.ALL, h5py.h5s.ALL, A)
 
 
 packed = dict(chunks=(2, 3), compression="gzip", shuffle=True)
@@ -66,7 +67,8 @@ def damage(content):
         elif kind == 1:
             b[k] = random.choice([0, 1, 2, 3, 4, 8, 127, 128, 255])
         elif kind == 2:
-            b[k : k + 8] = random.choice([0, 1, 2**31, 2**32 - 1, 2**62, 2**63, 2**64 - 1]).to_bytes(8, "little")
+            word = random.choice([0, 1, 2**31, 2**32 - 1, 2**62, 2**63, 2**64 - 1])
+            b[k : k + 8] = word.to_bytes(8, "little")
         elif kind == 3:
             n = random.randrange(1, 64)
             j = random.randrange(len(b))

@@ -1,4 +1,4 @@
-"""Writes HDF5 files of many kinds into the folder argv[1], and beside each NAME.h5 the matrix that it holds as
+"""Writes HDF5 files of many kinds into the folder argv[1], and beside each NAME.h5 the matrix that it has as
 NAME.npy; files that must be refused have no .npy. A name may end in "@SET" for the data set to be named."""
 
 import os
@@ -75,7 +75,8 @@ with h5py.File(path("unwritten"), "w") as f:
     f.create_dataset("A", (12, 9), "f8", fillvalue=2.5)
 keep("unwritten", np.full((12, 9), 2.5))
 with h5py.File(path("partly"), "w") as f:
-    f.create_dataset("A", (61, 43), "f8", chunks=(8, 5), compression="gzip", fillvalue=-1)[10:20, 3:9] = A[10:20, 3:9]
+    f.create_dataset("A", (61, 43), "f8", chunks=(8, 5), compression="gzip", fillvalue=-1)
+    f["A"][10:20, 3:9] = A[10:20, 3:9]
 partly = np.full((61, 43), -1.0)
 partly[10:20, 3:9] = A[10:20, 3:9]
 keep("partly", partly)
@@ -83,7 +84,8 @@ with h5py.File(path("compact"), "w") as f:
     plist = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
     plist.set_layout(h5py.h5d.COMPACT)
     space = h5py.h5s.create_simple((5, 4))
-    h5py.h5d.create(f.id, b"A", h5py.h5t.IEEE_F64LE, space, plist).write(h5py.h5s.ALL, h5py.h5s.ALL, A[:5, :4].copy())
+    data = h5py.h5d.create(f.id, b"A", h5py.h5t.IEEE_F64LE, space, plist)
+    data.write(h5py.h5s.ALL, h5py.h5s.ALL, A[:5, :4].copy())
 keep("compact", A[:5, :4])
 
 
@@ -110,14 +112,14 @@ keep("matlabempty", np.empty((0, 5)))
 
 # For the test of how often it is unpacked; its numbers are of no matter.
 with h5py.File(path("large"), "w") as f:
-    f.create_dataset("A", data=np.zeros((1500, 1000)), chunks=(40, 1000), compression="gzip", compression_opts=1)
+    f.create_dataset("A", data=np.zeros((1500, 1000)), chunks=(40, 1000), compression="gzip")
 with h5py.File(path("large", "mat"), "w", userblock_size=512) as f:
-    f.create_dataset("A", data=np.zeros((1500, 1000)), chunks=(300, 200), compression="gzip", compression_opts=1)
+    f.create_dataset("A", data=np.zeros((1500, 1000)), chunks=(300, 200), compression="gzip")
     f["A"].attrs["MATLAB_class"] = np.bytes_("double")
 
 refuse("text", lambda f: f.create_dataset("A", data=np.array([[b"ab", b"cd"]])))
 refuse("complex", lambda f: f.create_dataset("A", data=A + 1j))
-refuse("compound", lambda f: f.create_dataset("A", data=np.zeros((2, 2), [("x", "f8"), ("y", "i4"), ("z", "i4")])))
+refuse("compound", lambda f: f.create_dataset("A", (2, 2), [("x", "f8"), ("y", "i4"), ("z", "i4")]))
 refuse("scalar", lambda f: f.create_dataset("A", data=3.5))
 refuse("vector", lambda f: f.create_dataset("A", data=np.arange(5.0)))
 refuse("cube", lambda f: f.create_dataset("A", data=np.zeros((2, 3, 4))))
