@@ -18,16 +18,16 @@ cd "$(dirname "$0")/.."
 
 declare -A apt=([make]=make [cc]="gcc libc6-dev" [mpicc]=libopenmpi-dev [mpirun]=openmpi-bin
 	[blas]=libopenblas-dev [scalapack]=libscalapack-openmpi-dev [octave]=octave
-	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
+	[python]="python3-numpy python3-h5py python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A dnf=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi-devel [mpirun]=openmpi
 	[blas]=openblas-devel [scalapack]=scalapack-openmpi [octave]=octave
-	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
+	[python]="python3-numpy python3-h5py python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A zypper=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi4-devel [mpirun]=openmpi4
 	[blas]="libopenblas_pthreads-devel openblas-common-devel" [scalapack]=libscalapack2-openmpi4 [octave]=octave
-	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
+	[python]="python3-numpy python3-h5py python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A pacman=([make]=make [cc]=gcc [mpicc]=openmpi [mpirun]=openmpi
 	[blas]=blas-openblas [scalapack]=scalapack [octave]=octave
-	[python]="python-numpy python-pytest python-pip python-setuptools python-wheel")
+	[python]="python-numpy python-h5py python-pytest python-pip python-setuptools python-wheel")
 
 say() { echo "setup: $*" >&2; }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -63,7 +63,7 @@ builds() { printf '%b' "$1" | "${@:2}" -x c - -o /dev/null "${libs[@]}" 2>/dev/n
 python() {
 	local name
 	for name in "${PYTHON:-python3}" /usr/bin/python3; do
-		"$name" -c 'import setuptools, numpy, pip, pytest, wheel' 2>/dev/null && echo "$name" && return
+		"$name" -c 'import setuptools, numpy, h5py, pip, pytest, wheel' 2>/dev/null && echo "$name" && return
 	done
 	return 1
 }

@@ -221,6 +221,10 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 		convention = report.HyperbolicConvention
 		signature, _ = report.NewSignature(p.signs) // which was checked when it was read
 	}
+	if s.places != nil {
+		convention = strings.Replace(convention, "V.npy holds V, not its transpose",
+			"results.h5 holds U (m x k) and V (n x k) column by column, so that h5py shows their transposes", 1)
+	}
 	shape := [2]int64{p.file.Rows, p.file.Cols}
 	input := report.Input{Path: p.file.Path(), Shape: shape, Dtype: p.file.Dtype, Order: p.file.Order}
 	if path, err := filepath.Abs(input.Path); err == nil {
