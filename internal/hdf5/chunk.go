@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"unsafe"
 )
 
@@ -63,7 +64,11 @@ func (s *server) chunks(first, count []uint64) (all []chunk, err error) {
 		if c.Size < 0 || c.Size > int64(len(s.window))-used {
 			return fmt.Errorf("damaged: a chunk of %d bytes; write it again", c.Size)
 		}
-		if c.Size > 0 {
+		if c.Size == 0 {
+			if err := s.absent(set, at); err != nil {
+				return err
+			}
+		} else {
 			if _, err := s.library.status("H5Dread_chunk", set, 0, uintptr(unsafe.Pointer(&at[0])),
 				uintptr(unsafe.Pointer(&c.Skip)), uintptr(unsafe.Pointer(&s.window[used]))); err != nil {
 				return err
@@ -73,6 +78,25 @@ func (s *server) chunks(first, count []uint64) (all []chunk, err error) {
 		all = append(all, c)
 		return nil
 	})
+}
+
+// mostDoubted chunks of no bytes are looked at: each takes a walk through all chunks.
+const mostDoubted = 1000
+
+// absent makes sure that a chunk of no bytes was never written. Otherwise the library would read beyond it.
+func (s *server) absent(set uintptr, at []uint64) error {
+	const routine = "H5Dget_chunk_info_by_coord"
+	if s.doubted++; s.doubted > mostDoubted || s.library.routine(routine) == 0 {
+		return nil
+	}
+	var skip uint32
+	var address, size uint64
+	_, err := s.library.status(routine, set, uintptr(unsafe.Pointer(&at[0])), uintptr(unsafe.Pointer(&skip)),
+		uintptr(unsafe.Pointer(&address)), uintptr(unsafe.Pointer(&size)))
+	if err == nil && address != math.MaxUint64 {
+		err = errors.New("damaged: a chunk without numbers; write it again")
+	}
+	return err
 }
 
 // readChunks is Read without the filters of the library.

@@ -145,6 +145,7 @@ type server struct {
 	open    *document
 	set     Dataset
 	window  []byte
+	doubted int // chunks of no bytes that were looked at
 }
 
 func (s *server) answer(r request) (a reply) {
