@@ -57,22 +57,25 @@ func TestHDF5Speed(t *testing.T) {
 			return u, v, err
 		},
 	}
-	spent := map[string]time.Duration{}
+	least := map[string]time.Duration{}
 	timed := func(what string, f func() error) {
 		begin, used := time.Now(), processorTime(t)
 		if err := f(); err != nil {
 			t.Fatalf("%s: %v", what, err)
 		}
 		t.Logf("%s: %v", what, time.Since(begin))
-		spent[what] += processorTime(t) - used
+		// The least: the system, too, works for others.
+		if took := processorTime(t) - used; least[what] == 0 || took < least[what] {
+			least[what] = took
+		}
 	}
 	y := make([]float64, len(x))
 	fast := func() (fast bool) { // enough, and says so
 		fast = true
 		for _, what := range []string{"write ", "read "} {
-			ratio := spent[what+npy].Seconds() / spent[what+h5].Seconds()
-			t.Logf("%s%d×%d: .npy %v, .h5 %v: %.2f of its speed by processor time", what, n, n, spent[what+npy],
-				spent[what+h5], ratio)
+			ratio := least[what+npy].Seconds() / least[what+h5].Seconds()
+			t.Logf("%s%d×%d: .npy %v, .h5 %v: %.2f of its speed by processor time", what, n, n, least[what+npy],
+				least[what+h5], ratio)
 			fast = fast && ratio >= speedShare
 		}
 		return fast
