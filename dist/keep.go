@@ -323,7 +323,7 @@ func describeMatrix(c *checkpoint.Codec, d *matrix.Devices, name string, x **mat
 			return stored.EachBlock(func(j0, _ int, x []float64) error { return put(j0, bytesOf(x)) })
 		},
 		Load: func(get checkpoint.Move) (err error) {
-			*x, err = d.Load(m, n, matrix.Source{Whole: true, Read: func(p Part) error {
+			*x, err = d.Load(m, n, matrix.Source{Reading: matrix.Reading{Whole: true}, Read: func(p Part) error {
 				if p.Ld == p.M {
 					return get(p.Column, bytesOf(p.Data[:p.M*p.N]))
 				}

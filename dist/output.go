@@ -9,6 +9,9 @@ import (
 // Part is a part of A, or of a matrix of singular vectors, whose column k belongs to Sigma[k].
 type Part = matrix.Part
 
+// Reading says in which parts A is to be read.
+type Reading = matrix.Reading
+
 // vectors are the singular vectors of A, where they lie.
 type vectors struct {
 	u, v       *matrix.Matrix   // nil where they are not needed, or elsewhere

@@ -62,7 +62,7 @@ func read(s site, t Task) (input, error) {
 
 // source is A, with the columns in the order of the signs.
 func (s site) source(t Task, in input) matrix.Source {
-	return matrix.Source{Read: in.signature.reordered(t.read), Threads: s.Threads, Whole: t.Whole}
+	return matrix.Source{Read: in.signature.reordered(t.read), Threads: s.Threads, Reading: t.Reading}
 }
 
 // read is Load, whose errors are of the input.

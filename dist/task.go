@@ -11,9 +11,7 @@ type Task struct {
 	M, N int // shape of A, M ≥ N (the transpose of the user's matrix where that is wide)
 	// Load writes a part of A to its Data. Several goroutines call it.
 	Load func(p Part) error
-	// Whole says that reading a part of A takes as long as reading all, so that the parts should be few and
-	// large.
-	Whole bool
+	Reading
 	// Signs of the columns, ±1, for the hyperbolic SVD: UᵀU = I, Vᵀ·diag(Signs)·V = J = diag(I_P, −I), σ is
 	// non-increasing over the P columns with +1 and non-decreasing over the others. nil: the SVD. V is
 	// accumulated then, and the preconditioners are NoPreconditioner and QR.

@@ -9,7 +9,7 @@
 #   scripts/setup.sh mpich   only MPICH beside another MPI, for `make test-mpich`; mpicc and mpirun stay those
 #                            of the other one
 #   scripts/setup.sh wheel   only a Python with NumPy and what makes and installs a wheel, for `make wheel`
-#   scripts/setup.sh python  a Python with NumPy, pytest and what makes a wheel, for `make test-python`
+#   scripts/setup.sh python  a Python with NumPy, h5py, pytest and what makes a wheel, for `make test-python`
 #   scripts/setup.sh octave  Octave too, which reads the results in one of these tests
 #   scripts/setup.sh nvrtc   only NVIDIA's run-time compiler, which compiles the GPU kernels where there is no
 #                            GPU: libnvrtc11.2 from the non-free part of Debian 12. apt's own lists of
@@ -20,19 +20,19 @@ cd "$(dirname "$0")/.."
 declare -A apt=([make]=make [cc]="gcc libc6-dev" [mpicc]=libopenmpi-dev [mpirun]=openmpi-bin
 	[blas]=libopenblas-dev [scalapack]=libscalapack-openmpi-dev [octave]=octave
 	[wheel]="python3-numpy python3-pip python3-setuptools python3-venv python3-wheel"
-	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
+	[python]="python3-numpy python3-h5py python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A dnf=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi-devel [mpirun]=openmpi
 	[blas]=openblas-devel [scalapack]=scalapack-openmpi [octave]=octave
 	[wheel]="python3-numpy python3-pip python3-setuptools python3-wheel"
-	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
+	[python]="python3-numpy python3-h5py python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A zypper=([make]=make [cc]="gcc glibc-devel" [mpicc]=openmpi4-devel [mpirun]=openmpi4
 	[blas]="libopenblas_pthreads-devel openblas-common-devel" [scalapack]=libscalapack2-openmpi4 [octave]=octave
 	[wheel]="python3-numpy python3-pip python3-setuptools python3-wheel"
-	[python]="python3-numpy python3-pytest python3-pip python3-setuptools python3-wheel")
+	[python]="python3-numpy python3-h5py python3-pytest python3-pip python3-setuptools python3-wheel")
 declare -A pacman=([make]=make [cc]=gcc [mpicc]=openmpi [mpirun]=openmpi
 	[blas]=blas-openblas [scalapack]=scalapack [octave]=octave
 	[wheel]="python-numpy python-pip python-setuptools python-wheel"
-	[python]="python-numpy python-pytest python-pip python-setuptools python-wheel")
+	[python]="python-numpy python-h5py python-pytest python-pip python-setuptools python-wheel")
 
 say() { echo "setup: $*" >&2; }
 has() { command -v "$1" >/dev/null 2>&1; }
@@ -86,7 +86,7 @@ missing() {
 	builds 'void cblas_dgemm(void), dpotrf_(void);
 int main(void) { cblas_dgemm(); dpotrf_(); return 0; }' "$cc" || echo blas
 	[[ ${1-} != bench ]] || ldconfig -p | grep -q scalapack || echo scalapack
-	[[ ${1-} != python && ${1-} != octave ]] || python pytest >/dev/null || echo python
+	[[ ${1-} != python && ${1-} != octave ]] || python h5py,pytest >/dev/null || echo python
 	[[ ${1-} != octave ]] || has octave || echo octave
 }
 
@@ -154,7 +154,7 @@ mpich() {
 PATH=$PATH:/sbin:/usr/sbin # ldconfig, for users
 case ${1-} in
 nvrtc | browser | mpich) "$1"; exit ;;
-which-python) python pytest; exit ;; # what `make test-python` runs
+which-python) python h5py,pytest; exit ;; # what `make test-python` runs
 which-wheel) python ensurepip; exit ;; # and `make wheel`
 wheel) ;;
 *) check_go ;;

@@ -18,7 +18,7 @@ func (b *bench) report(what string, p problem, solution *dist.Decomposition, f m
 	judge := b.sampled(solution)
 	if b.f.checks == fullChecks {
 		dir := filepath.Join(b.folder, what)
-		folder, err := b.target(b.input(), p, svdFlags{output: dir})
+		folder, err := b.target(b.input(), p, svdFlags{outputFlags: outputFlags{output: dir}})
 		if err != nil {
 			return err
 		}

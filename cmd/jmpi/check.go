@@ -92,7 +92,8 @@ func (f *checkFlags) validate() error {
 
 // check prints the verdict.
 func (f *checkFlags) check(input, dir string) error {
-	first, errFirst := os.Stat(input)
+	name, _ := matio.SplitName(input)
+	first, errFirst := os.Stat(name)
 	second, errSecond := os.Stat(dir)
 	if errFirst == nil && errSecond == nil && first.IsDir() && second.Mode().IsRegular() {
 		return usagef("the matrix comes first, then the folder; type jmpi check %s %s", dir, input)

@@ -199,7 +199,7 @@ func (s *session) finished(j *checkpoint.Journal, p problem, f svdFlags) (bool, 
 		return false, nil
 	}
 	x := []int64{0}
-	if s.comm.Rank() == 0 && resultsOf(j.Run(), f.output, p.files()) {
+	if s.comm.Rank() == 0 && resultsOf(j.Run(), f.output, p.names(f.format)) {
 		x[0] = 1
 	}
 	err := s.comm.AllreduceMax(x)
@@ -210,7 +210,7 @@ func (s *session) finished(j *checkpoint.Journal, p problem, f svdFlags) (bool, 
 }
 
 // resultsOf tells whether a folder has the results of a run, converged.
-func resultsOf(run, dir string, files []results.File) bool {
+func resultsOf(run, dir string, names []string) bool {
 	raw, err := os.ReadFile(filepath.Join(dir, "info.json"))
 	if err != nil {
 		return false
@@ -223,8 +223,8 @@ func resultsOf(run, dir string, files []results.File) bool {
 	if err != nil || !info.Converged || info.Checkpoint == nil || info.Checkpoint.Run != run {
 		return false
 	}
-	for _, file := range files {
-		if _, err := os.Stat(filepath.Join(dir, file.Name)); err != nil {
+	for _, name := range names {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"jmpi/internal/cores"
+	"jmpi/internal/hdf5"
 	"jmpi/kernels/cpu"
 )
 
@@ -61,12 +62,22 @@ func environment(launcher cores.Launcher) (string, error) {
 	row("mpi", library+"\n"+cudaAwareness(library))
 	row("launcher", launcherText(launcher, library))
 	row("blas", blasText(blas))
+	row("hdf5", hdf5Text())
 	row("host", host())
 	row("cores", coresText(available))
 	row("threads", threadsText(available))
 	row("memory", memoryText(readMemory()))
 	row("gpus", gpuText())
 	return b.String(), nil
+}
+
+// hdf5Text names the HDF5 library, or says why there is none.
+func hdf5Text() string {
+	library, err := hdf5.Library()
+	if err != nil {
+		return "none: " + err.Error()
+	}
+	return library
 }
 
 // rankLine is the line of a rank that is not the first.

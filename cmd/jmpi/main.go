@@ -14,11 +14,16 @@ import (
 	"github.com/spf13/pflag"
 
 	"jmpi/internal/cores"
+	"jmpi/internal/hdf5"
+	"jmpi/internal/matio"
 	"jmpi/internal/parallel"
 	"jmpi/internal/stall"
 )
 
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == hdf5.ChildArgument {
+		os.Exit(hdf5.Serve(os.Stdin, os.Stdout))
+	}
 	process.watch()
 	stall.Prevent()
 	process.exit(run(os.Args[1:]))
@@ -80,7 +85,8 @@ func withCommand(root *cobra.Command, args []string) ([]string, error) {
 	if cmd, _, err := root.Find(args); err == nil && cmd != root {
 		return args, nil
 	}
-	if info, err := os.Stat(args[0]); filepath.Ext(args[0]) == "" && (err != nil || info.IsDir()) {
+	name, _ := matio.SplitName(args[0])
+	if info, err := os.Stat(name); filepath.Ext(name) == "" && (err != nil || info.IsDir()) {
 		return nil, unknownCommand(root, args[0])
 	}
 	return append([]string{"svd"}, args...), nil

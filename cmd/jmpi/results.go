@@ -51,10 +51,15 @@ func (p problem) load(x dist.Part) error {
 	return p.file.ReadPart(i0, i1, j0, j1, x.Data, x.Ld)
 }
 
+// reading says in which parts the file is to be read.
+func (p problem) reading() dist.Reading {
+	return dist.Reading{Whole: p.file.Text(), Band: int(p.file.Band(p.wide))}
+}
+
 // task tells the solver what to do.
 func (s *session) task(p problem, f methodFlags) dist.Task {
 	t := dist.Task{
-		M: int(p.rows()), N: int(p.k()), Load: p.load, Whole: p.file.Text(), Signs: p.signs,
+		M: int(p.rows()), N: int(p.k()), Load: p.load, Reading: p.reading(), Signs: p.signs,
 		Wanted: dist.Wanted{Left: p.wantsU(), Right: p.wantsV(), Most: p.part.k,
 			Above: p.part.rtol},
 		Precondition: f.precondition, V: f.v, Precision: f.precision, Settings: f.settings(),
@@ -77,9 +82,8 @@ func (s *session) host() dist.Host {
 	return dist.Host{Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads)}
 }
 
-// files lists the results, with their shapes, or with the largest that they may have.
-func (p problem) files() []results.File {
-	k := p.part.of(p.k())
+// files lists the results with k singular values, with their shapes.
+func (p problem) files(k int64) []results.File {
 	files := []results.File{{Name: "S.npy", Rows: k, Vector: true}}
 	if p.wantsU() {
 		files = append(files, results.File{Name: "U.npy", Rows: p.file.Rows, Cols: k})
@@ -94,15 +98,13 @@ func (p problem) files() []results.File {
 func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder, f svdFlags) error {
 	var err error
 	if s.comm.Rank() == 0 {
-		err = matio.WriteVector(folder.Path("S.npy"), d.Sigma[:d.Count])
-		for _, file := range p.files() {
-			if err == nil && !file.Vector && file.Cols > int64(d.Count) {
-				err = narrow(folder.Path(file.Name), int64(d.Count))
-			}
-		}
+		err = s.writeSigma(p, d.Sigma[:d.Count], folder)
 	}
 	if err := s.agree(comm.BadResource, err); err != nil {
 		return err
+	}
+	if err := s.tellPlaces(); err != nil {
+		return s.failed(err)
 	}
 	written, failure, err := s.writeVectors(p, d, folder)
 	if err != nil {
@@ -121,14 +123,16 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 			if known := (*comm.Failure)(nil); errors.As(failure, &known) {
 				failure = s.plain(*known)
 			}
-			err = process.publish(folder.Path(""), "", func() error { return keepValues(failure, info, folder) })
+			err = process.publish(folder.Path(""), "", func() error {
+				return s.keepValues(failure, d.Sigma[:d.Count], info, folder)
+			})
 		}
 		return s.verdict(exitFailure, err)
 	}
 	if s.comm.Rank() != 0 {
 		err = process.discard(folder.Path(""), nothing)
 	} else {
-		err = finish(info, folder)
+		err = s.finish(info, folder)
 	}
 	return s.agree(comm.BadResource, err)
 }
@@ -153,9 +157,14 @@ func cut(d *dist.Decomposition) *report.Cut {
 
 // finish writes info.json, the last of the files, and gives the folder its name. A signal does not
 // interrupt it.
-func finish(info report.Info, folder *results.Folder) error {
+func (s *session) finish(info report.Info, folder *results.Folder) error {
 	fate := fmt.Sprintf("the results in %s are complete", folder.Dir)
 	return process.publish(folder.Path(""), fate, func() error {
+		if s.places != nil {
+			if err := complete(folder.Path(results.H5Name), info); err != nil {
+				return fmt.Errorf("%w; the results are complete but for that, in %s", err, folder.Keep())
+			}
+		}
 		if err := info.Write(folder.Path("info.json")); err != nil {
 			return fmt.Errorf("%w; the other results are complete, in %s", err, folder.Keep())
 		}
@@ -165,9 +174,12 @@ func finish(info report.Info, folder *results.Folder) error {
 
 // keepValues keeps what is complete where the vectors could not be written: S.npy, and info.json if
 // there is room.
-func keepValues(failure error, info report.Info, folder *results.Folder) error {
-	err := errors.Join(os.RemoveAll(folder.Path("U.npy")), os.RemoveAll(folder.Path("V.npy")),
-		info.Write(folder.Path("info.json")))
+func (s *session) keepValues(failure error, sigma []float64, info report.Info, folder *results.Folder) error {
+	err := errors.Join(os.RemoveAll(folder.Path("U.npy")), os.RemoveAll(folder.Path("V.npy")))
+	if s.places != nil {
+		err = errors.Join(os.RemoveAll(folder.Path(results.H5Name)), matio.WriteVector(folder.Path("S.npy"), sigma))
+	}
+	err = errors.Join(err, info.Write(folder.Path("info.json")))
 	kept := folder.Keep()
 	if err != nil {
 		return fmt.Errorf("%w; %s keeps S.npy alone (%w)", failure, kept, err)
@@ -181,11 +193,11 @@ func (s *session) writeEmpty(p problem, folder *results.Folder, f svdFlags) erro
 	if s.comm.Rank() != 0 {
 		return nil
 	}
-	if err := matio.WriteVector(folder.Path("S.npy"), nil); err != nil {
+	if err := s.writeSigma(p, nil, folder); err != nil {
 		return err
 	}
 	var w vectorFiles
-	w.open(p, folder)
+	w.open(s, p, 0, folder)
 	w.each((*matio.Writer).Sync)
 	w.each((*matio.Writer).Close)
 	if w.err != nil {
@@ -197,7 +209,7 @@ func (s *session) writeEmpty(p problem, folder *results.Folder, f svdFlags) erro
 	info.Rank = dist.Rank{Of: "a matrix without elements"}
 	info.PeakBytes = []int64{report.PeakBytes()}
 	info.EstimatedBytes = []int64{0}
-	return finish(info, folder)
+	return s.finish(info, folder)
 }
 
 // describe fills in what is known of a run before it.
@@ -208,6 +220,10 @@ func (s *session) describe(p problem, f svdFlags) report.Info {
 	if p.signs != nil {
 		convention = report.HyperbolicConvention
 		signature, _ = report.NewSignature(p.signs) // which was checked when it was read
+	}
+	if s.places != nil {
+		convention = strings.Replace(convention, "V.npy holds V, not its transpose",
+			"results.h5 holds U (m x k) and V (n x k) column by column, so that h5py shows their transposes", 1)
 	}
 	shape := [2]int64{p.file.Rows, p.file.Cols}
 	input := report.Input{Path: p.file.Path(), Shape: shape, Dtype: p.file.Dtype, Order: p.file.Order}

@@ -33,8 +33,14 @@ type session struct {
 	traced  *tracing           // nil without --trace
 	step    func(name string)  // called before each step of publishing; set by tests alone
 
-	progress *progress           // of svd, on rank 0
-	kept     *checkpoint.Journal // of svd, nil without --checkpoint
+	progress *progress // of svd, on rank 0
+	stored
+}
+
+// stored is what svd writes.
+type stored struct {
+	kept   *checkpoint.Journal // nil without --checkpoint
+	places map[string]int64    // where S, U and V begin in an HDF5 file; nil for .npy files
 }
 
 // errElsewhere stands for an error that another rank prints.

@@ -5,9 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -25,8 +23,7 @@ type svdFlags struct {
 	sessionFlags
 	methodFlags
 	checkpointFlags
-	output  string
-	force   bool
+	outputFlags
 	vectors string
 	check   bool
 	verify  bool
@@ -42,8 +39,8 @@ func newSVDCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "svd INPUT [-o DIR]",
 		Short: "decompose a matrix: A = U·diag(S)·Vᵀ",
-		Long: `Decompose the matrix in INPUT (.npy, .mtx, or raw: NAME.MxN.rowmajor.f64, NAME.MxN.colmajor.f64): A
-= U·diag(S)·Vᵀ with S non-increasing.
+		Long: `Decompose the matrix in INPUT (.npy, .mtx, HDF5 and MATLAB 7.3: FILE.h5:/SET, FILE.mat, or raw:
+NAME.MxN.rowmajor.f64, NAME.MxN.colmajor.f64): A = U·diag(S)·Vᵀ with S non-increasing.
 
 DIR gets S.npy, U.npy (m×k), V.npy (n×k: V, not its transpose; k = min(m,n), or fewer with --k and
 --rtol) and info.json, all together at the end. With --signature it is the hyperbolic SVD of a matrix
@@ -58,14 +55,12 @@ INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np
 				return err
 			}
 			if f.output == "" {
-				f.output = strings.TrimSuffix(args[0], filepath.Ext(args[0])) + ".svd"
+				f.output = matio.Stem(args[0]) + ".svd"
 			}
 			return runSVD(args[0], f)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.output, "output", "o", "", "folder for the results; must not exist or be empty")
-	flags.BoolVar(&f.force, "force", false, "replace the output folder, at the end")
 	flags.StringVar(&f.vectors, "vectors", "both", "singular vectors to compute: both, u, v or none")
 	flags.StringVar(&f.signature, "signature", "",
 		"hyperbolic SVD: P, the number of leading columns with sign +1, the others having -1, or a "+
@@ -76,6 +71,7 @@ INPUT without its extension, plus ".svd". Start it on many ranks with mpirun -np
 	flags.StringVar(&f.trace, "trace", "",
 		"a JSON file: what each device and each rank did when, for https://ui.perfetto.dev")
 	f.part.register(flags)
+	f.outputFlags.register(flags)
 	f.sessionFlags.register(flags)
 	f.methodFlags.register(flags)
 	f.checkpointFlags.register(flags)
@@ -227,9 +223,10 @@ func (s *session) verdictOf(code int, file *matio.File, input string, f svdFlags
 func (s *session) sameOptions(f svdFlags) error {
 	options := fmt.Sprintf("%s %s %s block %d inner-block %d max-sweeps %d precondition %s v "+
 		"%s precision %s vectors %s "+
-		"signature %q k %d rtol %g force %t check %t verify-input %t trace %q checkpoint %v", f.strategy, f.scheme,
-		f.variant, f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision, f.vectors, f.signature,
-		f.part.k, f.part.rtol, f.force, f.check, f.verify, f.trace, f.checkpointFlags)
+		"signature %q k %d rtol %g format %s force %t check %t verify-input %t trace %q checkpoint %v",
+		f.strategy, f.scheme, f.variant, f.block, f.innerBlock, f.maxSweeps, f.precondition, f.v, f.precision,
+		f.vectors, f.signature, f.part.k, f.part.rtol, f.format, f.force, f.check, f.verify, f.trace,
+		f.checkpointFlags)
 	return s.same("the options are", options)
 }
 

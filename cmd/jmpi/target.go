@@ -5,15 +5,18 @@ import (
 	"strconv"
 
 	"jmpi/dist/comm"
+	"jmpi/internal/matio"
 	"jmpi/internal/results"
 )
 
 // target makes, on rank 0, the folder in which the results are written before they take DIR's place, with
 // room for all of them. It is collective.
 func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, error) {
-	target := results.Target{Dir: f.output, Force: f.force, Reads: []string{input}}
+	read, _ := matio.SplitName(input)
+	target := results.Target{Dir: f.output, Force: f.force, Reads: []string{read}}
 	if _, err := strconv.ParseInt(f.signature, 10, 64); err != nil && f.signature != "" {
-		target.Reads = append(target.Reads, f.signature)
+		read, _ = matio.SplitName(f.signature)
+		target.Reads = append(target.Reads, read)
 	}
 	var err error
 	if s.comm.Rank() == 0 {
@@ -31,7 +34,7 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 		folder.Step = s.step
 		_, err = process.make(func() (string, error) { return folder.Path(""), folder.Create() })
 		if err == nil {
-			err = folder.Reserve(p.files()...)
+			err = s.reserve(folder, p.files(p.part.of(p.k())), f.format)
 		}
 	}
 	// The others wait here until the folder is there.
@@ -45,6 +48,9 @@ func (s *session) target(input string, p problem, f svdFlags) (*results.Folder, 
 				"it must be on a file system that all nodes share", err)
 		}
 		err = comm.Agree(s.comm, comm.BadInput, err)
+	}
+	if err == nil {
+		err = s.tellPlaces()
 	}
 	if err != nil {
 		if e := s.discard(folder); e != nil {

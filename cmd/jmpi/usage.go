@@ -11,6 +11,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"jmpi/internal/hdf5"
 )
 
 // What is typed wrongly on the command line, in words that say what to type instead.
@@ -214,7 +216,7 @@ func suggestion(flag, value string, choices []string) string {
 // checkFolderName refuses names of files for the folder of the results.
 func checkFolderName(name string) error {
 	switch kind := strings.ToLower(filepath.Ext(name)); kind {
-	case ".npy", ".mtx", ".f64", ".npz", ".csv", ".txt", ".mat", ".h5":
+	case ".npy", ".mtx", ".f64", ".npz", ".csv", ".txt", ".mat", ".h5", ".hdf5":
 		return usagef("-o %s: -o names a folder, which gets S.npy, U.npy and V.npy; type -o %s.svd",
 			name, strings.TrimSuffix(name, filepath.Ext(name)))
 	}
@@ -236,7 +238,7 @@ func flagNames(cmd *cobra.Command) (names []string) {
 }
 
 // otherVariables are the variables that no flag has. Tests mark their processes by others.
-var otherVariables = []string{"JMPI_CACHE_DIR"}
+var otherVariables = []string{"JMPI_CACHE_DIR", hdf5.Variable}
 
 const testVariables = "JMPI_TEST_"
 

@@ -36,13 +36,13 @@ func (w *vectorFiles) failed() bool {
 	return w.err != nil
 }
 
-// open opens the files, which rank 0 has made.
-func (w *vectorFiles) open(p problem, folder *results.Folder) {
+// open opens the files, which rank 0 has made, for so many vectors.
+func (w *vectorFiles) open(s *session, p problem, count int64, folder *results.Folder) {
 	if p.wantsU() {
-		w.u, w.err = matio.OpenNpy(folder.Path("U.npy"))
+		w.u, w.err = s.openResult(folder, "U", p.file.Rows, count)
 	}
 	if p.wantsV() && w.err == nil {
-		w.v, w.err = matio.OpenNpy(folder.Path("V.npy"))
+		w.v, w.err = s.openResult(folder, "V", p.file.Cols, count)
 	}
 }
 
@@ -75,7 +75,7 @@ func (w *vectorFiles) part(f *matio.Writer) func(dist.Part) error {
 func (s *session) writeVectors(p problem, d *dist.Decomposition, folder *results.Folder) (
 	sync float64, failure, err error) {
 	var w vectorFiles
-	w.open(p, folder)
+	w.open(s, p, int64(d.Count), folder)
 	if failure = comm.Agree(s.comm, comm.BadResource, w.err); failure == nil {
 		left, right := w.part(w.u), w.part(w.v)
 		if p.wide {

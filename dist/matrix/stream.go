@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -22,8 +23,16 @@ type Source struct {
 	// Read writes a part of the matrix to its Data. Several goroutines call it.
 	Read    func(Part) error
 	Threads int // that may call it
+	Reading
+}
+
+// Reading says in which parts a matrix is to be read.
+type Reading struct {
 	// Whole says that reading a part takes as long as reading all, so that the parts should be few and large.
 	Whole bool
+	// Band is the number of rows that are to be read, in whatever parts, before the next rows; 0: in any order.
+	// A band begins at a multiple of it.
+	Band int
 }
 
 // Traffic is how long a rank has waited for matrices that came from files and went to files, in seconds.
@@ -60,6 +69,16 @@ func (p piece) cut(m, n int) (all []piece) {
 // broad cuts a piece by its rows. Files by rows and by columns both have numbers in a row then.
 func (p piece) broad() []piece {
 	return p.cut(max(1, pieceBytes/kernels.WordBytes/max(1, p.at.N)), max(1, p.at.N))
+}
+
+// banded cuts a piece where bands of so many rows begin.
+func (p piece) banded(band int) (all []piece) {
+	for i := 0; i < p.at.M; {
+		next := min((p.row+i)/band*band+band-p.row, p.at.M)
+		all = append(all, piece{p.dev, p.row + i, p.column, p.at.Rows(i, next), p.use}.broad()...)
+		i = next
+	}
+	return all
 }
 
 // long cuts a piece by its columns, as files of columns have them.
@@ -104,11 +123,17 @@ func (d *Devices) Load(m, n int, from Source) (*Matrix, error) {
 func (d *Devices) load(whole []piece, from Source) error {
 	var all []piece
 	for _, p := range whole {
-		if p.use = from.Read; from.Whole {
+		switch p.use = from.Read; {
+		case from.Whole:
 			all = append(all, p)
-		} else {
+		case from.Band > 0:
+			all = append(all, p.banded(from.Band)...)
+		default:
 			all = append(all, p.broad()...)
 		}
+	}
+	if from.Band > 0 {
+		slices.SortStableFunc(all, func(p, q piece) int { return p.row/from.Band - q.row/from.Band })
 	}
 	threads := from.Threads
 	if from.Whole {

@@ -76,6 +76,7 @@ var rules = map[string]rule{
 	"internal/dense":  leaf,
 	"internal/enum":   {pure: true},
 	"internal/gen":    leaf,
+	"internal/hdf5":   {never: []string{"cmd", "dist", "node", "kernels", "strategy", "topology", "internal"}},
 	"internal/limits": leaf,
 	"internal/matio":  leaf,
 	// shares no code with what it judges
@@ -106,7 +107,7 @@ var owners = map[string][]string{
 	"github.com/spf13":              {"cmd"},
 	"github.com/schollz":            {"cmd"},
 	"github.com/rs/zerolog":         {"cmd", "dist", "node"},
-	"github.com/ebitengine/purego":  {"cmd", "internal/nvidia", "internal/rivals"},
+	"github.com/ebitengine/purego":  {"cmd", "internal/hdf5", "internal/nvidia", "internal/rivals"},
 	"gonum.org/v1/plot":             {"cmd", "internal/page", "internal/paper"},
 	"golang.org/x/net":              testLibraries,
 	"testing":                       testLibraries,

@@ -10,7 +10,11 @@ type Error struct {
 	Path string
 	Line int64 // 1-based line of a text file, 0 where no line is to blame
 	What string
+
+	cause error // nil, or one that callers look for
 }
+
+func (e *Error) Unwrap() error { return e.cause }
 
 func (e *Error) Error() string {
 	if e.Line > 0 {

@@ -15,18 +15,19 @@ import (
 // File is a matrix in a file, open for reading. Its methods may be used by several goroutines at once.
 type File struct {
 	Rows, Cols int64
-	Format     string // "npy", "mtx" or "f64"
+	Format     string // "npy", "mtx", "f64" or "hdf5"
 	Dtype      string // as the file calls its numbers: "float64", "int32", "bool", "real", "pattern", …
 	Order      string // in which the file has its numbers: RowMajor, ColMajor or Coordinate
 
 	oneDimension bool // the file has a vector, which is read as one column
 
-	path  string
-	size  int64
-	r     io.ReaderAt
-	file  *os.File // r, nil if that is not a file
-	stamp Stamp    // of the file, before anything was read
-	read  func(part) (finite bool, err error)
+	path   string
+	size   int64
+	r      io.ReaderAt
+	file   *os.File // r, nil if that is not a file
+	stamp  Stamp    // of the file, before anything was read
+	read   func(part) (finite bool, err error)
+	packed *packed // nil where the file has its numbers as they are
 }
 
 // The orders of the numbers in a file. Coordinate: each number comes with its row and column.
@@ -52,24 +53,28 @@ func Open(path string) (*File, error) {
 	if err != nil || !f.oneDimension {
 		return f, err
 	}
-	stem := strings.TrimSuffix(path, filepath.Ext(path))
+	imports, load := "", fmt.Sprintf("np.load(%s)", quote(path))
+	if file, set := SplitName(f.path); f.Format == "hdf5" {
+		imports, load = "h5py", fmt.Sprintf("h5py.File(%s)[%s][:]", quote(file), quote(set))
+	}
 	what := fmt.Sprintf("one dimension of %d numbers; a matrix has two: reshape it, as by %s", f.Rows,
-		python("", fmt.Sprintf("np.save(%s, np.load(%s).reshape(-1, 1))", quote(stem+".column.npy"), quote(path))))
-	return nil, errors.Join(&Error{Path: path, What: what}, f.Close())
+		python(imports, fmt.Sprintf("np.save(%s, %s.reshape(-1, 1))", quote(Stem(path)+".column.npy"), load)))
+	return nil, errors.Join(&Error{Path: f.path, What: what}, f.Close())
 }
 
 // OpenVector is Open for a file that may have one dimension; such a vector is one column.
 func OpenVector(path string) (*File, error) {
 	// A pipe would wait for its writer when it is opened.
-	info, err := os.Stat(path)
+	name, _ := SplitName(path)
+	info, err := os.Stat(name)
 	if err == nil && info.IsDir() {
 		return nil, &Error{Path: path, What: "a folder; name a matrix file"}
 	} else if err == nil && !info.Mode().IsRegular() {
 		return nil, &Error{Path: path, What: "not a regular file; name a matrix file"}
 	}
-	r, err := os.Open(path)
+	r, err := os.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &missingError{path, err}
+		return nil, &missingError{name, err}
 	} else if err != nil {
 		return nil, err
 	}
@@ -92,6 +97,9 @@ func OpenVector(path string) (*File, error) {
 func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{path: path, size: size, r: r}
 	var err error
+	if name, _ := SplitName(path); hdf5Name.MatchString(name) {
+		return f, f.openHDF5(r)
+	}
 	switch f.Format = strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); f.Format {
 	case "npy":
 		err = f.openNpy(r)
@@ -115,10 +123,24 @@ func (f *File) setShape(rows, cols int64) error {
 }
 
 // Close closes the file.
-func (f *File) Close() error { return f.file.Close() }
+func (f *File) Close() error {
+	if f.packed != nil {
+		return errors.Join(f.packed.data.Close(), f.packed.spill.close(), f.file.Close())
+	}
+	return f.file.Close()
+}
 
-// Path returns the path by which the file was opened.
+// Path returns the path by which the file was opened, and of an HDF5 file the data set too.
 func (f *File) Path() string { return f.path }
+
+// Band returns the number of rows, or of columns where the transpose is read, that are to be read at a time,
+// all of them before the next, so that no number is unpacked twice. 0: in any order.
+func (f *File) Band(transposed bool) int64 {
+	if f.packed == nil {
+		return 0
+	}
+	return f.packed.band(transposed != f.packed.flat.fortran)
+}
 
 // Text says that the numbers are text: reading a part takes as long as reading all.
 func (f *File) Text() bool { return f.Format == "mtx" }

@@ -7,7 +7,8 @@ import (
 )
 
 // supported says which names matrices have.
-const supported = "matrices are read from NAME.npy, NAME.mtx, NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64"
+const supported = "matrices are read from NAME.npy, NAME.mtx, NAME.h5:/SET, NAME.mat, " +
+	"NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64"
 
 // loaders are the formats that are known and not read, by their extensions, with what reads them in Python:
 // what is imported, and an expression in which FILE stands for the name of the file.
@@ -16,9 +17,7 @@ var loaders = map[string]struct{ imports, load string }{
 	".tsv":     {"", `np.loadtxt(FILE, delimiter='\t', ndmin=2)`},
 	".txt":     {"", "np.loadtxt(FILE, ndmin=2)"},
 	".dat":     {"", "np.loadtxt(FILE, ndmin=2)"},
-	".mat":     {"scipy.io", "scipy.io.loadmat(FILE)['A']"},
-	".h5":      {"h5py", "h5py.File(FILE)['A'][:]"},
-	".hdf5":    {"h5py", "h5py.File(FILE)['A'][:]"},
+	".nc":      {"xarray", "xarray.open_dataset(FILE)['A'].to_numpy()"},
 	".npz":     {"", "np.load(FILE)['arr_0']"},
 	".parquet": {"pandas", "pandas.read_parquet(FILE).to_numpy(dtype=float)"},
 	".xlsx":    {"pandas", "pandas.read_excel(FILE, header=None).to_numpy(dtype=float)"},
@@ -30,8 +29,7 @@ var loaders = map[string]struct{ imports, load string }{
 
 // inside says what must be changed in the line for files that hold several arrays.
 var inside = map[string]string{
-	".mat": ", where A is the name of the variable", ".h5": ", where A is the name of the data set",
-	".hdf5": ", where A is the name of the data set", ".npz": ", where arr_0 is the name of the array",
+	".nc": ", where A is the name of the variable", ".npz": ", where arr_0 is the name of the array",
 	".f32": ", with the numbers of rows and columns",
 }
 

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"math"
+	"os"
+	"path/filepath"
 	"runtime/metrics"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -170,4 +173,48 @@ func TestSimpleReader(t *testing.T) {
 			t.Errorf("%q: %v, %v, want %v", c.image, good, m.X, c.want)
 		}
 	}
+}
+
+// FuzzHDF5: of any file there is an error that names it, or a matrix that is the same by columns and by rows.
+// The library may crash on it.
+func FuzzHDF5(f *testing.F) {
+	dir := makeHDF5(f)
+	for _, name := range []string{"contiguous.h5", "shuffled.h5", "latest.h5", "matlabpacked.mat", "compact.h5",
+		"partly.h5", "bad_lzf.h5", "bad_virtual.h5", "bad_short.h5"} {
+		image, err := os.ReadFile(filepath.Join(dir, name))
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(image)
+	}
+	work := f.TempDir()
+	f.Fuzz(func(t *testing.T, image []byte) {
+		path := filepath.Join(work, "a.h5")
+		err := os.WriteFile(path, image, 0o666)
+		if err == nil { // what is new is looked at twice, which takes long
+			err = os.Chtimes(path, time.Now(), time.Now().Add(-time.Hour))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		var file *File
+		within(t, "Open", 8*len(image)+openBuffers, func() { file, err = Open(path) })
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), path) || strings.Contains(err.Error(), "\n") {
+				t.Fatalf("%v", err)
+			}
+			return
+		}
+		defer file.Close()
+		size := file.Rows * file.Cols
+		if size > matiotest.Most {
+			return
+		}
+		byColumns, byRows := make([]float64, size), make([]float64, size)
+		err = file.ReadColumns(0, file.Cols, byColumns, int(file.Rows))
+		errRows := file.ReadRows(0, file.Rows, byRows, int(file.Rows))
+		if (err == nil) != (errRows == nil) || err == nil && !slices.Equal(byColumns, byRows) {
+			t.Fatalf("differs by columns (%v) and by rows (%v)", err, errRows)
+		}
+	})
 }

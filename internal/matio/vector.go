@@ -59,7 +59,11 @@ func (f *File) Vector() ([]float64, error) {
 		return nil, &Error{Path: f.path, What: what}
 	}
 	n := f.Rows * f.Cols
-	if n > f.size { // no other format stores a number in less than a byte
+	const densest = 1032 // bytes that deflate makes of one
+	if f.packed != nil && n/densest > f.size {
+		what := fmt.Sprintf("a vector of %d numbers, most of which are not there", n)
+		return nil, &Error{Path: f.path, What: what}
+	} else if f.packed == nil && n > f.size { // no other format stores a number in less than a byte
 		what := "a coordinate file where a vector is expected; write it as an array"
 		return nil, &Error{Path: f.path, What: what}
 	}

@@ -61,6 +61,23 @@ func OpenNpy(path string) (*Writer, error) {
 	return w, nil
 }
 
+// OpenAt opens a file to write parts of the matrix that has its numbers from byte base on.
+func OpenAt(path string, base, rows, cols int64) (*Writer, error) {
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
+	}
+	w := &Writer{Rows: rows, Cols: cols, file: file, base: base}
+	info, err := file.Stat()
+	if err == nil && (rows < 0 || cols < 0 || rows*cols > 0 && base < 0 || info.Size() < w.Size()) {
+		err = fmt.Errorf("%s: no room for a %d×%d matrix at byte %d", path, rows, cols, base)
+	}
+	if err != nil {
+		return nil, errors.Join(err, file.Close())
+	}
+	return w, nil
+}
+
 func openWriter(path string, file *os.File) (*Writer, error) {
 	info, err := file.Stat()
 	if err != nil {

@@ -99,7 +99,7 @@ func open(dir string) (*run, error) {
 	if err := json.Unmarshal(text, r); err != nil {
 		return nil, fmt.Errorf("%s is damaged: %w", path, err)
 	}
-	if r.sigma, err = values(filepath.Join(dir, "S.npy")); err != nil {
+	if r.sigma, err = values(matio.Result(dir, "S")); err != nil {
 		return nil, err
 	}
 	if int64(len(r.sigma)) != r.K {
@@ -128,7 +128,11 @@ func (r *run) name() string {
 	if r.Input.Path == "" {
 		return "a matrix"
 	}
-	return filepath.Base(r.Input.Path)
+	file, set := matio.SplitName(r.Input.Path)
+	if set != "" {
+		set = ":" + set
+	}
+	return filepath.Base(file) + set
 }
 
 // hosts lists the hosts, in the order of the ranks.

@@ -95,18 +95,15 @@ const (
 
 // Write writes info.json, and waits until it is on the disk.
 func (i Info) Write(path string) error {
-	var b bytes.Buffer
-	text := json.NewEncoder(&b)
-	text.SetEscapeHTML(false)
-	text.SetIndent("", "  ")
-	if err := text.Encode(i); err != nil {
-		return fmt.Errorf("report: %s: %w", path, err)
+	text, err := i.Text()
+	if err != nil {
+		return fmt.Errorf("%s: %w", path, err)
 	}
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
 		return fmt.Errorf("report: %w", err)
 	}
-	_, err = file.Write(b.Bytes())
+	_, err = file.Write(text)
 	if err == nil {
 		err = file.Sync()
 	}
@@ -114,6 +111,18 @@ func (i Info) Write(path string) error {
 		return fmt.Errorf("report: %w", err)
 	}
 	return nil
+}
+
+// Text is what info.json has.
+func (i Info) Text() ([]byte, error) {
+	var b bytes.Buffer
+	text := json.NewEncoder(&b)
+	text.SetEscapeHTML(false)
+	text.SetIndent("", "  ")
+	if err := text.Encode(i); err != nil {
+		return nil, fmt.Errorf("report: %w", err)
+	}
+	return b.Bytes(), nil
 }
 
 // Written tells whether the file at path is an info.json that jmpi has written: it names the version of jmpi.

@@ -149,12 +149,11 @@ func openFactors(input *matio.File, dir string) (*factors, error) {
 	} else if !info.IsDir() {
 		return nil, fmt.Errorf("%s is not a folder; name the folder that holds S.npy, U.npy and V.npy", dir)
 	}
-	path := filepath.Join(dir, "S.npy")
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("%s has no S.npy; name a folder that jmpi svd has written", dir)
-	}
+	path := matio.Result(dir, "S")
 	var err error
-	if d.s, err = matio.ReadVector(path); isNotFinite(err) {
+	if d.s, err = matio.ReadVector(path); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("%s has no S.npy; name a folder that jmpi svd has written", dir)
+	} else if isNotFinite(err) {
 		for i := range d.s {
 			d.s[i] = math.NaN()
 		}
@@ -175,8 +174,8 @@ func openFactors(input *matio.File, dir string) (*factors, error) {
 	if d.signature, err = newSignature(told, filepath.Join(dir, "info.json"), d.m, d.n); err != nil {
 		return nil, err
 	}
-	if d.u, err = openFactor(filepath.Join(dir, "U.npy"), d.m, d.k); err == nil {
-		d.v, err = openFactor(filepath.Join(dir, "V.npy"), d.n, d.k)
+	if d.u, err = openFactor(matio.Result(dir, "U"), d.m, d.k); err == nil {
+		d.v, err = openFactor(matio.Result(dir, "V"), d.n, d.k)
 	}
 	if err != nil {
 		d.close()
@@ -187,11 +186,10 @@ func openFactors(input *matio.File, dir string) (*factors, error) {
 
 // openFactor opens a matrix that must be rows×cols, and returns nil if there is no such file.
 func openFactor(path string, rows, cols int64) (*matio.File, error) {
-	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
 	f, err := matio.Open(path)
-	if err != nil {
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	} else if err != nil {
 		return nil, err
 	}
 	if f.Rows != rows || f.Cols != cols {

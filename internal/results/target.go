@@ -42,7 +42,7 @@ func (t Target) resolve() (string, error) {
 }
 
 // resultNames are the files of a finished run, all that a replaced folder may hold.
-var resultNames = []string{"S.npy", "U.npy", "V.npy", infoName}
+var resultNames = []string{"S.npy", "U.npy", "V.npy", H5Name, infoName}
 
 // infoName is the file by which results of jmpi are known.
 const infoName = "info.json"

@@ -81,6 +81,25 @@ def array(path: str) -> np.ndarray:
         return np.ndarray(shape, dtype, memory, file.tell(), order="F" if fortran else "C")
 
 
+def columns(path: str, name: str) -> Optional[np.ndarray]:
+    """The data set of a name in an HDF5 file of results, memory-mapped, or None. It can be changed; the file
+    cannot."""
+    try:
+        import h5py  # type: ignore[import-untyped]
+    except ImportError:
+        raise BadInput(f"{path} needs h5py: python3 -m pip install h5py, or decompose without --format h5",
+                       3) from None
+    with h5py.File(path, "r") as file:
+        if name not in file:
+            return None
+        shape, offset = file[name].shape[::-1], file[name].id.get_offset()  # column by column
+    if 0 in shape:
+        return np.empty(shape)
+    with open(path, "rb") as raw:
+        memory = mmap.mmap(raw.fileno(), 0, access=mmap.ACCESS_COPY)
+    return np.ndarray(shape, "<f8", memory, offset, order="F")
+
+
 def load(folder: Path) -> SVD:
     """The results in a folder that the program has written, as what svd or hsvd returns, memory-mapped.
 
@@ -91,9 +110,13 @@ def load(folder: Path) -> SVD:
     try:
         with open(os.path.join(folder, "info.json"), encoding="utf-8") as file:
             info = json.load(file)
+        one = os.path.join(folder, "results.h5")
         for name in "SUV":
             path = os.path.join(folder, name + ".npy")
-            parts[name] = array(path) if name == "S" or os.path.exists(path) else None
+            if os.path.exists(one):
+                parts[name] = columns(one, name)
+            else:
+                parts[name] = array(path) if name == "S" or os.path.exists(path) else None
     except (OSError, ValueError) as problem:
         raise BadInput(f"{folder}: no results of jmpi: {problem}", 3) from problem
     U, S, V = parts["U"], parts["S"], parts["V"]

@@ -4,6 +4,7 @@ import os
 import pickle
 import stat
 import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -111,6 +112,21 @@ def test_files(random, tmp_path):
     assert np.array_equal(jmpi.load(tmp_path / "a.svd").S, 2 * again.S)
     # What was mapped is still the old file.
     judge(A, again)
+
+
+def test_hdf5(random, tmp_path, monkeypatch):
+    h5py = pytest.importorskip("h5py")
+    A = random.standard_normal((30, 20))
+    with h5py.File(tmp_path / "a.h5", "w") as file:
+        file["x/A"] = A
+    result = jmpi.svd(f"{tmp_path}/a.h5:/x/A", output=tmp_path / "a.svd", format="h5", check=True)
+    judge(A, result)
+    assert sorted(p.name for p in (tmp_path / "a.svd").iterdir()) == ["info.json", "results.h5"]
+    with h5py.File(tmp_path / "a.svd" / "results.h5") as file:
+        assert np.array_equal(file["U"][:].T, result.U) and np.array_equal(file["V"][:], result.Vh)
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(jmpi.BadInput, match="needs h5py"):
+        jmpi.load(tmp_path / "a.svd")
 
 
 def test_arrays_can_be_changed_and_the_files_cannot(random, tmp_path):
