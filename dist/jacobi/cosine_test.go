@@ -41,7 +41,8 @@ func TestLargestCosine(t *testing.T) {
 		x.Block = 5
 		sweeps := decompose(t, a, 2, 2, x).sweeps
 		for i, s := range sweeps[1:] {
-			if before := sweeps[i].Cosine; !(s.Cosine > 0 && s.Cosine <= max(2*before, 0x1p-40)) {
+			before := sweeps[i].Cosine
+			if !(s.Cosine > 0 && s.Cosine <= 1) || before < 0.01 && s.Cosine > max(before/2, c.last) {
 				t.Errorf("%s: the largest cosine of sweep %d is %g, and that before it %g", c.name, i+2, s.Cosine, before)
 			}
 		}
