@@ -75,8 +75,8 @@ type Tally struct {
 	// 2φ| (see Kind.Rotation). Where there are some in every sweep, the columns have no hyperbolic
 	// SVD: rank(G·J·Gᵀ) < rank(G).
 	Degenerate int64
-	// Cosine is the largest cosine of an angle between two of the columns, before anything is done to them, at most
-	// 1. Cholesky takes it from the Gram matrix, see there.
+	// Cosine is the largest cosine of an angle between two of the columns, before anything is done to them, at
+	// most 1. Cholesky takes it from the Gram matrix, see there.
 	Cosine float64
 }
 

@@ -13,9 +13,9 @@ static struct jmpi_screening screen(int64_t k, const void *product, int64_t ldh,
 		const REAL *c = h + j * ldh;
 		vec own = v_set1(scale[j]);
 		for (int64_t i = 0; i < j; i += LANES) {
-			int rest = j - i < LANES ? (int)(j - i) : LANES;
-			vec x = rest == LANES ? cosines_of(v_load(c + i), v_load(scale + i), own)
-					      : cosines_of(v_load_part(c + i, rest), v_load_part(scale + i, rest), own);
+			int64_t at = i + LANES <= j ? i : j - LANES; // some a second time, which a maximum does not mind
+			vec x = at >= 0 ? cosines_of(v_load(c + at), v_load(scale + at), own)
+					: cosines_of(v_load_part(c, (int)j), v_load_part(scale, (int)j), own);
 			largest = v_max(x, largest); // which stays where x is not a number
 			within = m_and(within, v_ge(most, x));
 		}
