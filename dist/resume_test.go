@@ -178,6 +178,12 @@ func testResumeOn(t *testing.T, a []float64, task Task, want solved, run tryGrid
 		if got.Precision.Used != want.Precision.Used || len(got.Sweeps) != len(want.Sweeps) {
 			t.Errorf("%d sweeps, %s; undisturbed %d, %s", len(got.Sweeps), got.Precision.Used, len(want.Sweeps),
 				want.Precision.Used)
+		} else {
+			for i, s := range got.Sweeps {
+				if w := want.Sweeps[i]; s.Cosine != w.Cosine || s.Sweep == 1 && s.Cosine == 0 {
+					t.Errorf("sweep %d: the largest cosine is %g, undisturbed %g", i+1, s.Cosine, w.Cosine)
+				}
+			}
 		}
 		break
 	}

@@ -75,6 +75,9 @@ type Tally struct {
 	// 2φ| (see Kind.Rotation). Where there are some in every sweep, the columns have no hyperbolic
 	// SVD: rank(G·J·Gᵀ) < rank(G).
 	Degenerate int64
+	// Cosine is the largest cosine of an angle between two of the columns, before anything is done to them, at
+	// most 1. Cholesky takes it from the Gram matrix, see there.
+	Cosine float64
 }
 
 // Add adds the counters of another tally of rotations.
@@ -251,7 +254,8 @@ type Pivots interface {
 	// diagonal element of H is not finite, if one is below 2⁻⁹⁰⁰ (its scaling is lost), or if a pivot r_jj² is
 	// at most k·u·h_jj, u being UnitRoundoff ([Nov15, §4.1], which calls it ε). Where no diagonal element is one
 	// of these and |h_ij| ≤ c·√h_ii·√h_jj for all i ≠ j, c being ScreenTolerance, Inactive is 1 and R stays as
-	// it is. QR, Jacobi and Multiply do nothing for such problems.
+	// it is. QR, Jacobi and Multiply do nothing for such problems. Cosine is the largest |h_ij|/(√h_ii·√h_jj) of
+	// all i ≠ j, up to a few roundings, but for columns whose diagonal element is one of these, or zero.
 	Cholesky(b *Batch) error
 	// QR puts the upper triangular QR factor of [P Q] (zero below the diagonal, and below row min(m,k))
 	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.

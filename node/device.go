@@ -191,6 +191,7 @@ func (d *Device) Sync() error {
 			d.Tally.Add(t)
 			d.Tally.Broken += t.Broken
 			d.Tally.Inactive += t.Inactive
+			d.Tally.Cosine = max(d.Tally.Cosine, t.Cosine)
 		}
 	}
 	clear(d.queued)

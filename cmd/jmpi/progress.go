@@ -237,8 +237,12 @@ func (p *progress) sweep(s jacobi.SweepInfo) {
 	p.since = time.Now()
 	p.told.last, p.told.moved = &s, p.since
 	p.say(p.since, "sweep", func(e *zerolog.Event) *zerolog.Event {
-		return e.Int("sweep", s.Sweep).Int64("rotations", s.Rotations).Int64("proper", s.Proper).
-			Float64("active", digits(s.Active)).Float64("seconds", digits(s.Seconds)).
+		e = e.Int("sweep", s.Sweep).Int64("rotations", s.Rotations).Int64("proper", s.Proper).
+			Float64("active", digits(s.Active))
+		if s.Cosine > 0 {
+			e = e.Float64("cosine", digits(s.Cosine))
+		}
+		return e.Float64("seconds", digits(s.Seconds)).
 			Float64("gflops", digits(float64(s.Flops)/s.Seconds/1e9)).
 			Int64("bytes_fast", s.BytesFast).Int64("bytes_slow", s.BytesSlow)
 	})

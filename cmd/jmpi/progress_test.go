@@ -91,10 +91,11 @@ func TestReminders(t *testing.T) {
 	remind(200*time.Second, "INF running phase=preparing"+seconds)
 	p.step(jacobi.Progress{Sweep: 1, Step: 3, Steps: 8})
 	remind(300*time.Second, "INF running phase=sweeps sweep=1 step=3 steps=8"+seconds)
-	p.sweep(jacobi.SweepInfo{Sweep: 1, Rotations: 9, Proper: 4, Active: 0.75, Seconds: 1.23456,
-		Flops: 7654321000})
+	p.sweep(jacobi.SweepInfo{Sweep: 1, Rotations: 9, Proper: 4, Active: 0.75, Cosine: 0.98765,
+		Seconds: 1.23456, Flops: 7654321000})
 	if !strings.Contains(log.String(),
-		"INF sweep sweep=1 rotations=9 proper=4 active=0.75 seconds=1.23 gflops=6.2 bytes_fast=0 bytes_slow=0\n") {
+		"INF sweep sweep=1 rotations=9 proper=4 active=0.75 cosine=0.988 seconds=1.23 gflops=6.2 bytes_fast=0 "+
+			"bytes_slow=0\n") {
 		t.Errorf("%s", log.String())
 	}
 	remind(400*time.Second, "INF running phase=sweeps sweep=2 step=0 steps=0"+seconds)

@@ -137,8 +137,12 @@ func where(t told) string {
 func (w *watcher) line(t told) string {
 	parts := []string{where(t)}
 	if s := t.Last; s != nil {
-		parts = append(parts, fmt.Sprintf("sweep %d took %s: %d rotations, %d proper, %.3g %% active", s.Sweep,
-			ago(time.Duration(s.Seconds*float64(time.Second))), s.Rotations, s.Proper, 100*s.Active))
+		text := fmt.Sprintf("sweep %d took %s: %d rotations, %d proper, %.3g %% active", s.Sweep,
+			ago(time.Duration(s.Seconds*float64(time.Second))), s.Rotations, s.Proper, 100*s.Active)
+		if s.Cosine > 0 {
+			text += fmt.Sprintf(", cosines up to %.2g", s.Cosine)
+		}
+		parts = append(parts, text)
 	}
 	if t.Checkpoint != "" {
 		parts = append(parts, "checkpoint "+t.Checkpoint)

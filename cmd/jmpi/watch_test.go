@@ -72,9 +72,11 @@ func TestWatch(t *testing.T) {
 		p.now(func() { p.step(jacobi.Progress{Sweep: 1, Step: 3, Steps: 8}) })
 		out.await(t, `(?m) sweep 1 of about 10, step 3 of 8; ends about ... [\d:]{8}; 4 ranks`)
 		p.now(func() {
-			p.sweep(jacobi.SweepInfo{Sweep: 1, Rotations: 90, Proper: 40, Active: 0.75, Seconds: 100})
+			p.sweep(jacobi.SweepInfo{Sweep: 1, Rotations: 90, Proper: 40, Active: 0.75, Cosine: 0.98765,
+				Seconds: 100})
 		})
-		out.await(t, `(?m) sweep 2 of about 3; sweep 1 took 1m40s: 90 rotations, 40 proper, 75 % active; ends `)
+		out.await(t, `(?m) sweep 2 of about 3; sweep 1 took 1m40s: 90 rotations, 40 proper, 75 % active, `+
+			`cosines up to 0\.99; ends `)
 		p.now(func() { p.sweep(jacobi.SweepInfo{Sweep: 2, Rotations: 5, Seconds: 1}) })
 		out.await(t, `(?m) vectors; sweep 2 took 1 s: 5 rotations, 0 proper, 0 % active; 4 ranks`)
 		info := report.Info{Start: "2026-11-29T12:00:00Z", Sweeps: 2, WallSeconds: 12, Converged: converged,

@@ -36,7 +36,8 @@ func TestOrthogonalColumns(t *testing.T) {
 	}
 }
 
-// Which pivots are left alone does not depend on how the devices are split into ranks, nor do the bits.
+// Which pivots are left alone, and the largest cosine, do not depend on how the devices are split into ranks,
+// nor do the bits.
 func TestActiveShareOnAnyRanks(t *testing.T) {
 	const m, n = 120, 96
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 7})
@@ -61,9 +62,9 @@ func TestActiveShareOnAnyRanks(t *testing.T) {
 				t.Errorf("full %t, %d ranks × %d devices: other bits than one device", full, grid[0], grid[1])
 			}
 			for i, s := range got.sweeps {
-				if s.Active != want.sweeps[i].Active {
-					t.Errorf("full %t, %d ranks × %d devices, sweep %d: %g active, want %g", full, grid[0], grid[1], i+1,
-						s.Active, want.sweeps[i].Active)
+				if w := want.sweeps[i]; s.Active != w.Active || s.Cosine != w.Cosine {
+					t.Errorf("full %t, %d ranks × %d devices, sweep %d: %g active, cosine %g, want %g, %g", full, grid[0],
+						grid[1], i+1, s.Active, s.Cosine, w.Active, w.Cosine)
 				}
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -146,10 +147,12 @@ func (r *run) all(f func(*runner) error) error {
 }
 
 // count sums the counters of a sweep, which follows others, over all devices, and what the ranks say to the
-// checkpoint: the one collective operation of a sweep ([Nov15, §5]).
+// checkpoint, and takes the largest cosine of all: the two collective operations of a sweep ([Nov15, §5] has
+// the first).
 func (r *run) count(before []SweepInfo) (SweepInfo, checkpoint.Votes, error) {
 	n := len(before) + 1
 	var x [15]int64
+	var cosine [1]int64 // as bits: those of numbers ≥ 0 are in their order
 	vote := r.config.Journal.Vote()
 	x[11], x[12], x[13], x[14] = vote.Stop, vote.Due, vote.Busy, vote.Failed
 	for _, d := range r.runners {
@@ -164,11 +167,15 @@ func (r *run) count(before []SweepInfo) (SweepInfo, checkpoint.Votes, error) {
 		x[8] += d.dev.Tally.Broken
 		x[9] += d.dev.Tally.Inactive
 		x[10] += d.dev.Problems
+		cosine[0] = max(cosine[0], int64(math.Float64bits(d.dev.Tally.Cosine)))
 		d.dev.Tally, d.dev.Problems = kernels.Tally{}, 0
 		d.fast, d.slow = 0, 0
 	}
 	if err := r.comm.AllreduceSum(x[:]); err != nil {
 		return SweepInfo{}, vote, fmt.Errorf("jacobi: counters of sweep %d: %w", n, err)
+	}
+	if err := r.comm.AllreduceMax(cosine[:]); err != nil {
+		return SweepInfo{}, vote, fmt.Errorf("jacobi: the largest cosine of sweep %d: %w", n, err)
 	}
 	for _, b := range before[min(len(before), r.keeper.sweeps()):] { // of this process
 		x[4] -= b.Flops
@@ -176,7 +183,7 @@ func (r *run) count(before []SweepInfo) (SweepInfo, checkpoint.Votes, error) {
 	return SweepInfo{
 		Sweep: n, Precision: r.config.Precision.String(), Rotations: x[0], Proper: x[1], BytesFast: x[2],
 		BytesSlow: x[3], Flops: x[4],
-		Active: float64(x[10]-x[9]) / float64(max(1, x[10])),
+		Active: float64(x[10]-x[9]) / float64(max(1, x[10])), Cosine: math.Float64frombits(uint64(cosine[0])),
 		tally: kernels.Tally{Rotations: x[0], Proper: x[1], Degenerate: x[5], Open: x[6], Idle: x[7],
 			Broken: x[8]},
 	}, checkpoint.Votes{Stop: x[11], Due: x[12], Busy: x[13], Failed: x[14]}, nil

@@ -73,30 +73,55 @@ func (d *drawing) active() (f figure, err error) {
 // barWidth is the width of so many bars beside each other.
 func barWidth(n int) vg.Length { return vg.Length(0.7 * (plotWidth - 60) / float64(max(n, 3))) }
 
-// cosines draws the largest cosine of an angle between two columns before each step of the refinement of a
-// result of float32. The sweeps do not tell theirs.
-func (d *drawing) cosines() (f figure, err error) {
+// largest draws the largest cosine of an angle between two columns that each sweep has met. Sweeps of a run
+// that has gone on from a checkpoint of an earlier version do not tell theirs.
+func (d *drawing) largest() (f figure, err error) {
+	f = figure{Title: "Largest cosine",
+		Note: "Of the angles between two columns, just before the sweep turns them. 1 is parallel, 0 orthogonal."}
 	var points plotter.XYs
-	low, high := math.Inf(1), 0.0
+	for i, s := range d.Sweep {
+		points = append(points, plotter.XY{X: float64(i + 1), Y: s.Cosine})
+	}
+	return d.curve(f, points, "sweep")
+}
+
+// cosines draws the largest cosine of an angle between two columns before each step of the refinement of a
+// result of float32.
+func (d *drawing) cosines() (f figure, err error) {
+	f = figure{Title: "Largest cosine while float32 is refined",
+		Note: "Of the angles between two columns, by products of all columns with each other."}
+	var points plotter.XYs
 	for _, step := range d.Refined {
 		if step.Cosine > 0 {
 			points = append(points, plotter.XY{X: float64(len(points) + 1), Y: step.Cosine})
-			low, high = min(low, step.Cosine), max(high, step.Cosine)
+		}
+	}
+	return d.curve(f, points, "look at all columns")
+}
+
+// curve draws the largest cosine of each sweep or look, but where it is 0. If it always is, there is no
+// figure.
+func (d *drawing) curve(f figure, all plotter.XYs, what string) (figure, error) {
+	var points plotter.XYs
+	low, high := math.Inf(1), 0.0
+	for _, at := range all {
+		if at.Y > 0 {
+			points = append(points, at)
+			low, high = min(low, at.Y), max(high, at.Y)
 		}
 	}
 	if len(points) == 0 {
-		return f, nil
+		return figure{}, nil
 	}
-	p := newPlot("look at all columns")
+	p := newPlot(what)
 	logarithmic(&p.Y, low, high)
-	numbered(&p.X, len(points))
+	numbered(&p.X, len(all))
 	if err := line(p, points, 0); err != nil {
 		return f, err
 	}
-	f = figure{Title: "Largest cosine while float32 is refined",
-		Note: "Of the angles between two columns, by products of all columns with each other."}
-	f.SVG, err = d.svg(p, plotWidth, plotHeight, fmt.Sprintf("Largest cosine by look, on a logarithmic scale, "+
-		"from %s to %s.", digits(points[0].Y), digits(points[len(points)-1].Y)))
+	var err error
+	f.SVG, err = d.svg(p, plotWidth, plotHeight, fmt.Sprintf("Largest cosine by %s, on a logarithmic scale, "+
+		"from %s to %s.", what, digits(points[0].Y), digits(points[len(points)-1].Y)))
 	return f, err
 }
 

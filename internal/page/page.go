@@ -95,6 +95,7 @@ func (f *figures) draw(d *drawing, steps []topology.Step) (err error) {
 	if len(d.Sweep) > 0 {
 		add(&f.Convergence, d.rotations)
 		add(&f.Convergence, d.active)
+		add(&f.Convergence, d.largest)
 		add(&f.Convergence, d.cosines)
 		add(&f.Traffic, d.traffic)
 	}

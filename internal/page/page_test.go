@@ -170,15 +170,16 @@ func TestSections(t *testing.T) {
 	}
 	root := parse(t, samples()["four devices"].page(t))
 	rows := all(all(byID(root, "convergence"), "tbody")[0], "tr")
-	if len(rows) != 8 || textOf(rows[1]) != "2 float64 928 317 215 443 100 % 1.5 s 20" {
+	if len(rows) != 8 || textOf(rows[1]) != "2 float64 928 317 215 443 100 % 0.464 1.5 s 20" {
 		t.Errorf("%d sweeps, the second %q", len(rows), textOf(rows[1]))
 	}
 	for id, words := range map[string][]string{
-		"convergence": {"First sweep: 2000000, of these proper 1000000"},
-		"values":      {"500 singular values in their order", "Largest: 1.", "Smallest: 1e-10."},
-		"traffic":     {"on one host: 40 MiB", "between hosts: 16 MiB"},
-		"memory":      {"peak, at most 303 MiB", "expected, at most 350 MiB"},
-		"time":        {"sweeps: compute 7 s", "everything else 2.2 s", "postmultiply 2 s 2.75 s 4 s"},
+		"convergence": {"First sweep: 2000000, of these proper 1000000",
+			"Largest cosine by sweep, on a logarithmic scale, from 1 to 4.64e-17."},
+		"values":  {"500 singular values in their order", "Largest: 1.", "Smallest: 1e-10."},
+		"traffic": {"on one host: 40 MiB", "between hosts: 16 MiB"},
+		"memory":  {"peak, at most 303 MiB", "expected, at most 350 MiB"},
+		"time":    {"sweeps: compute 7 s", "everything else 2.2 s", "postmultiply 2 s 2.75 s 4 s"},
 	} {
 		section := textOf(byID(root, id))
 		for _, w := range words {
@@ -197,9 +198,16 @@ func TestSections(t *testing.T) {
 	if page := samples()["many devices"].page(t); !strings.Contains(page, some) {
 		t.Error("the page does not say that it leaves macro steps out")
 	}
+	if page := samples()["earlier version"].page(t); strings.Contains(page, "Largest cosine") {
+		t.Error("the page has cosines that info.json does not tell")
+	}
+	const rest = "Largest cosine by sweep, on a logarithmic scale, from 0.001 to 4.64e-06."
+	if page := samples()["gone on"].page(t); !strings.Contains(page, rest) {
+		t.Error("the page does not have the cosines that info.json tells of the last sweeps")
+	}
 	refined := textOf(byID(parse(t, samples()["refined"].page(t)), "convergence"))
-	for _, want := range []string{"pass 2 50 % 1e-06 0.2 s", "Largest cosine by look, on a logarithmic scale, " +
-		"from 1e-06 to 3e-15."} {
+	for _, want := range []string{"pass 2 50 % 1e-06 0.2 s",
+		"Largest cosine by look at all columns, on a logarithmic scale, from 1e-06 to 3e-15."} {
 		if !strings.Contains(refined, want) {
 			t.Errorf("no %q in %q", want, refined)
 		}

@@ -35,6 +35,7 @@ type sweep struct {
 	Rotations int64
 	Proper    int64
 	Active    float64
+	Cosine    float64 // 0: none, or not told
 	Seconds   float64
 	Flops     int64
 	BytesFast int64 `json:"bytes_fast"`

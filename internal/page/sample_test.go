@@ -46,8 +46,8 @@ func (s sample) info(t *testing.T) report.Info {
 	for k := range s.sweeps {
 		part := math.Pow(0.1, float64(k*k)/3)
 		sweeps = append(sweeps, object{"precision": "float64", "rotations": int64(2e6 * part),
-			"proper": int64(1e6 * part * part), "active": math.Min(1, 3*part), "seconds": 1.5, "flops": int64(3e10),
-			"bytes_fast": int64(5 << 20), "bytes_slow": int64(2 << 20)})
+			"proper": int64(1e6 * part * part), "active": math.Min(1, 3*part), "cosine": part, "seconds": 1.5,
+			"flops": int64(3e10), "bytes_fast": int64(5 << 20), "bytes_slow": int64(2 << 20)})
 	}
 	i.Sweep = sweeps
 	var nodes []string
@@ -166,13 +166,24 @@ func samples() map[string]sample {
 			i.Sweep = []object{}
 			i.PeakBytes, i.EstimatedBytes = []int64{1 << 20}, []int64{0}
 		}},
-		"earlier version": {1, 4, 5, falling(50, 100), func(i *report.Info) { i.RankPhases, i.Plan = nil, nil }},
+		"earlier version": {1, 4, 5, falling(50, 100), func(i *report.Info) {
+			i.RankPhases, i.Plan = nil, nil
+			forget(i.Sweep.([]object))
+		}},
+		"gone on": {1, 1, 5, falling(50, 100), func(i *report.Info) { forget(i.Sweep.([]object)[:3]) }},
 		"strange names": {2, 1, 3, falling(10, 10), func(i *report.Info) {
 			i.Input.Path, i.Command = `/x/<script>alert("1")</script>&'.npy`, `jmpi svd '<b>x</b>' "</style>"`
 			for k, d := range i.Devices.([]object) {
 				d["host"] = `<i>` + strconv.Itoa(k) + `"&-averylongnamethatnobodywantstoread.example.org`
 			}
 		}},
+	}
+}
+
+// forget takes the cosines of sweeps away, which earlier versions did not tell.
+func forget(sweeps []object) {
+	for _, sweep := range sweeps {
+		delete(sweep, "cosine")
 	}
 }
 

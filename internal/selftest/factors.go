@@ -49,7 +49,7 @@ func choleskyTest(device, reference kernels.Backend) (float64, error) {
 	}
 	var w worst
 	for i, r := range got.r {
-		if want.tally[i] == (kernels.Tally{}) {
+		if want.tally[i].Broken == 0 && want.tally[i].Inactive == 0 {
 			norms := h.g[i].norms()
 			w.compare(r.gram(nil), h.r[i], norms, 4*float64(r.n+1)*kernels.UnitRoundoff)
 		}

@@ -31,6 +31,7 @@ INLINE void scaled(int64_t m, int64_t n, REAL *dst, int64_t ldd, const REAL *src
 }
 
 #include "gram_simd.h"
+#include "screen_simd.h"
 #include "multiply_simd.h"
 #if BITS == 64
 #include "newton_simd.h"
@@ -39,4 +40,4 @@ INLINE void scaled(int64_t m, int64_t n, REAL *dst, int64_t ldd, const REAL *src
 #include "jacobi_simd.h"
 
 const struct jmpi_kernels JOIN(JOIN(jmpi_kernels_, INSTRUCTIONS), JOIN(_, BITS)) = {
-	NAME(INSTRUCTIONS), gram, jacobi, jacobi_work, multiply, multiply_work};
+	NAME(INSTRUCTIONS), gram, screen, jacobi, jacobi_work, multiply, multiply_work};

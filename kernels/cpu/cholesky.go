@@ -1,5 +1,12 @@
 package cpu
 
+// #include "kernels.h"
+//
+// static struct jmpi_screening screen(const struct jmpi_kernels *s, int64_t k, const void *h, int64_t ldh,
+//		const void *scales, double limit)
+// {
+//	return s->screen(k, h, ldh, scales, limit);
+// }
 // void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info,
 //		unsigned long uplo_length);
 // void spotrf_(const char *uplo, const int *n, float *a, const int *lda, int *info,
@@ -27,10 +34,10 @@ func (d *device) Cholesky(b *kernels.Batch) error {
 	if err == nil {
 		err = d.each(len(b.R), func(w *workspace, i int) (err error) {
 			if r := b.R[i]; b.Single != nil {
-				b.Tally[i], err = cholesky[float32](w, r, trust{0x1p-60, math.MaxFloat32, kernels.UnitRoundoff32, true,
+				b.Tally[i], err = cholesky[float32](d, w, r, trust{0x1p-60, math.MaxFloat32, kernels.UnitRoundoff32, true,
 					b.Single.Cosine})
 			} else {
-				b.Tally[i], err = cholesky[float64](w, r, trust{0x1p-900, math.MaxFloat64, kernels.UnitRoundoff, false,
+				b.Tally[i], err = cholesky[float64](d, w, r, trust{0x1p-900, math.MaxFloat64, kernels.UnitRoundoff, false,
 					kernels.ScreenTolerance(r.N, b.Ones(i, r.N))})
 			}
 			return err
@@ -41,56 +48,57 @@ func (d *device) Cholesky(b *kernels.Batch) error {
 
 // cholesky overwrites the Gram matrix h by its upper triangular factor, unless no cosine exceeds the
 // tolerance.
-func cholesky[T real](w *workspace, h kernels.Panel, o trust) (kernels.Tally, error) {
-	broken, k := kernels.Tally{Broken: 1}, h.N
+func cholesky[T real](d *device, w *workspace, h kernels.Panel, o trust) (kernels.Tally, error) {
+	k := h.N
 	if k == 0 {
 		return kernels.Tally{Inactive: 1}, nil
 	}
-	work, err := w.floats(2 * k)
+	work, err := scratchOf[T](w, 2*k)
 	if err != nil {
-		return broken, err
+		return kernels.Tally{Broken: 1}, err
 	}
-	a, diagonal, norms := elementsOf[T](h), work[:k], work[k:]
+	a, diagonal, scales, trusted := elementsOf[T](h), work[:k], work[k:], true
 	for j := range diagonal {
 		x := float64(a[j+j*h.Ld])
-		if !(x >= o.smallest && x <= o.largest || x == 0 && o.zero) {
-			return broken, nil
+		diagonal[j], scales[j] = T(x), 0
+		if x >= o.smallest && x <= o.largest {
+			scales[j] = T(1 / math.Sqrt(x))
+		} else if x != 0 || !o.zero {
+			trusted = false
 		}
-		diagonal[j], norms[j] = x, math.Sqrt(x)
 	}
-	if orthogonal[T](h, norms, o.tolerance) {
-		return kernels.Tally{Inactive: 1}, nil
+	seen := C.screen(d.kernels[h.Type], C.int64_t(k), pointer(h.Data), C.int64_t(h.Ld), scratch(scales),
+		C.double(o.tolerance))
+	tally := kernels.Tally{Cosine: float64(seen.cosine)}
+	switch {
+	case trusted && seen.within != 0:
+		tally.Inactive = 1
+	case !trusted || !factor[T](h, diagonal, o.roundoff):
+		tally.Broken = 1
 	}
+	return tally, nil
+}
+
+// factor overwrites the Gram matrix h by its factor, and tells whether that can be trusted.
+func factor[T real](h kernels.Panel, diagonal []T, roundoff float64) bool {
+	a, k := elementsOf[T](h), h.N
 	for j, hjj := range diagonal {
 		if hjj == 0 {
 			a[j+j*h.Ld] = 1 // for a while
 		}
 	}
 	if potrf(h) != 0 {
-		return broken, nil
+		return false
 	}
 	for j, hjj := range diagonal {
 		r := &a[j+j*h.Ld]
 		switch x := float64(*r); {
 		case hjj == 0:
 			*r = 0
-		case !(x*x > float64(k)*o.roundoff*hjj):
-			return broken, nil
+		case !(x*x > float64(k)*roundoff*float64(hjj)):
+			return false
 		}
 		clear(a[j*h.Ld+j+1 : j*h.Ld+k])
-	}
-	return kernels.Tally{}, nil
-}
-
-// orthogonal tells whether no cosine of an angle between two columns exceeds tolerance. h is their Gram
-// matrix.
-func orthogonal[T real](h kernels.Panel, norms []float64, tolerance float64) bool {
-	for j := range norms {
-		for i, x := range columnOf[T](h, j)[:j] {
-			if !(math.Abs(float64(x)) <= tolerance*norms[i]*norms[j]) {
-				return false
-			}
-		}
 	}
 	return true
 }

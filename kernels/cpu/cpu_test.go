@@ -31,6 +31,7 @@ func mustOpen(t testing.TB, threads int, instructions string) *device {
 func TestPrimitives(t *testing.T) {
 	for _, set := range instructions {
 		t.Run(set, func(t *testing.T) { kerneltest.All(t, mustOpen(t, 2, set)) })
+		t.Run(set+"/Cosines", func(t *testing.T) { kerneltest.Cosines(t, mustOpen(t, 2, set)) })
 	}
 }
 
@@ -172,7 +173,7 @@ func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 	var out [][]float64
 	for i := range b.G {
 		tally := b.Tally[i]
-		x := []float64{float64(tally.Rotations), float64(tally.Proper), float64(tally.Changed)}
+		x := []float64{float64(tally.Rotations), float64(tally.Proper), float64(tally.Changed), tally.Cosine}
 		for _, a := range []kernels.Panel{b.G[i].P, b.G[i].Q, b.V[i].P, b.V[i].Q, b.R[i], b.T[i]} {
 			for j := range a.N {
 				x = append(x, column(a, j)...)

@@ -47,6 +47,12 @@ struct jmpi_tally {
 	int64_t rotations, proper, open, idle, changed, degenerate;
 };
 
+// What a Gram matrix tells of the cosines of angles between two columns.
+struct jmpi_screening {
+	double cosine;  // the largest, 1 at most
+	int64_t within; // whether none exceeds the limit, nor is undefined
+};
+
 // The kernels for one instruction set and one type of elements.
 struct jmpi_kernels {
 	const char *name;
@@ -54,6 +60,10 @@ struct jmpi_kernels {
 	// gram forms columns j0 ≤ j < j1 of the upper triangle of h ← [P Q]ᵀ[P Q], and the rows of the
 	// lower triangle that mirror them.
 	void (*gram)(struct jmpi_pivot g, void *h, int64_t ldh, int64_t j0, int64_t j1);
+
+	// screen looks at the cosines |h_ij|·scales[i]·scales[j], i < j, of k columns with the Gram matrix h. scales
+	// has the reciprocals of their norms, and 0 for a column that is to be passed over.
+	struct jmpi_screening (*screen)(int64_t k, const void *h, int64_t ldh, const void *scales, double limit);
 
 	// jacobi runs the pointwise one-sided Jacobi method ([Nov15, §4.3]) on the k×k factor r. t becomes the
 	// product of the rotations, made (J-)orthogonal, and r becomes r·t. For float32 see kernels.Pivots. work has

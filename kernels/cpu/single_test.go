@@ -58,7 +58,7 @@ func singleStep(t testing.TB, d *device, shapes []shape) (out [][]float64) {
 	}
 	s.transform(t)
 	for i := range b.G {
-		x := []float64{float64(b.Tally[i].Rotations), float64(b.Tally[i].Proper)}
+		x := []float64{float64(b.Tally[i].Rotations), float64(b.Tally[i].Proper), b.Tally[i].Cosine}
 		for _, a := range []kernels.Panel{b.G[i].P, b.G[i].Q, b.V[i].P, b.V[i].Q, b.R[i], b.T[i]} {
 			for j := range a.N {
 				for _, e := range columnOf[float32](a, j) {

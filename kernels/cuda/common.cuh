@@ -10,6 +10,7 @@ constexpr double EPSILON = 0x1p-53;
 // kernels.Tally
 struct Tally {
 	i64 rotations, proper, open, idle, changed, broken, inactive, degenerate;
+	double cosine;
 };
 
 // A pivot block-pair [P Q] of m rows, P of np columns, of float64 or float32.
