@@ -16,7 +16,7 @@ import (
 // What a shell offers when the user presses the tab key.
 
 // matrixExtensions are those of the files that hold a matrix.
-var matrixExtensions = []string{"npy", "mtx", "f64"}
+var matrixExtensions = []string{"npy", "mtx", "f64", "h5", "hdf5", "mat"}
 
 var (
 	inputFiles = filesOf(matrixExtensions...)

@@ -49,9 +49,9 @@ func TestCompletion(t *testing.T) {
 		directive cobra.ShellCompDirective
 	}{
 		{"s", "selftest strategy svd", none},
-		{"a", "npy mtx f64", files},
+		{"a", "npy mtx f64 h5 hdf5 mat", files},
 		{"a.npy _", "", none},
-		{"svd _", "npy mtx f64", files},
+		{"svd _", "npy mtx f64 h5 hdf5 mat", files},
 		{"svd a.npy _", "", none},
 		{"svd a.npy -o _", "", dirs},
 		{"svd a.npy --signature _", "npy", files},
@@ -65,7 +65,7 @@ func TestCompletion(t *testing.T) {
 		{"svd --v solve --k _", "", none},
 		{"svd -- --v _", "", none},
 		{"svd --log _", "console json", none},
-		{"check _", "npy mtx f64", files},
+		{"check _", "npy mtx f64 h5 hdf5 mat", files},
 		{"check a.npy _", "", dirs},
 		{"check a.npy a.svd _", "", none},
 		{"check --vs _", "dgesdd dgejsv dgesvj dgesvd", list},
