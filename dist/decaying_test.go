@@ -140,7 +140,7 @@ func TestDecaying(t *testing.T) {
 	for _, n := range []int{32, 64} {
 		testDecaying(t, onCPUs, n, 1, 3)
 	}
-	testDecaying(t, onCPUs, 200, 2)
+	testDecaying(t, onCPUs, 150, 2)
 }
 
 // The retained noise of kernels does not depend on how the devices are split into ranks.

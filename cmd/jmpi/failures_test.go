@@ -191,7 +191,7 @@ func TestUnreadableOnOneRank(t *testing.T) {
 func TestLittleMemory(t *testing.T) {
 	dir := t.TempDir()
 	input := filepath.Join(dir, "a.npy")
-	gauss(t, 1200, 1000).write(t, input)
+	gauss(t, 900, 700).write(t, input)
 	refused := 0
 	for i, mib := range []uint64{16, 128, 8192} {
 		for _, ranks := range []int{1, 2} {
