@@ -38,7 +38,7 @@ func (s *session) startTrace(path string) error {
 	if err != nil {
 		return s.failed(err)
 	}
-	zeros, err := gather(s.comm, started.UnixNano())
+	zeros, err := comm.AllOf(s.comm, started.UnixNano())
 	if err != nil {
 		return s.failed(err)
 	}
