@@ -47,15 +47,6 @@ func (w Wanted) count(sigma []float64) int {
 	return n
 }
 
-// Host says what the host of this rank can give.
-type Host struct {
-	Threads int          // for what is computed in its memory: slabs, and FactorIndefinite of package matrix
-	Memory  func() int64 // bytes that it can still give, 0 if that is not known; may be nil
-	// Room returns the bytes that this process can still take for matrices by a resource limit, and the limit's
-	// name, "" if there is none. computing says that the threads which compute have started. It may be nil.
-	Room func(computing bool) (bytes int64, limit string)
-}
-
 // Preconditioner says what is done to A before the Jacobi method works on X instead, [docs/numerics.md
 // §4]. For the hyperbolic SVD, whose columns keep their signs, QR is A·P = Q·R with the rows sorted and
 // column pivoting, and X = R·Pᵀ.

@@ -197,7 +197,7 @@ func (b *bench) run() (err error) {
 		}
 		b.signs = signs
 	}
-	b.f.resolve(b.devices[0].Limits(), mixed(b.signs))
+	b.f.resolve(b.Devices[0].Limits(), mixed(b.signs))
 	if err := b.prepare(); err != nil {
 		return err
 	}
@@ -242,8 +242,8 @@ func (s *session) printer() *printer {
 func (s *session) circumstances(w *printer, matrix string) {
 	fmt.Fprintf(w, "%% %s\n%% command: jmpi %s\n", version(), printable(strings.Join(os.Args[1:], " ")))
 	fmt.Fprintf(w, "%% %s; %d ranks, %d devices each; cores used: %d of each rank; threads: %d of each rank\n",
-		matrix, s.comm.Size(), len(s.devices), s.choice.Cores, s.threads())
-	d := s.devices[0].Describe()
+		matrix, s.comm.Size(), len(s.Devices), s.choice.Cores, s.threads())
+	d := s.Devices[0].Describe()
 	fmt.Fprintf(w, "%% %s; %s; %s\n", d.Name, d.Library, s.comm.Library())
 }
 
@@ -257,7 +257,7 @@ func (b *bench) jmpi(what string, f methodFlags) error {
 	}
 	var seconds []float64
 	solve := func(use func(*dist.Decomposition) error) error {
-		solution, err := dist.Decompose(context.Background(), b.comm, b.devices, task)
+		solution, err := dist.Decompose(context.Background(), b.comm, b.Devices, task)
 		if err != nil {
 			return b.failed(err)
 		}
@@ -272,7 +272,7 @@ func (b *bench) jmpi(what string, f methodFlags) error {
 				return nil
 			}
 			b.note(s, median(seconds[warmUp:]))
-			if err := b.report(what, p, s, f, median(seconds[warmUp:])); err != nil || b.gpus != nil {
+			if err := b.report(what, p, s, f, median(seconds[warmUp:])); err != nil || b.GPUs != nil {
 				return err
 			}
 			return b.phases(s)
@@ -281,7 +281,7 @@ func (b *bench) jmpi(what string, f methodFlags) error {
 			return err
 		}
 	}
-	if b.gpus == nil {
+	if b.GPUs == nil {
 		return nil
 	}
 	// What is queued on a GPU is timed phase by phase only if each is waited for, in a run of its own.
@@ -291,7 +291,7 @@ func (b *bench) jmpi(what string, f methodFlags) error {
 
 // warmUps is the number of runs that are not timed: on GPUs the first one, as for the drivers of cuSOLVER.
 func (s *session) warmUps() int {
-	if s.gpus != nil {
+	if s.GPUs != nil {
 		return 1
 	}
 	return 0

@@ -75,11 +75,11 @@ func parseSizes(texts []string) (sizes []int64, err error) {
 
 // benchExchange prints, on rank 0, the rows of all paths.
 func (s *session) benchExchange(sizes []int64) error {
-	transport, err := exchange.ChooseTransport(s.comm, s.devices, s.direct)
+	transport, err := exchange.ChooseTransport(s.comm, s.Devices, s.direct)
 	if err != nil {
 		return s.failed(err)
 	}
-	rows, err := exchange.Bench(s.comm, s.devices, transport, sizes)
+	rows, err := exchange.Bench(s.comm, s.Devices, transport, sizes)
 	if err != nil {
 		return s.failed(err)
 	}

@@ -198,7 +198,7 @@ func (b *paperBench) solve(a factor, row *paper.Row) (float64, error) {
 		Settings: method.settings(), Hooks: jacobi.Hooks{Log: b.log},
 	}
 	c.GPUDirect = b.direct
-	solution, err := jacobi.Solve(context.Background(), b.comm, b.devices, c)
+	solution, err := jacobi.Solve(context.Background(), b.comm, b.Devices, c)
 	if err != nil {
 		return 0, b.failed(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"jmpi/dist/comm"
+	"jmpi/dist/devices"
 	"jmpi/internal/paper"
 	"jmpi/internal/rivals"
 )
@@ -27,12 +28,12 @@ func paperOf(t *testing.T, ranks int, f benchFlags) string {
 	var wg sync.WaitGroup
 	for rank, world := range comm.NewLocal(ranks) {
 		wg.Go(func() {
-			o, err := newOpener().open(world, onCPUs, 1, 1)
+			o, err := newOpener().Open(world, devices.CPU, 1, 1)
 			if err != nil {
 				t.Error(err)
 				return
 			}
-			s := &session{comm: world, opened: o, log: zerolog.Nop()}
+			s := &session{comm: world, Opened: o, log: zerolog.Nop()}
 			b := &paperBench{session: s, f: f, out: &printer{w: io.Discard}}
 			if rank == 0 {
 				b.out.w = &out

@@ -19,7 +19,7 @@ func (b *bench) phases(solution *dist.Decomposition) error {
 	}
 	mine := figures{Phases: solution.Phases}
 	order := min(2048, max(512, b.n)) // a larger one would take longer than a small matrix
-	if b.gpus != nil {
+	if b.GPUs != nil {
 		order = 8192
 	}
 	if speed, err := b.dgemm(order); err == nil {
@@ -68,10 +68,10 @@ func (b *bench) phases(solution *dist.Decomposition) error {
 
 // dgemm returns the speed, in GFLOP/s, of products of matrices of this order on this rank's devices.
 func (b *bench) dgemm(order int) (sum float64, err error) {
-	if b.gpus == nil {
+	if b.GPUs == nil {
 		return rivals.Dgemm(order, b.threads())
 	}
-	for _, gpu := range b.gpus {
+	for _, gpu := range b.GPUs {
 		speed, err := rivals.DeviceDgemm(order, gpu)
 		if err != nil {
 			return 0, err

@@ -38,7 +38,7 @@ func (b *bench) note(d *dist.Decomposition, seconds float64) {
 
 // storeRates measures the rates of the devices, and writes the file.
 func (b *bench) storeRates() error {
-	d := b.devices[0].Describe()
+	d := b.Devices[0].Describe()
 	r := &rates.Rates{Device: d.Name, Kind: d.Kind, Threads: d.Threads,
 		Made: fmt.Sprintf("jmpi %s, %s", version(), printable(strings.Join(os.Args[1:], " ")))}
 	for _, c := range b.courses {
@@ -56,16 +56,16 @@ func (b *bench) storeRates() error {
 	}
 	// All ranks measure, so that each finds the memory as busy as in a run.
 	if reach[0] < int64(1)<<(bits.Len(uint(b.n))-1) {
-		err = measure.Device(context.Background(), b.devices[0], b.n, settings, r)
+		err = measure.Device(context.Background(), b.Devices[0], b.n, settings, r)
 	}
 	if err := b.agree(comm.BadResource, err); err != nil {
 		return err
 	}
-	transport, err := exchange.ChooseTransport(b.comm, b.devices, b.direct)
+	transport, err := exchange.ChooseTransport(b.comm, b.Devices, b.direct)
 	if err != nil {
 		return b.failed(err)
 	}
-	if r.Links, err = measure.Links(b.comm, b.devices, transport); err != nil {
+	if r.Links, err = measure.Links(b.comm, b.Devices, transport); err != nil {
 		return b.failed(err)
 	}
 	if b.comm.Rank() == 0 {

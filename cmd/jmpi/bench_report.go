@@ -118,7 +118,7 @@ func (b *bench) summed(x []float64) error {
 	if b.comm.Size() == 1 {
 		return nil
 	}
-	all, err := gather(b.comm, x)
+	all, err := comm.AllOf(b.comm, x)
 	if err != nil {
 		return err
 	}

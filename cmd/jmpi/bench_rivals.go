@@ -137,8 +137,8 @@ func (b *bench) gpu(driver string) (rivals.Result, error) {
 	}
 	if b.cusolver == nil {
 		first := 0
-		if b.gpus != nil {
-			first = b.gpus[0]
+		if b.GPUs != nil {
+			first = b.GPUs[0]
 		}
 		var err error
 		if b.cusolver, err = rivals.OpenCUSOLVER(first); err != nil {
@@ -156,8 +156,8 @@ func (b *bench) gpu(driver string) (rivals.Result, error) {
 // cusolvermp runs cusolverMpGesvd on the first GPU of every rank.
 func (b *bench) cusolvermp(string) (r rivals.Result, err error) {
 	first := 0
-	if b.gpus != nil {
-		first = b.gpus[0]
+	if b.GPUs != nil {
+		first = b.GPUs[0]
 	}
 	ranks := rivals.Ranks{Rank: b.comm.Rank(), Size: b.comm.Size(),
 		FromFirst: func(bytes []byte) ([]byte, error) {

@@ -86,7 +86,7 @@ type tuned struct {
 func (s *session) tune(f tuneFlags) error {
 	out := s.printer()
 	s.circumstances(out, "gauss")
-	limits := s.devices[0].Limits()
+	limits := s.Devices[0].Limits()
 	slices.Sort(f.sizes)
 	var table []kernels.Preference
 	for _, element := range []kernels.Element{kernels.Float32, kernels.Float64} {
@@ -117,7 +117,7 @@ func (s *session) tune(f tuneFlags) error {
 			before = best
 		}
 	}
-	fmt.Fprintf(out, "\t%q: {\n", s.devices[0].Describe().Name)
+	fmt.Fprintf(out, "\t%q: {\n", s.Devices[0].Describe().Name)
 	for _, p := range table {
 		name := "kernels.Float64"
 		if p.Type == kernels.Float32 {
@@ -162,13 +162,13 @@ func (s *session) timeWidth(t *tuned, a []float64, n int, element kernels.Elemen
 	if element == kernels.Float32 {
 		f.precision = dist.Float32
 	}
-	f.resolve(s.devices[0].Limits(), false)
+	f.resolve(s.Devices[0].Limits(), false)
 	task := dist.Task{M: n, N: n, Load: b.load, Wanted: dist.Wanted{Left: true, Right: true},
-		Precision: f.precision, Settings: f.settings(), Host: s.host()}
+		Precision: f.precision, Settings: f.settings(), Host: dist.ThisHost(s.choice.Threads)}
 	task.Log, task.GPUDirect = s.log, s.direct
 	var seconds []float64
 	for range repeat + 1 {
-		d, err := dist.Decompose(context.Background(), s.comm, s.devices, task)
+		d, err := dist.Decompose(context.Background(), s.comm, s.Devices, task)
 		if err != nil {
 			return s.failed(err)
 		}

@@ -39,7 +39,7 @@ func (s *session) sameFile(file *matio.File, path string, all bool) error {
 func inspect(world comm.Comm, file *matio.File, all bool) ([]fileCopy, error) {
 	mine := fileCopy{Place: filePlace{world.Node(), file.Stamp()}}
 	mine.Header = fmt.Sprintf("%d×%d %s", file.Rows, file.Cols, file.Dtype)
-	copies, err := gather(world, mine)
+	copies, err := comm.AllOf(world, mine)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func inspect(world comm.Comm, file *matio.File, all bool) ([]fileCopy, error) {
 	if err := comm.Agree(world, comm.BadInput, err); err != nil {
 		return nil, err
 	}
-	if copies, err = gather(world, mine); err != nil {
+	if copies, err = comm.AllOf(world, mine); err != nil {
 		return nil, err
 	}
 	sums := map[filePlace]matio.Sum{}

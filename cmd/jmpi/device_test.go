@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"jmpi/dist/devices"
 	"jmpi/dist/disttest"
 	"jmpi/internal/cores"
 	"jmpi/kernels"
@@ -26,8 +27,8 @@ func injectDevice(fault string) {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(exitUsage)
 	}
-	newOpener = func() opener {
-		return opener{cpu: func(int) (kernels.Backend, error) {
+	newOpener = func() devices.Opener {
+		return devices.Opener{CPU: func(int) (kernels.Backend, error) {
 			at := primitive
 			if cores.FindLauncher().Rank != rank {
 				at = ""

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"jmpi/dist/devices"
 	"jmpi/dist/exchange"
 )
 
@@ -17,7 +18,7 @@ const failureVariable = "JMPI_TEST_FAILURE"
 // failAlone is a rank of a run in which rank 2 alone meets an error, while the others wait for it.
 func failAlone() {
 	process.watch()
-	s, err := newSession(sessionFlags{backend: onCPUs, gpuDirect: exchange.GPUDirectOff, log: "console"})
+	s, err := newSession(sessionFlags{backend: devices.CPU, gpuDirect: exchange.GPUDirectOff, log: "console"})
 	if err == nil && s.comm.Rank() == 0 {
 		_, err = process.make(func() (string, error) { return ".x.tmp", os.Mkdir(".x.tmp", 0o777) })
 	}

@@ -7,17 +7,17 @@ import (
 	"github.com/spf13/pflag"
 
 	"jmpi/dist"
+	"jmpi/dist/devices"
 	"jmpi/dist/exchange"
 	"jmpi/dist/jacobi"
 	"jmpi/internal/cores"
-	"jmpi/internal/enum"
 	"jmpi/kernels"
 	"jmpi/strategy"
 )
 
 // sessionFlags choose where and how a run executes.
 type sessionFlags struct {
-	backend        backend
+	backend        devices.Backend
 	devicesPerRank int
 	gpuDirect      exchange.GPUDirect
 	threads        int
@@ -29,22 +29,6 @@ type sessionFlags struct {
 
 // logForms are the values of --log.
 var logForms = []string{"console", "json"}
-
-// backend says on what kind of devices to compute.
-type backend int
-
-const (
-	autoBackend backend = iota // GPUs if every rank has one, else CPUs
-	onCPUs
-	onGPUs
-)
-
-var backends = enum.Names{autoBackend: "auto", onCPUs: "cpu", onGPUs: "cuda"}
-
-func (b backend) String() string         { return backends.Of(int(b)) }
-func (b *backend) Set(text string) error { return enum.Set(b, text, backends) }
-func (b backend) Type() string           { return backends.Type() }
-func (b backend) Choices() []string      { return backends }
 
 func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.backend, "backend",

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"jmpi/dist/devices"
 	"jmpi/internal/matio"
 	"jmpi/internal/matio/matiotest"
 )
@@ -184,7 +185,7 @@ func fuzzFlags(t *testing.T, words []string) {
 	}
 	usage(t, strings.Join(words, " "), err)
 	if err == nil && (f.threads < 0 || f.silence < 0 || f.block < 0 || f.innerBlock < 0 || f.maxSweeps < 1 ||
-		f.devicesPerRank < 0 || f.backend > onGPUs) {
+		f.devicesPerRank < 0 || f.backend > devices.CUDA) {
 		t.Fatalf("%q: %+v", words, f)
 	}
 	if n, e := strconv.ParseInt(f.signature, 10, 64); e == nil {

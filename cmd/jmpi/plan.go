@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"jmpi/dist"
+	"jmpi/dist/devices"
 	"jmpi/dist/jacobi"
 	"jmpi/strategy"
 	"jmpi/topology"
@@ -39,7 +40,7 @@ type planFlags struct {
 
 // machineFlags say what computes.
 type machineFlags struct {
-	backend  backend
+	backend  devices.Backend
 	devices  int
 	group    int
 	nodes    int
@@ -161,13 +162,13 @@ func (f planFlags) plan() (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f.backend == autoBackend {
-		f.backend = onCPUs
+	if f.backend == devices.Auto {
+		f.backend = devices.CPU
 		if f.perNode > 0 || known != nil && known.Kind == "cuda" {
-			f.backend = onGPUs
+			f.backend = devices.CUDA
 		}
 	}
-	if known == nil && f.backend == onGPUs {
+	if known == nil && f.backend == devices.CUDA {
 		if known, err = firstKnown(); err != nil {
 			return nil, err
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"jmpi/dist"
+	"jmpi/dist/devices"
 	"jmpi/dist/jacobi"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
@@ -79,7 +80,7 @@ func (f planFlags) task(rows, cols int64) dist.Task {
 
 // limits are those of the devices, by which widths are chosen.
 func (f planFlags) limits() (kernels.Limits, error) {
-	if f.backend == onGPUs {
+	if f.backend == devices.CUDA {
 		return cuda.Limits(), nil
 	}
 	be, err := cpu.Open(1)

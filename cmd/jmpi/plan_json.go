@@ -3,6 +3,8 @@ package main
 import (
 	"encoding/json"
 	"io"
+
+	"jmpi/dist/devices"
 )
 
 // planJSON is the output of plan --json. Sweeps, steps and columns are 1-based, devices 0-based.
@@ -50,7 +52,7 @@ func (p *planned) writeJSON(w io.Writer) error {
 		out.BytesPerDevice, out.MemoryPerDevice, out.MemoryPerHost = &g.bytes, &g.device, &g.host
 		out.SlowBytes = &g.slow
 		out.GradedPerDevice, out.GradedPerHost = &g.gradedDevice, &g.gradedHost
-		if p.flags.backend == onGPUs {
+		if p.flags.backend == devices.CUDA {
 			out.LeastPerDevice = &g.least
 		}
 		if g.seconds > 0 {

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"jmpi/dist/devices"
 )
 
 func (p *planned) write(w io.Writer) error {
@@ -20,9 +22,8 @@ func (p *planned) write(w io.Writer) error {
 	if p.plan == nil {
 		objective = ", exchanges by a formula"
 	}
-	devices := p.network.Devices()
-	fmt.Fprintf(b, "%s of order %d, devices %d, groups %d, sweeps %d%s%s\n", p.flags.strategy, 2*devices,
-		devices,
+	count := p.network.Devices()
+	fmt.Fprintf(b, "%s of order %d, devices %d, groups %d, sweeps %d%s%s\n", p.flags.strategy, 2*count, count,
 		p.network.Groups(), p.traffic.Sweeps, objective, repeats)
 	fmt.Fprintf(b, "phases a sweep         %.2f, of these slow %.2f\n", float64(p.traffic.Phases)/sweeps,
 		float64(p.traffic.SlowPhases)/sweeps)
@@ -34,7 +35,7 @@ func (p *planned) write(w io.Writer) error {
 			fmt.Fprintf(b, "  to other groups      %s\n", byteText(g.slow))
 		}
 		fmt.Fprintf(b, "memory of a device     %s\n", byteText(g.device))
-		if p.flags.backend == onGPUs && g.least < g.device {
+		if p.flags.backend == devices.CUDA && g.least < g.device {
 			fmt.Fprintf(b, "  at the least         %s\n", byteText(g.least))
 		}
 		fmt.Fprintf(b, "memory of a host       %s\n", byteText(g.host))

@@ -97,7 +97,7 @@ func executeRuns(path string) error {
 	for _, r := range all.Runs {
 		f, err := all.flags(r)
 		if err == nil {
-			f.resolve(s.devices[0].Limits(), false)
+			f.resolve(s.Devices[0].Limits(), false)
 			err = s.execute(r, f)
 		}
 		if err != nil {

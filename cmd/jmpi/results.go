@@ -14,7 +14,6 @@ import (
 	"jmpi/dist"
 	"jmpi/dist/comm"
 	"jmpi/dist/jacobi"
-	"jmpi/internal/limits"
 	"jmpi/internal/matio"
 	"jmpi/internal/report"
 	"jmpi/internal/results"
@@ -63,7 +62,7 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 		Wanted: dist.Wanted{Left: p.wantsU(), Right: p.wantsV(), Most: p.part.k,
 			Above: p.part.rtol},
 		Precondition: f.precondition, V: f.v, Precision: f.precision, Settings: f.settings(),
-		Host: s.host(),
+		Host: dist.ThisHost(s.choice.Threads),
 	}
 	if p.wide { // the user's U is the solver's V
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true
@@ -75,11 +74,6 @@ func (s *session) task(p problem, f methodFlags) dist.Task {
 		t.Load = s.progress.load(t.Load)
 	}
 	return t
-}
-
-// host is what the host of this rank can give.
-func (s *session) host() dist.Host {
-	return dist.Host{Threads: s.choice.Threads, Memory: limits.Memory, Room: room(s.choice.Threads)}
 }
 
 // files lists the results with k singular values, with their shapes.
@@ -292,13 +286,13 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 		i.Checkpoint = keeps{s.kept.Run(), s.kept.Dir, s.kept.Resumed(), s.kept.Written}
 	}
 	mine := account{Peak: report.PeakBytes(), Estimated: d.EstimatedBytes, Phases: i.Phases}
-	if s.gpus != nil {
+	if s.GPUs != nil {
 		mine.DeviceEstimated = d.DeviceBytes
-		for _, be := range s.devices {
+		for _, be := range s.Devices {
 			mine.DevicePeaks = append(mine.DevicePeaks, be.Describe().Peak)
 		}
 	}
-	all, err := gather(s.comm, mine)
+	all, err := comm.AllOf(s.comm, mine)
 	for _, m := range all {
 		i.PeakBytes, i.EstimatedBytes = append(i.PeakBytes, m.Peak), append(i.EstimatedBytes, m.Estimated)
 		i.DevicePeakBytes = append(i.DevicePeakBytes, m.DevicePeaks...)

@@ -48,21 +48,6 @@ func checkSpace(space limits.Space, ok bool) error {
 		"matrix: raise that limit, or take fewer --threads", space, float64(-space.Left)/(1<<30)))
 }
 
-// room returns what the limits of this process leave for its data, as dist.Task.Room has it.
-func room(threads int) func(computing bool) (int64, string) {
-	return func(computing bool) (int64, string) {
-		at := limits.AfterMPI
-		if computing {
-			at = limits.Computing
-		}
-		space, ok := limits.Room(threads, at)
-		if !ok {
-			return 0, ""
-		}
-		return space.Left, space.String()
-	}
-}
-
 // own marks an error before the start of MPI that other ranks may not have: limits differ from host to host.
 func own(code int, err error) error { return &exitError{code, &ownError{err}} }
 

@@ -75,8 +75,8 @@ func (s *session) selftest(out *printer) error {
 	switch {
 	case len(mine.failed) > 0:
 		failed = fmt.Errorf("the self-test failed: %s", strings.Join(mine.failed, ", "))
-	case s.fellBack != nil && !s.noGPU:
-		failed = fmt.Errorf("the self-test failed: the GPUs cannot be used: %w", s.fellBack)
+	case s.FellBack != nil && !s.NoGPU:
+		failed = fmt.Errorf("the self-test failed: the GPUs cannot be used: %w", s.FellBack)
 	}
 	failed = comm.Agree(s.comm, comm.BadResource, failed)
 	paths, err := s.exchangeOnce()
@@ -88,8 +88,8 @@ func (s *session) selftest(out *printer) error {
 		failed = err
 	}
 	if s.comm.Rank() == 0 {
-		if s.fellBack != nil {
-			fmt.Fprintf(out, "%% testing the CPU back end alone: %v\n", s.fellBack)
+		if s.FellBack != nil {
+			fmt.Fprintf(out, "%% testing the CPU back end alone: %v\n", s.FellBack)
 		}
 		fmt.Fprintf(out, "%s%s%s\n", bytes.Join(all, nil), paths,
 			map[bool]string{true: "PASSED", false: "FAILED"}[failed == nil])
@@ -103,14 +103,14 @@ func (s *session) selftest(out *printer) error {
 // exchangeOnce sends messages along every path and compares what arrives. It returns a line for each path; an
 // error that all ranks know has its line too.
 func (s *session) exchangeOnce() (lines string, err error) {
-	transport, err := exchange.ChooseTransport(s.comm, s.devices, s.direct)
+	transport, err := exchange.ChooseTransport(s.comm, s.Devices, s.direct)
 	if err != nil {
 		return "", err
 	}
 	if s.comm.Size() > 1 {
 		lines = fmt.Sprintf("%% messages between ranks: %v\n", transport)
 	}
-	rows, err := exchange.Bench(s.comm, s.devices, transport, []int64{8, 1 << 20, 16 << 20})
+	rows, err := exchange.Bench(s.comm, s.Devices, transport, []int64{8, 1 << 20, 16 << 20})
 	if err != nil {
 		return fmt.Sprintf("%sexchange      FAILED (%v)\n", lines, err), err
 	}
@@ -129,13 +129,13 @@ func (s *session) judge() (*verdicts, error) {
 		return nil, err
 	}
 	v := &verdicts{}
-	for i, be := range s.devices {
+	for i, be := range s.Devices {
 		for _, r := range selftest.Run(be, reference) {
 			v.add(s.deviceName(i), r)
 		}
 	}
-	for i, to := range s.devices {
-		for j, from := range s.devices {
+	for i, to := range s.Devices {
+		for j, from := range s.Devices {
 			if i != j {
 				v.add(s.deviceName(i)+" from "+s.deviceName(j), selftest.Copy(to, from))
 			}
@@ -147,9 +147,9 @@ func (s *session) judge() (*verdicts, error) {
 // deviceName names a device of this rank: "cuda:0" by its number among the GPUs that the rank sees, "rank 2
 // cuda:0" if there are other ranks.
 func (s *session) deviceName(i int) string {
-	name := fmt.Sprintf("%s:%d", s.devices[i].Describe().Kind, i)
-	if s.gpus != nil {
-		name = fmt.Sprintf("cuda:%d", s.gpus[i])
+	name := fmt.Sprintf("%s:%d", s.Devices[i].Describe().Kind, i)
+	if s.GPUs != nil {
+		name = fmt.Sprintf("cuda:%d", s.GPUs[i])
 	}
 	if s.comm.Size() > 1 {
 		name = fmt.Sprintf("rank %d %s", s.comm.Rank(), name)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"jmpi/dist/comm"
+	"jmpi/dist/devices"
 	"jmpi/kernels"
 	"jmpi/kernels/cpu"
 )
@@ -16,10 +17,10 @@ type lazy struct{ kernels.Backend }
 func (lazy) Identity(kernels.Panel, int) error { return nil }
 
 // selftestOf runs the self-test of a single rank with these devices.
-func selftestOf(t *testing.T, o opened) (code int, text string) {
+func selftestOf(t *testing.T, o devices.Opened) (code int, text string) {
 	t.Helper()
 	var out strings.Builder
-	s := &session{comm: comm.NewLocal(1)[0], opened: o}
+	s := &session{comm: comm.NewLocal(1)[0], Opened: o}
 	err := s.selftest(&printer{w: &out})
 	return exitCode(err), out.String()
 }
@@ -37,19 +38,19 @@ func TestSelftestVerdicts(t *testing.T) {
 	why := errors.New("no driver")
 	for _, test := range []struct {
 		name string
-		o    opened
+		o    devices.Opened
 		code int
 		has  []string
 	}{
-		{"right", opened{devices: []kernels.Backend{be, be}}, exitDone,
+		{"right", devices.Opened{Devices: []kernels.Backend{be, be}}, exitDone,
 			[]string{"gram          cpu:0 PASSED", "copy          cpu:1 from cpu:0 PASSED"}},
-		{"wrong", opened{devices: []kernels.Backend{lazy{be}}}, exitCheckFailed,
+		{"wrong", devices.Opened{Devices: []kernels.Backend{lazy{be}}}, exitCheckFailed,
 			[]string{"identity      cpu:0 FAILED", "norms         cpu:0 PASSED"}},
-		{"no GPU", opened{devices: []kernels.Backend{be}, fellBack: why, noGPU: true}, exitDone,
+		{"no GPU", devices.Opened{Devices: []kernels.Backend{be}, FellBack: why, NoGPU: true}, exitDone,
 			[]string{"% testing the CPU back end alone: no driver"}},
-		{"GPUs that cannot be used", opened{devices: []kernels.Backend{be}, fellBack: why}, exitCheckFailed,
+		{"GPUs that cannot be used", devices.Opened{Devices: []kernels.Backend{be}, FellBack: why}, exitCheckFailed,
 			[]string{"% testing the CPU"}},
-		{"GPUs", opened{devices: []kernels.Backend{be}, gpus: []int{3}}, exitDone,
+		{"GPUs", devices.Opened{Devices: []kernels.Backend{be}, GPUs: []int{3}}, exitDone,
 			[]string{"qr            cuda:3 PASSED"}},
 	} {
 		code, text := selftestOf(t, test.o)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,17 +12,20 @@ import (
 
 	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
+	"jmpi/dist/devices"
 	"jmpi/dist/exchange"
 	"jmpi/internal/cores"
 	"jmpi/internal/trace"
-	"jmpi/kernels/cuda"
 )
+
+// newOpener opens the devices of this machine. Tests put others in their place.
+var newOpener = devices.Here
 
 // session is this rank's part of a run on MPI: its communicator, its cores and devices, and its log.
 type session struct {
 	comm   comm.Comm
 	choice cores.Choice
-	opened
+	devices.Opened
 	placed  []exchange.DeviceInfo // the devices of all ranks
 	direct  exchange.GPUDirect
 	log     zerolog.Logger     // writes on rank 0 alone
@@ -72,10 +74,7 @@ func newSession(f sessionFlags) (*session, error) {
 	if err != nil {
 		return nil, exit(exitFailure, err)
 	}
-	// Not while MPI starts: that changes the environment, which NVIDIA's libraries read in another thread.
-	if f.backend != onCPUs {
-		cuda.Prepare()
-	}
+	devices.Prepare(f.backend)
 	process.join(world)
 	s := &session{comm: world, choice: choice, silence: f.silence, seconds: map[string]float64{},
 		spans: trace.New(started, spansOf(world.Size()))}
@@ -89,13 +88,13 @@ func newSession(f sessionFlags) (*session, error) {
 	}
 	lift()
 	opening := time.Now()
-	if s.opened, err = newOpener().open(world, f.backend, f.devicesPerRank, choice.Threads); err != nil {
-		if failure, ok := err.(*comm.Failure); ok && f.backend == onGPUs {
+	if s.Opened, err = newOpener().Open(world, f.backend, f.devicesPerRank, choice.Threads); err != nil {
+		if failure, ok := err.(*comm.Failure); ok && f.backend == devices.CUDA {
 			failure.Text += "; leave --backend out to compute on CPUs where there is no GPU"
 		}
 		return nil, s.end(s.failed(err))
 	}
-	if s.placed, err = exchange.Census(world, s.devices); err != nil {
+	if s.placed, err = exchange.Census(world, s.Devices); err != nil {
 		return nil, s.end(s.failed(err))
 	}
 	s.took("devices", opening)
@@ -134,7 +133,7 @@ func (s *session) quiet() { s.log = s.log.Level(zerolog.WarnLevel) }
 
 // threads returns the threads of all devices of this rank.
 func (s *session) threads() (n int) {
-	for _, d := range s.devices {
+	for _, d := range s.Devices {
 		n += d.Describe().Threads
 	}
 	return n
@@ -143,16 +142,16 @@ func (s *session) threads() (n int) {
 // libraries names what the devices compute with, after its kind: "blas" or "cuda".
 func (s *session) libraries() (kind, name string) {
 	kind = "blas"
-	if s.gpus != nil {
+	if s.GPUs != nil {
 		kind = "cuda"
 	}
-	return kind, s.devices[0].Describe().Library
+	return kind, s.Devices[0].Describe().Library
 }
 
 // header logs what the run is made of.
 func (s *session) header() {
 	s.log.Info().Str("jmpi", version()).Str("mpi", s.comm.Library()).Int("ranks", s.comm.Size()).
-		Int("devices_per_rank", len(s.devices)).Int("threads_per_rank", s.threads()).Int("cores_per_rank",
+		Int("devices_per_rank", len(s.Devices)).Int("threads_per_rank", s.threads()).Int("cores_per_rank",
 		s.choice.Cores).
 		Str(s.libraries()).Str("go", runtime.Version()).Msg("start")
 	s.deviceLines()
@@ -167,19 +166,19 @@ func (s *session) header() {
 // deviceLines logs why auto took CPUs, or which rank drives which GPU.
 func (s *session) deviceLines() {
 	switch {
-	case s.fellBack != nil && s.noGPU:
-		s.log.Info().AnErr("why", s.fellBack).Msg("no GPU: computing on CPUs")
-	case s.fellBack != nil:
-		s.log.Warn().AnErr("why", s.fellBack).Msg("not every rank can use a GPU: computing on CPUs")
+	case s.FellBack != nil && s.NoGPU:
+		s.log.Info().AnErr("why", s.FellBack).Msg("no GPU: computing on CPUs")
+	case s.FellBack != nil:
+		s.log.Warn().AnErr("why", s.FellBack).Msg("not every rank can use a GPU: computing on CPUs")
 	}
-	if s.gpus == nil {
+	if s.GPUs == nil {
 		return
 	}
 	for i, d := range s.placed {
 		s.log.Info().Int("device", i).Int("rank", d.Rank).Str("host", d.Host).Str("gpu", d.Name).Str("uuid",
 			d.UUID).Msg("device")
 	}
-	for _, who := range s.shared {
+	for _, who := range s.Shared {
 		s.log.Warn().Str("gpu", who).Msg("several ranks share a GPU")
 	}
 }
@@ -223,25 +222,6 @@ func (s *session) plain(f comm.Failure) error {
 	return &f
 }
 
-// gather returns what every rank tells. It is collective.
-func gather[T any](world comm.Comm, mine T) ([]T, error) {
-	b, err := json.Marshal(mine)
-	if err != nil {
-		return nil, err
-	}
-	parts, err := world.Allgather(b)
-	if err != nil {
-		return nil, err
-	}
-	all := make([]T, len(parts))
-	for i, part := range parts {
-		if err := json.Unmarshal(part, &all[i]); err != nil {
-			return nil, err
-		}
-	}
-	return all, nil
-}
-
 // same makes sure that all ranks were given the same options: otherwise they would wait for each
 // other for ever.
 func (s *session) same(what, value string) error {
@@ -272,7 +252,7 @@ func (s *session) end(err error) error {
 	if e := s.comm.Close(); err == nil && e != nil {
 		err = exit(exitFailure, e)
 	}
-	for _, d := range s.devices {
+	for _, d := range s.Devices {
 		if e := d.Close(); err == nil && e != nil {
 			err = exit(exitFailure, e)
 		}

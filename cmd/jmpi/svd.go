@@ -179,7 +179,7 @@ func (s *session) svd(input string, f svdFlags) error {
 	} else if done {
 		return s.verdictOf(exitDone, file, input, f)
 	}
-	f.resolve(s.devices[0].Limits(), mixed(f.signs))
+	f.resolve(s.Devices[0].Limits(), mixed(f.signs))
 	begin := time.Now()
 	folder, err := s.target(input, p, f)
 	s.took("reserve", begin)
@@ -240,7 +240,7 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 		return exitDone, s.agree(comm.BadResource, s.writeEmpty(p, folder, f))
 	}
 	s.progress.read(float64(p.rows())*float64(p.k()), s.comm.Size())
-	solution, err := dist.Decompose(context.Background(), s.comm, s.devices, s.task(p, f.methodFlags))
+	solution, err := dist.Decompose(context.Background(), s.comm, s.Devices, s.task(p, f.methodFlags))
 	if err != nil {
 		return 0, s.failed(err)
 	}

@@ -39,7 +39,7 @@ func (s *session) startTrace(path string) error {
 	if err != nil {
 		return s.failed(err)
 	}
-	starts, err := gather(s.comm, started.UnixNano()-offset) // by the clock of rank 0
+	starts, err := comm.AllOf(s.comm, started.UnixNano()-offset) // by the clock of rank 0
 	if err != nil {
 		return s.failed(err)
 	}

@@ -1,6 +1,7 @@
 package comm
 
 import (
+	"encoding/json"
 	"fmt"
 	"unsafe"
 
@@ -44,4 +45,23 @@ func floatsOf(b []byte) []float64 {
 	x := make([]float64, len(b)/kernels.WordBytes)
 	copy(BytesOf(x), b)
 	return x
+}
+
+// AllOf returns what every rank tells, in a form that JSON has. It is collective.
+func AllOf[T any](c Comm, mine T) ([]T, error) {
+	b, err := json.Marshal(mine)
+	if err != nil {
+		return nil, fmt.Errorf("comm: what this rank tells: %w", err)
+	}
+	parts, err := c.Allgather(b)
+	if err != nil {
+		return nil, err
+	}
+	all := make([]T, len(parts))
+	for i, part := range parts {
+		if err := json.Unmarshal(part, &all[i]); err != nil {
+			return nil, fmt.Errorf("comm: what rank %d tells: %w", i, err)
+		}
+	}
+	return all, nil
 }

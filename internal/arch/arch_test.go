@@ -31,8 +31,8 @@ var (
 )
 
 // floors are the packages of a distributed decomposition. Each may import those that come after it.
-var floors = []string{"dist", "dist/measure", "dist/jacobi", "dist/refine", "dist/matrix", "dist/exchange",
-	"dist/checkpoint", "dist/comm"}
+var floors = []string{"dist/svd", "dist/devices", "dist", "dist/measure", "dist/jacobi", "dist/refine",
+	"dist/matrix", "dist/exchange", "dist/checkpoint", "dist/comm"}
 
 // upward tells whether a folder on one floor imports a package on a floor above it.
 func upward(folder, imported string) bool {
@@ -66,9 +66,13 @@ var rules = map[string]rule{
 	"dist/checkpoint":    {never: planned},
 	"dist/comm":          {never: planned},
 	"dist/comm/commtest": {never: planned},
+	"dist/svd":           {never: []string{"cmd", "node", "kernels/cpu", "kernels/cuda"}},
+	"dist/devices":       {never: []string{"cmd", "node", "strategy", "topology"}},
 	"dist/disttest": {never: []string{"cmd", "dist/jacobi", "dist/matrix", "dist/exchange", "node",
 		"strategy", "topology"}},
 	"cmd/jmpi": {},
+
+	"examples/go": {never: []string{"cmd", "kernels", "node", "strategy", "topology", "internal"}},
 
 	"internal/arch":   {pure: true},
 	"internal/cores":  leaf,

@@ -2,8 +2,8 @@
 // its build constraints, and fails on one that the architecture forbids (docs/design.md, Packages) and on a
 // package that it does not know.
 //
-//	cmd/jmpi ──> dist ──> topology ──> strategy      strategy, topology: pure, standard library only
-//	   │           └────> node ──────> strategy
-//	   │                   └─────────> kernels <── kernels/cpu, kernels/cuda
-//	   └ chooses a back end and hands it down as kernels.Backend
+//	cmd/jmpi, dist/svd ──> dist ──> topology ──> strategy   strategy, topology: pure, standard library only
+//	   │                     └────> node ──────> strategy
+//	   │                             └─────────> kernels <── kernels/cpu, kernels/cuda
+//	   └ dist/devices chooses a back end, which they hand down as kernels.Backend
 package arch

@@ -1,5 +1,6 @@
 package dense
 
+// #cgo LDFLAGS: -lopenblas
 // void openblas_set_num_threads(int);
 import "C"
 

@@ -1,4 +1,4 @@
-package main
+package devices
 
 import (
 	"fmt"
@@ -10,8 +10,8 @@ import (
 	"pgregory.net/rapid"
 )
 
-// visible returns what a rank sees of a node with these GPUs.
-func visible(node string, gpus ...int) sight {
+// sees returns what a rank sees of a node with these GPUs.
+func sees(node string, gpus ...int) sight {
 	s := sight{Node: node}
 	for _, i := range gpus {
 		s.GPUs = append(s.GPUs, fmt.Sprintf("%s-%d", node, i))
@@ -20,8 +20,8 @@ func visible(node string, gpus ...int) sight {
 }
 
 func TestAssign(t *testing.T) {
-	a4, a2, a1 := visible("a", 0, 1, 2, 3), visible("a", 0, 1), visible("a", 0)
-	b4 := visible("b", 0, 1, 2, 3)
+	a4, a2, a1 := sees("a", 0, 1, 2, 3), sees("a", 0, 1), sees("a", 0)
+	b4 := sees("b", 0, 1, 2, 3)
 	none := sight{Node: "b", Why: "no driver"}
 	for _, test := range []struct {
 		name    string
@@ -40,8 +40,8 @@ func TestAssign(t *testing.T) {
 		{"one of four", []sight{a4}, 1, [][]int{{0}}, ""},
 		{"two ranks of one", []sight{a4, a4}, 1, [][]int{{0}, {1}}, ""},
 		{"two ranks of two", []sight{a4, a4}, 2, [][]int{{0, 1}, {2, 3}}, ""},
-		{"srun --gpus-per-task=1", []sight{visible("a", 0), visible("a", 1)}, 0, [][]int{{0}, {0}}, ""},
-		{"srun --gpus-per-task=2", []sight{visible("a", 0, 1), visible("a", 2, 3)}, 0, [][]int{{0, 1}, {0, 1}}, ""},
+		{"srun --gpus-per-task=1", []sight{sees("a", 0), sees("a", 1)}, 0, [][]int{{0}, {0}}, ""},
+		{"srun --gpus-per-task=2", []sight{sees("a", 0, 1), sees("a", 2, 3)}, 0, [][]int{{0, 1}, {0, 1}}, ""},
 		{"the same single GPU", []sight{a1, a1}, 0, [][]int{{0}, {0}}, ""},
 		{"the same single GPU, asked for", []sight{a1, a1}, 1, [][]int{{0}, {0}}, ""},
 		{"more ranks than GPUs", []sight{a2, a2, a2, a2}, 0, nil,
@@ -85,7 +85,7 @@ func TestAssignSharesFairly(t *testing.T) {
 				list[i] = i
 			}
 			for range rapid.IntRange(1, gpus).Draw(t, "ranks") {
-				ranks = append(ranks, visible(fmt.Sprint("n", node), list...))
+				ranks = append(ranks, sees(fmt.Sprint("n", node), list...))
 			}
 		}
 		ranks = rapid.Permutation(ranks).Draw(t, "order")
@@ -110,8 +110,8 @@ func TestAssignSharesFairly(t *testing.T) {
 }
 
 func TestSharedGPUsAreNamed(t *testing.T) {
-	one := visible("a", 0)
-	got := shared([]sight{one, one, visible("b", 0)}, [][]int{{0}, {0}, {0}})
+	one := sees("a", 0)
+	got := shared([]sight{one, one, sees("b", 0)}, [][]int{{0}, {0}, {0}})
 	if want := []string{"a-0 by ranks 0, 1"}; !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
