@@ -206,7 +206,7 @@ func writeMistakenInputs(t *testing.T, dir string) {
 		"a.csv":               "1,2\n3,4\n",
 		"a.txt":               "1 2\n3 4\n",
 		"a.mat":               "MATLAB 5.0 MAT-file",
-		"a.h5":                "\x89HDF\r\n\x1a\ntruncated",
+		"a.h5":                "\x89HDF\r\n",
 		"a.npz":               "PK\x03\x04",
 		"a.bin":               string(numbers),
 		"a.12x8.f64":          string(numbers),

@@ -200,7 +200,7 @@ func limitMemory(bytes uint64) error {
 func (s *server) describe(name string) (Dataset, error) {
 	var err error
 	if s.open, err = s.library.openDocument(fmt.Sprintf("/proc/self/fd/%d", fileDescriptor)); err != nil {
-		return Dataset{}, err
+		return Dataset{}, fmt.Errorf("the HDF5 library cannot open it (%w); write it again, or copy it again", err)
 	}
 	if s.set, err = s.open.describe(name); err != nil {
 		return s.set, err

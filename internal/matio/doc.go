@@ -42,6 +42,10 @@
 //     by row or column by column, as a.1000x500.rowmajor.f64. A name without the order is refused: half of
 //     the files would be read transposed.
 //
+//   - .h5, .hdf5, .mat (MATLAB 7.3), with ":/SET" behind or without: a data set of an HDF5 file, by package
+//     hdf5. One in a piece is read as the files above are. Tiles of a packed one are unpacked and kept for a
+//     while; Band says in which order to read. A data set with the attribute MATLAB_class is transposed.
+//
 // Every number of a part is checked while it is in the cache: a NaN or an infinity is a NotFiniteError with
 // its position, and in a text an Error with its line. A damaged file is an Error that says where and what to
 // do. No memory is allocated by a size that a file claims and its length does not support.

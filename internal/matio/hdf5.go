@@ -73,7 +73,7 @@ func notHDF5(r io.ReaderAt, path string) string {
 	b := make([]byte, 6)
 	n, _ := r.ReadAt(b, 0)
 	if !bytes.HasPrefix(b[:n], []byte("MATLAB")) {
-		return "not an HDF5 file"
+		return "not an HDF5 file; write it again, or copy it again"
 	}
 	load := fmt.Sprintf("np.save(%s, scipy.io.loadmat(%s)['A'])", quote(Stem(path)+".npy"), quote(path))
 	return fmt.Sprintf("of a MATLAB version before 7.3; type save('%s.v73.mat','A','-v7.3') in MATLAB, or "+

@@ -21,8 +21,9 @@ const (
 	speedShare = 0.6 // of the speed of .npy at least
 )
 
-// The vectors of a 4096×4096 matrix are written into an HDF5 file about as fast as into two .npy files, and one
-// of them is read about as fast, by turns. It is compared by the processor time of this process and of the library's, which other processes do not disturb.
+// The vectors of a 4096×4096 matrix are written into an HDF5 file about as fast as into two .npy files, and
+// one of them is read about as fast, by turns. It is compared by the processor time of this process and of
+// the library's, which other processes do not disturb.
 func TestHDF5Speed(t *testing.T) {
 	if testing.Short() {
 		t.Skip("reads and writes 128 MiB several times")

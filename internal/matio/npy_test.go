@@ -303,9 +303,8 @@ func TestUnknownFormats(t *testing.T) {
 			`python3 -c "import numpy as np; np.save('d/a.npy', np.loadtxt('d/a.csv', delimiter=',', ndmin=2))"`,
 		".TXT": `.txt is not read; convert it: ` +
 			`python3 -c "import numpy as np; np.save('d/a.npy', np.loadtxt('d/a.TXT', ndmin=2))"`,
-		".tsv": `delimiter='\t', ndmin=2))"`,
-		".mat": `scipy.io.loadmat('d/a.mat')['A'])", where A is the name of the variable`,
-		".h5":  `h5py.File('d/a.h5')['A'][:])"`, ".hdf5": `h5py.File('d/a.hdf5')['A'][:])"`,
+		".tsv":     `delimiter='\t', ndmin=2))"`,
+		".nc":      `xarray.open_dataset('d/a.nc')['A'].to_numpy())", where A is the name of the variable`,
 		".npz":     `np.load('d/a.npz')['arr_0'])", where arr_0 is the name of the array`,
 		".parquet": `pandas.read_parquet('d/a.parquet').to_numpy(dtype=float))"`,
 		".xlsx":    `pandas.read_excel('d/a.xlsx', header=None).to_numpy(dtype=float))"`,
@@ -315,8 +314,8 @@ func TestUnknownFormats(t *testing.T) {
 		".json":    "np.array(json.load(open('d/a.json')), dtype=float))",
 		".f32":     "np.fromfile('d/a.f32', 'float32')",
 		".gz":      "gunzip d/a.gz",
-		".foo": "unknown format; matrices are read from NAME.npy, NAME.mtx, " +
-			"NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64",
+		".foo": "unknown format; matrices are read from NAME.npy, NAME.mtx, NAME.h5:/SET, " +
+			"NAME.mat, NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64",
 	} {
 		path := "d/a" + extension
 		_, err := newFile(path, strings.NewReader("1,2\n"), 4)
