@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # jmpi on two hosts, each in namespaces of its own, by mpirun, srun and sbatch: the same bits, hosts that die,
 # jobs that go back to the queue, and the examples. Needs root, Slurm and munge (scripts/cluster.sh says which
-# packages) and 12 minutes; skipped, in words, where these are not there. MPICH too if bin/jmpi-mpich is there.
+# packages) and 12 minutes; skipped, in words, where these are not there. MPICH too if there is
+# bin/jmpi-mpich.
 #   scripts/test-cluster.sh [PART...]     parts: bits examples deaths requeue; all by default
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit
