@@ -58,7 +58,7 @@ func (s *session) reserve(folder *results.Folder, files []results.File, as forma
 
 // tellPlaces tells all ranks the places in an HDF5 file that rank 0 knows. It is collective.
 func (s *session) tellPlaces() error {
-	all, err := gather(s.comm, s.places)
+	all, err := comm.AllOf(s.comm, s.places)
 	if err == nil {
 		s.places = all[0]
 	}
