@@ -9,7 +9,7 @@ MPIRUN      ?= mpirun
 # MPICH's compiler and launcher beside Open MPI, by Debian's names, and the tests of ranks that it must pass.
 MPICH_MPICC   ?= mpicc.mpich
 MPICH_MPIEXEC ?= mpiexec.hydra
-MPICH_TESTS   := ^TestMPI($$|Abort|KilledRank|StoppedRank|SuspendedJob|Probe)
+MPICH_TESTS   := ^Test(MPI($$|Abort|KilledRank|StoppedRank|SuspendedJob|Probe)|GoModule$$)
 GO          := scripts/mpiflags.sh go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ERRCHECK    := github.com/kisielk/errcheck@v1.30.0
@@ -47,7 +47,7 @@ test-mpich: build ## the same, in short, of another program that is linked with 
 	scripts/setup.sh mpich
 	MPICC=$(MPICH_MPICC) $(GO) build -buildvcs=false -o bin/jmpi-mpich ./cmd/jmpi
 	MPICH_MPIEXEC=$(MPICH_MPIEXEC) MPIRUN=$(MPIRUN) scripts/test-mpich.sh
-	MPICC=$(MPICH_MPICC) MPIRUN=$(MPICH_MPIEXEC) scripts/test.sh -run '$(MPICH_TESTS)' ./dist/comm
+	MPICC=$(MPICH_MPICC) MPIRUN=$(MPICH_MPIEXEC) scripts/test.sh -run '$(MPICH_TESTS)' ./dist/comm ./cmd/jmpi
 
 test-signals: setup ## every signal in every phase of every command, 15 minutes; `make test` sends some
 	JMPI_TEST_SIGNALS=all $(GO) test ./cmd/jmpi -run '^TestSignals$$' -v -count=1 -timeout 60m

@@ -1,6 +1,23 @@
 // Package dist decomposes a matrix that all ranks of a job share. Decompose reads it onto the devices of all
 // ranks, prepares it, runs the one-sided Jacobi method ([Nov15, §5]), and forms the singular vectors.
 //
+// Programs that have a matrix and want its SVD import jmpi/dist/svd, which starts the ranks, opens their
+// devices and takes matrices of gonum. This package is for those who bring their own: ranks (package comm),
+// devices (package devices), and functions that read the matrix and store U and V part by part, as the
+// command does with files:
+//
+//	d, err := dist.Decompose(ctx, world, devices, dist.Task{
+//		M: m, N: n, Load: read,                            // m ≥ n; else the transpose
+//		Wanted:   dist.Wanted{Left: true, Right: true},
+//		Settings: jacobi.Settings{Strategy: jacobi.AutoStrategy, MaxSweeps: 30},
+//		Host:     dist.ThisHost(threads),
+//	})
+//	err = d.Vectors(storeU, storeV)                            // d.Sigma[k] belongs to column k of both
+//	d.Free()
+//
+// All of it is column-major and float64, and every rank makes the same calls. The rest of this page is about
+// how a decomposition goes.
+//
 // # From the file to the vectors
 //
 // Decompose takes A, m×n with m ≥ n, through these steps. Each has a value as its result, which the next

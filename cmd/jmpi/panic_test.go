@@ -163,7 +163,8 @@ func linkAll(t *testing.T, from, to string) {
 func TestPanicsHaveEveryPackage(t *testing.T) {
 	uses := regexp.MustCompile(`\bparallel\.(Guard|Workers|Each|Do|Chunks|All)\(`)
 	starts := regexp.MustCompile(`(?m)^.*(\bgo [\w.]+\(|\.Go\().*(\n.*){0,2}`)
-	tested := map[string]bool{"kernels/cuda": true}
+	// The first needs a GPU. The second is not in the program; its own tests let it panic.
+	tested := map[string]bool{"kernels/cuda": true, "dist/svd": true}
 	for _, p := range panickings {
 		tested[strings.Fields(p.site)[0]] = true
 	}
