@@ -16,7 +16,7 @@ const (
 	vectorTag  = 32764
 )
 
-// faultCode is the exit code of all ranks after a fault of this package in a goroutine, as that of the command.
+// faultCode is the exit code of all ranks after a fault of this package in a goroutine, as of the command.
 const faultCode = 6
 
 // line is a way for messages to one other rank, and from it. It has memory outside of the Go heap, as
