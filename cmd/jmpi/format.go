@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"jmpi/dist/comm"
 	"jmpi/internal/enum"
 	"jmpi/internal/hdf5"
 	"jmpi/internal/matio"

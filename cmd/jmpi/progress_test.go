@@ -28,8 +28,8 @@ func TestLogOfARun(t *testing.T) {
 			`cores_per_rank=\d+ blas=.* go=.*\n` +
 			`([^\n]* INF (no GPU|messages|\d+ )[^\n]*\n|[^\n]* WRN [^\n]*\n)*` +
 			`[^\n]* INF read seconds=` + number + `\n[^\n]* INF prepared seconds=` + number + `\n` +
-			`([^\n]* INF sweep sweep=\d+ rotations=\d+ proper=\d+ active=` + number + ` seconds=` + number +
-			` gflops=` + number + ` bytes_fast=\d+ bytes_slow=\d+\n)+` +
+			`([^\n]* INF sweep sweep=\d+ rotations=\d+ proper=\d+ active=` + number + ` cosine=` + number +
+			` seconds=` + number + ` gflops=` + number + ` bytes_fast=\d+ bytes_slow=\d+\n)+` +
 			`[^\n]* INF vectors seconds=` + number + `\n[^\n]* INF written seconds=` + number + `\n` +
 			`[^\n]* INF times mpi=` + number + ` devices=` + number + ` reserve=` + number + ` read=` + number +
 			` upload=0 compute=` + number + ` download=0 write=` + number + ` sync=` + number + ` publish=` +
@@ -41,7 +41,7 @@ func TestLogOfARun(t *testing.T) {
 		if !regexp.MustCompile(want).MatchString(text) {
 			t.Errorf("on %d ranks:\n%s", ranks, text)
 		}
-		numbers := regexp.MustCompile(`(active|seconds|gflops|sigma_m..)=(\S+)`)
+		numbers := regexp.MustCompile(`(active|cosine|seconds|gflops|sigma_m..)=(\S+)`)
 		for _, x := range numbers.FindAllStringSubmatch(text, -1) {
 			mantissa, _, _ := strings.Cut(x[2], "e")
 			if digits := strings.TrimLeft(strings.ReplaceAll(mantissa, ".", ""),

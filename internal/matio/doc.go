@@ -27,6 +27,7 @@
 //     beyond 2⁵³ are rounded to nearest). Complex numbers, objects, structures and other than two
 //     dimensions are refused; OpenVector takes one dimension of m elements as an m×1 matrix. The file's
 //     length must be exactly what the header says.
+//
 //   - .mtx, Matrix Market (Boisvert, Pozo, Remington, NISTIR 5935, 1996): array or coordinate; real,
 //     integer, unsigned-integer, or pattern (each entry is 1); general, symmetric, skew-symmetric, or
 //     hermitian, which is symmetric for real numbers. Of a symmetric matrix only the lower triangle is
@@ -38,6 +39,7 @@
 //     byte-order mark of UTF-8 is skipped. Numbers are decimal, as C or Fortran writes them (1.5e-3,
 //     1.5D-03). The text has no index: each call reads the whole file once and converts only the values it
 //     wants, so parts should be few and large.
+//
 //   - NAME.MxN.rowmajor.f64 and NAME.MxN.colmajor.f64: an M×N matrix of little-endian float64, no header, row
 //     by row or column by column, as a.1000x500.rowmajor.f64. A name without the order is refused: half of
 //     the files would be read transposed.
