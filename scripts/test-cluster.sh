@@ -159,7 +159,7 @@ deaths() {
 # the bits of a run that nobody stopped. It stops 52 s before the limit, after one sweep at least.
 requeued() {
 	rm -rf r.svd r.checkpoint
-	JMPI=$jmpi MARGIN=52 limit=900 submitted -N2 --ntasks-per-node=2 --cpus-per-task=1 --time=1 \
+	JMPI=$jmpi MARGIN=${REQUEUE_MARGIN:-52} limit=900 submitted -N2 --ntasks-per-node=2 --cpus-per-task=1 --time=1 \
 		--signal=B:USR1@1 --open-mode=append "$here/examples/slurm-requeue.sbatch" r.npy || return 1
 	local starts
 	starts=$(grep -c ' INF start ' err)
