@@ -169,8 +169,8 @@ func TestPanicsHaveEveryPackage(t *testing.T) {
 		tested[strings.Fields(p.site)[0]] = true
 	}
 	// Those of the first wait for a ticker and do nothing; commtest is for tests; the loops are built
-	// on the third.
-	others := []string{"internal/stall", "dist/comm/commtest", "internal/parallel"}
+	// on the third. The last is the life of a child: a panic ends it, and its parent says so.
+	others := []string{"internal/stall", "dist/comm/commtest", "internal/parallel", "internal/hdf5/serve.go"}
 	found := 0
 	for _, file := range sourceFiles(t) {
 		text, err := os.ReadFile(filepath.Join("../..", file))
@@ -178,7 +178,7 @@ func TestPanicsHaveEveryPackage(t *testing.T) {
 			t.Fatal(err)
 		}
 		folder := filepath.Dir(file)
-		if slices.Contains(others, folder) {
+		if slices.Contains(others, folder) || slices.Contains(others, file) {
 			continue
 		}
 		if uses.Match(text) {
