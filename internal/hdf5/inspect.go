@@ -285,9 +285,10 @@ func (d *document) filters(set *Dataset, list uintptr) error {
 				"gzip: h5repack -f GZIP=4 IN OUT, where the filter is installed", called, filter, d.library)
 		}
 		set.Filters = append(set.Filters, filter)
-		// A damaged file may say that the bytes of numbers of another size were sorted.
+		// A damaged file may say what does not fit: what becomes of it is for the library to tell.
+		level := filter == deflate && values == 1 && value <= 9
 		sorted := filter == shuffle && values == 1 && int64(value) == set.size()
-		set.Known = set.Known && (filter == deflate || sorted || filter == checksum)
+		set.Known = set.Known && (level || sorted || filter == checksum)
 	}
 	return nil
 }

@@ -158,6 +158,17 @@ func TestHDF5Refused(t *testing.T) {
 	}
 }
 
+// What the library does not unpack is refused, though it could be unpacked.
+func TestHDF5Level(t *testing.T) {
+	f, err := Open(filepath.Join(makeHDF5(t), "bad_level.h5"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	err = f.ReadColumns(0, f.Cols, make([]float64, f.Rows*f.Cols), int(f.Rows))
+	checkError(t, err, f.Path(), 0, "invalid deflate aggression level")
+}
+
 // A vector may be a data set of one dimension.
 func TestHDF5Vector(t *testing.T) {
 	dir := makeHDF5(t)

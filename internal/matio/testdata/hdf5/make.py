@@ -56,16 +56,25 @@ write("none", np.empty((0, 7)))
 write("scaled", np.round(30 * A).astype("i4"), chunks=(16, 16), scaleoffset=0)
 write("unlimited", A, chunks=(8, 5), maxshape=(None, None), compression="gzip")
 
+
+
+def replace(name, old, new):
+    with open(path(name), "rb") as f:
+        image = f.read()
+    assert image.count(old) == 1
+    with open(path(name), "wb") as f:
+        f.write(image.replace(old, new))
+
+
 # The filter says that it has sorted the bytes of numbers of half the size: so they are put together.
 write("resorted", np.round(3000 * A).astype("i4"), chunks=(8, 5), shuffle=True)
-with open(path("resorted"), "rb") as f:
-    image = f.read()
-with open(path("resorted"), "wb") as f:
-    assert image.count(b"shuffle\0\4\0\0\0") == 1
-    f.write(image.replace(b"shuffle\0\4\0\0\0", b"shuffle\0\2\0\0\0"))
+replace("resorted", b"shuffle\0\4\0\0\0", b"shuffle\0\2\0\0\0")
 with h5py.File(path("resorted"), "r") as f:
     assert (f["A"][:] != np.round(3000 * A)).any()
     keep("resorted", f["A"][:])
+# zlib has no level 12.
+refuse("level", lambda f: f.create_dataset("A", data=A, chunks=(8, 5), compression="gzip", compression_opts=7))
+replace("bad_level", b"deflate\0\7\0\0\0", b"deflate\0\x0c\0\0\0")
 
 with h5py.File(path("latest"), "w", libver="latest") as f:
     f.create_dataset("A", data=A, chunks=(8, 5), maxshape=(None, 43), compression="gzip")
