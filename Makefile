@@ -24,7 +24,7 @@ export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
 export OMPI_MCA_rmaps_base_oversubscribe := 1
 export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
 
-.PHONY: run build test test-race test-mpi test-mpich test-signals test-kills test-gpu test-python wheel bench \
+.PHONY: run build test test-race test-mpi test-mpich test-signals test-kills test-damaged test-gpu test-python wheel bench \
 	golden vet lint setup man install uninstall clean help
 
 run: build ## decompose a 1024×1024 matrix on 4 MPI ranks and check the result
@@ -57,6 +57,10 @@ test-signals: setup ## every signal in every phase of every command, 15 minutes;
 test-kills: setup ## kill runs and let them go on, 50 times (KILLS=50), 15 minutes; `make test` kills some
 	JMPI_TEST_KILLS=$(or $(KILLS),50) $(GO) test ./cmd/jmpi -run '^TestKills$$' -v -count=1 \
 		-timeout 90m
+
+test-damaged: setup ## damaged files, new ones in each of 20 rounds (ROUNDS=20), 20 minutes
+	JMPI_TEST_SEED=clock $(GO) test ./cmd/jmpi ./dist/checkpoint -run '^TestDamaged(Files|HDF5)$$' -v \
+		-count=$(or $(ROUNDS),20) -timeout 90m
 
 test-gpu: ## tests on GPUs; scripts/test-gpu.sh runs them on a node without Go
 	scripts/test-gpu.sh build

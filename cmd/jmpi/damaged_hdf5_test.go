@@ -11,7 +11,6 @@ import (
 	"slices"
 	"strconv"
 	"testing"
-	"time"
 
 	"jmpi/internal/matio"
 	"jmpi/internal/matio/matiotest"
@@ -36,9 +35,8 @@ func pythonWith(t *testing.T, module string) string {
 // finds what is in it. The library crashes on some of them; the program does not.
 func TestDamagedHDF5(t *testing.T) {
 	python, dir := pythonWith(t, "h5py"), t.TempDir()
-	seed := time.Now().UnixNano() % 1e6
-	t.Logf("seed %d", seed)
-	out, err := exec.Command(python, "testdata/damage_hdf5.py", dir, strconv.FormatInt(seed, 10),
+	seed := matiotest.Seed(t)
+	out, err := exec.Command(python, "testdata/damage_hdf5.py", dir, strconv.FormatUint(seed, 10),
 		strconv.Itoa(damagedHDF5)).CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v: %s", err, out)

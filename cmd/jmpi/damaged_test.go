@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"jmpi/internal/matio/matiotest"
 )
@@ -30,9 +29,7 @@ type damaged struct {
 // Of 1000 damaged files each is refused with one line and exit code 3, or decomposed rightly, as another
 // reader finds what is in it. The program has little memory.
 func TestDamagedFiles(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
-	random := rand.New(rand.NewPCG(seed, 2))
+	random := rand.New(rand.NewPCG(matiotest.Seed(t), 2))
 	dir := t.TempDir()
 	var all []damaged
 	for i := range damagedCount {

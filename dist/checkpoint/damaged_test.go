@@ -14,8 +14,7 @@ import (
 // Of 1000 checkpoints with a damaged file each is refused, in words that name the folder, or it is what was
 // kept.
 func TestDamagedFiles(t *testing.T) {
-	seed := uint64(time.Now().UnixNano())
-	t.Logf("seed %d", seed)
+	seed := matiotest.Seed(t)
 	random := rand.New(rand.NewPCG(seed, 3))
 	dir := filepath.Join(t.TempDir(), "ck")
 	if err := save(dir, 2, 7); err != nil {
