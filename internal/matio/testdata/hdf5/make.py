@@ -73,7 +73,8 @@ with h5py.File(path("resorted"), "r") as f:
     assert (f["A"][:] != np.round(3000 * A)).any()
     keep("resorted", f["A"][:])
 # zlib has no level 12.
-refuse("level", lambda f: f.create_dataset("A", data=A, chunks=(8, 5), compression="gzip", compression_opts=7))
+packed = dict(data=A, chunks=(8, 5), compression="gzip", compression_opts=7)
+refuse("level", lambda f: f.create_dataset("A", **packed))
 replace("bad_level", b"deflate\0\7\0\0\0", b"deflate\0\x0c\0\0\0")
 
 with h5py.File(path("latest"), "w", libver="latest") as f:
