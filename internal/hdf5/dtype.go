@@ -83,37 +83,36 @@ func (d *document) compound(kind uintptr) error {
 	return errors.New("it has compound values, not real numbers")
 }
 
-// order returns the byte order of numbers of so many bytes, as NumPy writes it, if each fills its bytes.
-func (d *document) order(kind, size uintptr) (string, error) {
+// order returns the byte order of numbers, as NumPy writes it, and how many bytes each has, if it fills them.
+func (d *document) order(kind uintptr) (name string, size uintptr, err error) {
+	if size, err = d.call("H5Tget_size", kind); err != nil {
+		return "", 0, err
+	}
 	order, err := d.status("H5Tget_order", kind)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	bits, err := d.call("H5Tget_precision", kind)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
 	shift, err := d.status("H5Tget_offset", kind)
 	switch {
 	case err != nil:
-		return "", err
+		return "", 0, err
 	case size != 1 && size != 2 && size != 4 && size != 8 || bits != 8*size || shift != 0 || order > 1:
-		return "", fmt.Errorf("it has numbers of %d bits in %d bytes, which is not supported; write float64", bits,
-			size)
+		return "", 0, fmt.Errorf("it has numbers of %d bits in %d bytes, which is not supported; write float64",
+			bits, size)
 	case size == 1:
-		return "|", nil
+		return "|", size, nil
 	case order == 1:
-		return ">", nil
+		return ">", size, nil
 	}
-	return "<", nil
+	return "<", size, nil
 }
 
 func (d *document) integer(kind uintptr) (string, error) {
-	size, err := d.call("H5Tget_size", kind)
-	if err != nil {
-		return "", err
-	}
-	order, err := d.order(kind, size)
+	order, size, err := d.order(kind)
 	if err != nil {
 		return "", err
 	}
@@ -126,11 +125,7 @@ func (d *document) integer(kind uintptr) (string, error) {
 }
 
 func (d *document) float(kind uintptr) (string, error) {
-	size, err := d.call("H5Tget_size", kind)
-	if err != nil {
-		return "", err
-	}
-	order, err := d.order(kind, size)
+	order, size, err := d.order(kind)
 	if err != nil {
 		return "", err
 	}
