@@ -63,33 +63,62 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	where.Widen(t.N)
 	s := site{Host: t.Host, comm: world, devices: devices, where: where, seconds: map[string]float64{},
 		spans: t.Recorder}
-	x, found, err := begin(ctx, s, t)
+	t.Journal.Tell(true)
+	u, err := decomposed(ctx, s, t)
+	if err == nil {
+		err = s.timed("vectors", u.vectors.settle)
+	}
+	if err == nil {
+		err = s.where.Sync()
+	}
+	t.Journal.Tell(false)
 	if err != nil {
-		return nil, err
-	}
-	if t.Aside, err = s.aside(t, x); err != nil {
-		return nil, err
-	}
-	if !found {
-		if err := keep(t, "preparing"); err != nil {
-			return nil, err
-		}
-	}
-	var o outcome
-	var u undone
-	if err := s.step("iterate", func() (err error) { o, err = iterate(ctx, s, t, x); return err }); err != nil {
-		return nil, err
-	}
-	if err := s.step("undo", func() (err error) { u, err = undo(ctx, s, t, o); return err }); err != nil {
-		return nil, err
-	}
-	if err := s.where.Sync(); err != nil {
+		u.Free()
 		return nil, err
 	}
 	d := result(s, t, u)
-	d.Seconds = time.Since(x.began).Seconds() - u.LoadSeconds
+	d.Seconds = time.Since(u.began).Seconds() - u.LoadSeconds
 	s.where.Traffic.Read += u.LoadSeconds
 	return d, nil
+}
+
+// decomposed computes the decomposition, or takes what the checkpoint has of it. It is collective.
+func decomposed(ctx context.Context, s site, t Task) (u undone, err error) {
+	describe := func(c *checkpoint.Codec) { u.describe(c, s, t) }
+	kept := false
+	found, err := stageFound(t, "decomposition", describe, func() (bool, error) {
+		u, err = compute(ctx, s, t)
+		kept = err == nil && u.keepable()
+		return kept, err
+	})
+	if err == nil && kept && !found {
+		err = t.Journal.Offer("forming the vectors", 0, func(bool) error { return t.Journal.Save(true) })
+	}
+	return u, err
+}
+
+// compute computes the decomposition from the matrix, or from what the checkpoint has on the way. It is
+// collective.
+func compute(ctx context.Context, s site, t Task) (u undone, err error) {
+	x, found, err := begin(ctx, s, t)
+	if err != nil {
+		return u, err
+	}
+	if t.Aside, err = s.aside(t, x); err != nil {
+		return u, err
+	}
+	if !found {
+		if err := keep(t, "preparing"); err != nil {
+			return u, err
+		}
+	}
+	var o outcome
+	if err := s.step("iterate", func() (err error) { o, err = iterate(ctx, s, t, x); return err }); err != nil {
+		return u, err
+	}
+	err = s.step("undo", func() (err error) { u, err = undo(ctx, s, t, o); return err })
+	u.began = x.began
+	return u, err
 }
 
 // begin reads the matrix and prepares it, or takes what the checkpoint has of that. It is collective.

@@ -51,7 +51,7 @@ type ways struct {
 	reflectors   bool // with slabs: they are reduced by reflectors, not by their Gram matrix
 	ladder       bool // the first sweeps are in float32
 	reread       bool // the matrix that was measured is given up, and read again for the Jacobi method
-	kept         bool // a copy of what a checkpoint gets lies aside while it is written
+	aside        bool // a copy of what a checkpoint gets lies aside while it is written
 }
 
 // matrices returns how many numbers matrices have, at the worst moment, while the block-columns of the Jacobi
@@ -110,7 +110,7 @@ func (w ways) preconditioned(m, n int64) (during, outside int64) {
 }
 
 // refined is matrices where the first sweeps are in float32: X and its transpose; X, U, V and refineMatrices
-// while they are refined.
+// while they are refined, and copies of U and V that are being written to a checkpoint, then or later.
 func (w ways) refined(m, n int64) (during, outside int64) {
 	square := m * n
 	var kept int64 // for U and V of A
@@ -121,7 +121,10 @@ func (w ways) refined(m, n int64) (during, outside int64) {
 	if w.precondition == QRCPLQ || w.precondition == QRLQ {
 		kept += reflectors(n, n, kernels.PanelWidth)
 	}
-	return 2*square + kept, max(outside, (3+refineMatrices)*square+kept)
+	if outside = max(outside, (3+refineMatrices)*square+kept); w.aside {
+		outside += 2 * square
+	}
+	return 2*square + kept, outside
 }
 
 // refineMatrices is how many square matrices package refine takes besides X, U and V.
@@ -180,7 +183,7 @@ func (t Task) Least(devices int, limits kernels.Limits) int64 {
 func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
 	low := t.Low(limits)
 	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil,
-		kept: t.Aside}
+		aside: t.Aside}
 	preconditions := []Preconditioner{t.Precondition}
 	if t.Precondition == AutoPreconditioner {
 		switch {
@@ -251,11 +254,14 @@ func (w ways) phase(t Task, devices int, limits kernels.Limits) Footprint {
 	c := w.config(t)
 	f := Footprint{Device: c.Demand(devices, limits)}
 	during, outside := w.bytes(c, devices, limits)
-	if w.kept {
+	if w.aside {
 		copied := w.copied(c, devices, limits)
-		f.Device += copied
-		if outside += copied; limits.HostMemory { // outside is for all of them
-			outside += copied * int64(devices-1)
+		switch f.Device += copied; {
+		case w.ladder: // copies of U and V take their place
+		case limits.HostMemory: // outside is for all of them
+			outside += copied * int64(devices)
+		default:
+			outside += copied
 		}
 	}
 	if limits.HostMemory {

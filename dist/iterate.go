@@ -241,6 +241,9 @@ func svdOf(ctx context.Context, s site, t Task, x *matrix.Matrix, orthonormal, l
 		return svd{}, err
 	}
 	u, err := undo(ctx, s, inner, o)
+	if err == nil {
+		err = u.vectors.settle()
+	}
 	if err != nil {
 		return svd{}, err
 	}

@@ -4,13 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"time"
-	"unsafe"
 
 	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
 	"jmpi/dist/refine"
-	"jmpi/kernels"
 )
 
 // stage makes something, or takes what the checkpoint has of it: describe describes it. make tells whether it
@@ -72,7 +70,7 @@ func (s site) aside(t Task, p prepared) (bool, error) {
 		return false, nil
 	}
 	w := p.ways(t)
-	w.kept = true
+	w.aside = true
 	err := s.fits(t, w, true)
 	var known *comm.Failure
 	if errors.As(err, &known) {
@@ -135,10 +133,10 @@ func (p *prepared) describe(c *checkpoint.Codec, s site, t Task) {
 		return
 	}
 	if !k.Read {
-		describeMatrix(c, s.where, "x", &p.x)
+		matrix.Describe(c, s.where, "x", &p.x)
 	}
 	if !k.Method.Ladder { // otherwise it is the transpose of X
-		describeMatrix(c, s.where, "kept", &p.kept)
+		matrix.Describe(c, s.where, "kept", &p.kept)
 	}
 	if p.deflated != nil {
 		p.deflated.describe(c, s.where)
@@ -248,10 +246,10 @@ func (p *prepared) describeStep(c *checkpoint.Codec, d *matrix.Devices, name str
 		*x = s
 	case leftFactor:
 		checkpoint.Fact(c, name+".n", &s.n)
-		describeOrthogonal(c, d, name, &s.q)
+		matrix.DescribeOrthogonal(c, d, name, &s.q)
 		*x = s
 	case rightFactor:
-		describeOrthogonal(c, d, name, &s.q)
+		matrix.DescribeOrthogonal(c, d, name, &s.q)
 		*x = s
 	case nullSigns:
 		checkpoint.Fact(c, name+".signs", &s.signs)
@@ -267,7 +265,7 @@ func (f *deflation) describe(c *checkpoint.Codec, d *matrix.Devices) {
 		name string
 		*inertia
 	}{{"row", &f.row}, {"null", &f.null}} {
-		describeMatrix(c, d, x.name+".z", &x.z)
+		matrix.Describe(c, d, x.name+".z", &x.z)
 		checkpoint.Vector(c, x.name+".lambda", &x.lambda)
 		checkpoint.Vector(c, x.name+".root", &x.root)
 	}
@@ -278,10 +276,10 @@ func (f *factors) describe(c *checkpoint.Codec, d *matrix.Devices) {
 	checkpoint.Fact(c, "positive", &f.positive)
 	checkpoint.Fact(c, "shift", &f.shift)
 	checkpoint.Vector(c, "sigma", &f.sigma)
-	describeMatrix(c, d, "u", &f.u)
-	describeMatrix(c, d, "v", &f.v)
-	describeMatrix(c, d, "g", &f.g)
-	describeMatrix(c, d, "z", &f.z)
+	matrix.Describe(c, d, "u", &f.u)
+	matrix.Describe(c, d, "v", &f.v)
+	matrix.Describe(c, d, "g", &f.g)
+	matrix.Describe(c, d, "z", &f.z)
 }
 
 // refined is what has become of sweeps in float32.
@@ -304,64 +302,4 @@ func (r *refined) describe(c *checkpoint.Codec) {
 	if checkpoint.Fact(c, "refined", &k); c.Loading() {
 		*r = refined{&refine.Result{Outcome: refine.Outcome(k.Outcome), Sigma: k.Sigma, Steps: k.Steps}, k.Why}
 	}
-}
-
-// describeMatrix describes a matrix, nil for none.
-func describeMatrix(c *checkpoint.Codec, d *matrix.Devices, name string, x **matrix.Matrix) {
-	var shape []int
-	if *x != nil && !c.Loading() {
-		shape = []int{(*x).M, (*x).N}
-	}
-	checkpoint.Fact(c, name+".shape", &shape)
-	if len(shape) != 2 {
-		return
-	}
-	m, n := shape[0], shape[1]
-	stored := *x
-	c.Array(name, checkpoint.Shape{Count: n, Bytes: int64(m) * kernels.WordBytes}, checkpoint.Array{
-		Store: func(put checkpoint.Move) error {
-			return stored.EachBlock(func(j0, _ int, x []float64) error { return put(j0, bytesOf(x)) })
-		},
-		Load: func(get checkpoint.Move) (err error) {
-			*x, err = d.Load(m, n, matrix.Source{Reading: matrix.Reading{Whole: true}, Read: func(p Part) error {
-				if p.Ld == p.M {
-					return get(p.Column, bytesOf(p.Data[:p.M*p.N]))
-				}
-				for k := range p.N {
-					if err := get(p.Column+k, bytesOf(p.Data[k*p.Ld:][:p.M])); err != nil {
-						return err
-					}
-				}
-				return nil
-			}})
-			return err
-		},
-	})
-}
-
-// describeOrthogonal describes Q of a factorization.
-func describeOrthogonal(c *checkpoint.Codec, d *matrix.Devices, name string, q **matrix.Orthogonal) {
-	var m int
-	var shapes []matrix.PanelShape
-	if !c.Loading() {
-		m, shapes = (*q).M, (*q).Shapes()
-	}
-	checkpoint.Fact(c, name+".m", &m)
-	checkpoint.Fact(c, name+".panels", &shapes)
-	stored := *q
-	shape := checkpoint.Shape{Count: len(shapes), Sizes: matrix.PanelBytes(m, shapes)}
-	c.Array(name, shape, checkpoint.Array{
-		Store: func(put checkpoint.Move) error {
-			return stored.EachPanel(func(k int, x []float64) error { return put(k, bytesOf(x)) })
-		},
-		Load: func(get checkpoint.Move) (err error) {
-			*q, err = d.LoadOrthogonal(m, shapes, func(k int, x []float64) error { return get(k, bytesOf(x)) })
-			return err
-		},
-	})
-}
-
-// bytesOf views numbers as bytes. Files are little endian, as are all hosts that jmpi has back ends for.
-func bytesOf(x []float64) []byte {
-	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*kernels.WordBytes)
 }

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"slices"
 
+	"jmpi/dist/checkpoint"
 	"jmpi/dist/jacobi"
+	"jmpi/dist/matrix"
 	"jmpi/dist/refine"
 	"jmpi/kernels"
 )
@@ -37,10 +39,14 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	if err != nil || o.Broken() {
 		return o, err
 	}
+	keeping := refine.Keeping{Journal: t.Journal, Aside: t.Aside}
+	if keeping.Stage, err = t.Journal.Next(checkpoint.Refinement); err != nil {
+		return o, err
+	}
 	var r refined
 	err = stage(t, "refined", r.describe, func() (bool, error) {
 		err := s.timed("refine", func() (err error) {
-			r, err = refineLow(s, o)
+			r, err = refineLow(s, o, keeping)
 			return err
 		})
 		return err == nil && !r.converged(), err
@@ -72,16 +78,18 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 func (r refined) converged() bool { return r.Result != nil && r.Outcome == refine.Converged }
 
 // refineLow refines what sweeps in float32 have given. It is collective.
-func refineLow(s site, o outcome) (r refined, err error) {
+func refineLow(s site, o outcome, k refine.Keeping) (r refined, err error) {
 	if o.Deficient() {
 		r.why = "columns became zero in float32"
 		return r, nil
 	}
-	v, _, err := o.Collect(s.where)
-	if err != nil {
-		return r, err
+	var v *matrix.Matrix
+	if !k.Found() {
+		if v, _, err = o.Collect(s.where); err != nil {
+			return r, err
+		}
 	}
-	if r.Result, err = refine.Start(o.x, v); err != nil {
+	if r.Result, err = refine.Start(o.x, v, k); err != nil {
 		return r, err
 	}
 	if r.Outcome == refine.NotServed || r.Outcome == refine.Drifted {

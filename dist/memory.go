@@ -25,7 +25,7 @@ func (p prepared) ways(t Task) ways {
 
 func (o outcome) ways(t Task) ways {
 	w := o.prepared.ways(t)
-	w.kept = t.Aside
+	w.aside = t.Aside
 	w.bySVD = w.bySVD || w.hyperbolic && o.formed != nil
 	return w
 }

@@ -15,7 +15,7 @@ type Reading = matrix.Reading
 // vectors are the singular vectors of A, where they lie.
 type vectors struct {
 	u, v       *matrix.Matrix   // nil where they are not needed, or elsewhere
-	slabs      *matrix.Slabs    // U of a tall matrix
+	slabs      *matrix.Slabs    // U of a tall matrix, which settle makes of u
 	direct     *jacobi.Solution // U and V on the devices
 	order      []int            // row j of the V on the devices is row order[j] of V; nil: row j
 	count      int              // columns of U and V
@@ -69,13 +69,22 @@ func reorderedRows(order []int, write func(Part) error) func(Part) error {
 	}
 }
 
-// settle gives the vectors their signs. It is collective.
-func (x vectors) settle() error {
-	if x.direct != nil {
+// settle makes U of a tall matrix of that of its triangular factor, and gives the vectors their signs. It is
+// collective.
+func (x *vectors) settle() (err error) {
+	switch {
+	case x.direct != nil:
 		return x.direct.Finish(x.rightLeads)
+	case x.count == 0:
+		return nil
+	case x.slabs != nil:
+		if err := x.slabs.Expand(x.u); err != nil {
+			return err
+		}
+		x.u.Free()
+		x.u = nil
 	}
 	var lead []float64
-	var err error
 	switch {
 	case x.rightLeads:
 		lead, err = x.v.Leads()

@@ -3,6 +3,7 @@ package dist
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
@@ -21,6 +22,7 @@ type undone struct {
 	method   method
 	ways     ways
 	residual float64 // of V from the left vectors
+	began    time.Time
 }
 
 // residualLimit is the largest residual of right vectors that were not accumulated, relative to
@@ -29,7 +31,8 @@ var residualLimit = 1.0
 
 // undo scales the singular values back, and forms the singular vectors that are needed, unless they can be
 // read from the block-columns of the Jacobi method: those of X first, and from them those of A, by undoing
-// the steps from the last one on. It is collective.
+// the steps from the last one on. They have no signs yet, and where A is tall, U is that of its triangular
+// factor (vectors.settle). It is collective.
 func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err error) {
 	done = undone{Solution: o.Solution, fidelity: o.fidelity, refined: o.refined, method: o.method,
 		ways: o.ways(t)}
@@ -53,7 +56,7 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 		o.formed == nil && !o.Deficient():
 		done.vectors = vectors{direct: o.Solution, order: o.signature.order, count: done.count,
 			rightLeads: t.RightLeads}
-		return done, s.timed("vectors", done.vectors.settle)
+		return done, nil
 	}
 	err = s.timed("vectors", func() error {
 		c, err := collect(ctx, s, t, o, done.count)
@@ -95,14 +98,10 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 			return err
 		}
 		done.vectors = vectors{u: u, v: v, count: done.count, rightLeads: t.RightLeads}
-		if c.slabs != nil && t.needs().left {
-			if err := c.slabs.Expand(u); err != nil {
-				return err
-			}
-			u.Free()
-			done.vectors.u, done.vectors.slabs = nil, c.slabs
+		if t.needs().left {
+			done.vectors.slabs = c.slabs
 		}
-		return done.vectors.settle()
+		return nil
 	})
 	return done, err
 }

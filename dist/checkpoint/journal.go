@@ -64,14 +64,16 @@ type Written struct {
 // clock is what the schedule goes by.
 type clock struct {
 	kept   time.Time // when the last state was
-	sweeps int       // since then
-	swept  float64   // seconds of the last sweep
+	sweeps int       // and other steps, since then
+	saved  bool      // one was kept
+	next   float64   // seconds that the next sweep, or other step, is expected to take
 	took   float64   // seconds of the longest writing
 	slow   bool      // it was said that sweeps are faster than the disk
 }
 
-// State is the kind of a stage that is a method with a state, which another stage comes from.
-const State = "solve"
+// The kinds of stages that are methods with a state, which another stage comes from: the Jacobi method, and
+// the refinement of what it gives in float32.
+const State, Refinement = "solve", "refinement"
 
 // Stage is a stage that was begun.
 type Stage struct {
@@ -144,7 +146,8 @@ func (s *Stage) Load(describe func(*Codec)) error {
 }
 
 // Put takes a value for the next checkpoint, in place of what there was of the stage and of those inside it.
-// Unless it is a state itself, those of the stages before, in the same stage, are not needed any more.
+// Unless it is a state of the Jacobi method itself, those of the stages before, in the same stage, are not
+// needed any more.
 func (s *Stage) Put(describe func(*Codec)) error {
 	if s == nil {
 		return nil
@@ -159,7 +162,8 @@ func (s *Stage) Put(describe func(*Codec)) error {
 		if other.Path == s.path || strings.HasPrefix(other.Path, s.path+".") {
 			continue
 		}
-		if s.kind != State && other.Kind == State && level(other.Path) == level(s.path) {
+		method := other.Kind == State || other.Kind == Refinement
+		if s.kind != State && method && level(other.Path) == level(s.path) {
 			bare := *other
 			bare.Files = nil
 			other = &bare

@@ -61,7 +61,7 @@ func (w *writing) done() bool { return w == nil || w.ended.Load() }
 // Save writes a checkpoint of all stages so far beside what goes on, and with wait before it returns. One is
 // written after the other. It is collective.
 func (j *Journal) Save(wait bool) error {
-	j.clock.kept, j.clock.sweeps = time.Now(), 0
+	j.clock.kept, j.clock.sweeps, j.clock.saved = time.Now(), 0, true
 	j.manifest.Generation++
 	m := j.manifest
 	m.Records = nil

@@ -20,14 +20,15 @@ const (
 	Failed          // a checkpoint could not be written: Wait tells the error
 )
 
-// Swept counts a sweep, which took so many seconds, and frees what is not needed any more.
-func (j *Journal) Swept(seconds float64) {
+// Swept counts a sweep, or another step with a state, and frees what is not needed any more. The next one
+// takes about so many seconds.
+func (j *Journal) Swept(next float64) {
 	if j == nil {
 		return
 	}
 	j.reap()
 	j.clock.sweeps++
-	j.clock.swept = seconds
+	j.clock.next = next
 }
 
 // Vote is what this rank says.
@@ -52,22 +53,30 @@ func (j *Journal) Vote() (v Votes) {
 	if j.late() {
 		v.Stop = 1
 	}
-	if j.Every > 0 && time.Since(j.clock.kept) >= j.Every || j.Sweeps > 0 && j.clock.sweeps >= j.Sweeps {
+	if j.due() {
 		v.Due = 1
 	}
 	return v
 }
 
-// spare is how much longer than the last one the next sweep may take, and more seconds for everything else.
+// due tells whether a state is to be kept. The first one of a run that goes on is, so that a series of runs
+// comes to its end if each has time for one step.
+func (j *Journal) due() bool {
+	c := j.clock
+	return j.Every > 0 && time.Since(c.kept) >= j.Every || j.Sweeps > 0 && c.sweeps >= j.Sweeps ||
+		j.Resume && !c.saved
+}
+
+// spare is how much longer than expected the next step may take, and more seconds for everything else.
 const spareFactor, spareSeconds = 1.25, 2
 
-// late tells whether the time limit would come during the next sweep, or before a checkpoint after it is
+// late tells whether the time limit would come during the next step, or before a checkpoint after it is
 // written.
 func (j *Journal) late() bool {
 	if j.Limit == 0 {
 		return false
 	}
-	need := spareFactor*(j.clock.swept+2*j.clock.took) + spareSeconds
+	need := spareFactor*(j.clock.next+2*j.clock.took) + spareSeconds
 	return time.Since(j.Started).Seconds()+need > j.Limit.Seconds()
 }
 
@@ -111,12 +120,50 @@ func (j *Journal) Check(after string) error {
 	if j == nil {
 		return nil
 	}
+	all, err := j.ask()
+	if err != nil {
+		return err
+	}
+	all.Due = 0
+	return j.follow(j.Decide(all), after)
+}
+
+// Offer asks, after a step outside of the sweeps, whether its state is to be kept. Then keep hands it over and
+// saves it, and waits for that if told to. If the run is to stop, Offer stops it. The next step takes about so
+// many seconds; after says what is over. It is collective.
+func (j *Journal) Offer(after string, next float64, keep func(wait bool) error) error {
+	if j == nil {
+		return nil
+	}
+	j.Swept(next)
+	all, err := j.ask()
+	if err != nil {
+		return err
+	}
+	decision := j.Decide(all)
+	if decision == Keep || decision == Stop {
+		begin := time.Now()
+		err := keep(decision == Stop)
+		if j.Held(begin); err != nil {
+			return err
+		}
+	}
+	return j.follow(decision, after)
+}
+
+// ask adds up the votes of the ranks. It is collective.
+func (j *Journal) ask() (Votes, error) {
 	v := j.Vote()
 	x := []int64{v.Stop, v.Due, v.Busy, v.Failed}
 	if err := j.comm.AllreduceSum(x); err != nil {
-		return fmt.Errorf("checkpoint: %w", err)
+		return v, fmt.Errorf("checkpoint: %w", err)
 	}
-	switch j.Decide(Votes{Stop: x[0], Busy: x[2], Failed: x[3]}) {
+	return Votes{x[0], x[1], x[2], x[3]}, nil
+}
+
+// follow does what was decided, when what is to be kept is handed over. It is collective.
+func (j *Journal) follow(decision Decision, after string) error {
+	switch decision {
 	case Failed:
 		return j.Wait()
 	case Stop:

@@ -10,6 +10,8 @@ import (
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
 	"jmpi/kernels"
+	"jmpi/node"
+	"jmpi/topology"
 )
 
 // kept is what a checkpoint has of a method between two sweeps, besides the columns.
@@ -105,16 +107,46 @@ func (k *keeper) bare(r *run) (*Solution, error) {
 	return s, nil
 }
 
+// Describe describes what is told of a solution whose columns are not needed any more.
+func (s *Solution) Describe(c *checkpoint.Codec) {
+	k := struct {
+		Sweeps    []keptSweep
+		Converged bool
+		Layout    node.Layout
+		Strategy  string
+		Plan      []topology.Step
+		VNorm     float64
+	}{keptSweeps(s.Sweeps), s.Converged, s.Layout, s.Strategy, s.Plan, s.VNorm}
+	if checkpoint.Fact(c, "solution", &k); c.Loading() {
+		*s = Solution{Sweeps: sweepsOf(k.Sweeps), Converged: k.Converged, Layout: k.Layout, Strategy: k.Strategy,
+			Plan: k.Plan, VNorm: k.VNorm}
+	}
+}
+
+// keptSweeps returns what a checkpoint has of sweeps.
+func keptSweeps(all []SweepInfo) (kept []keptSweep) {
+	for _, info := range all {
+		kept = append(kept, keptSweep{info, info.Sweep, info.tally})
+	}
+	return kept
+}
+
+// sweepsOf is the inverse of keptSweeps.
+func sweepsOf(kept []keptSweep) (all []SweepInfo) {
+	for _, s := range kept {
+		info := s.SweepInfo
+		info.Sweep, info.tally = s.Number, s.Tally
+		all = append(all, info)
+	}
+	return all
+}
+
 // begun is what the sweeps have come to that the checkpoint has.
 func (k *keeper) begun() (done iterated) {
 	if k.past == nil {
 		return done
 	}
-	for _, s := range k.past.Sweeps {
-		info := s.SweepInfo
-		info.Sweep, info.tally = s.Number, s.Tally
-		done.sweeps = append(done.sweeps, info)
-	}
+	done.sweeps = sweepsOf(k.past.Sweeps)
 	done.converged, done.broken, done.enough = k.past.Converged, k.past.Broken, k.past.Enough
 	done.stalled = k.past.Stalled != ""
 	return done
@@ -131,9 +163,7 @@ func (k *keeper) sweeps() int {
 // state is what a checkpoint gets after these sweeps.
 func (k *keeper) state(done iterated) kept {
 	s := k.now
-	for _, info := range done.sweeps {
-		s.Sweeps = append(s.Sweeps, keptSweep{info, info.Sweep, info.tally})
-	}
+	s.Sweeps = keptSweeps(done.sweeps)
 	s.Converged, s.Broken, s.Enough = done.converged, done.broken, done.enough
 	return s
 }

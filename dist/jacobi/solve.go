@@ -16,7 +16,6 @@ import (
 // others compute, its error is not a *comm.Failure, and the caller must Abort. After an error the solution
 // tells what is known of it; Free it too.
 func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Config) (*Solution, error) {
-	c.Journal.Tell(true)
 	k, err := recall(c)
 	if err != nil {
 		return nil, err
@@ -45,7 +44,6 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 	if s.Seconds = time.Since(start).Seconds(); err != nil || s.Broken() {
 		return s, err
 	}
-	c.Journal.Tell(false)
 	for _, x := range r.runners {
 		s.Phases.Add(x.dev.Phases)
 	}

@@ -1,24 +1,89 @@
 package matrix
 
-import "jmpi/kernels"
+import (
+	"unsafe"
 
-// PanelShape tells of the reflectors of one panel: on which rows they act, from Row on, and how many there
+	"jmpi/dist/checkpoint"
+	"jmpi/kernels"
+)
+
+// Describe describes a matrix for a checkpoint, nil for none: a file of its columns. What is written must not
+// change meanwhile.
+func Describe(c *checkpoint.Codec, d *Devices, name string, x **Matrix) {
+	var shape []int
+	if *x != nil && !c.Loading() {
+		shape = []int{(*x).M, (*x).N}
+	}
+	checkpoint.Fact(c, name+".shape", &shape)
+	if len(shape) != 2 {
+		return
+	}
+	m, n := shape[0], shape[1]
+	stored := *x
+	c.Array(name, checkpoint.Shape{Count: n, Bytes: int64(m) * kernels.WordBytes}, checkpoint.Array{
+		Store: func(put checkpoint.Move) error {
+			return stored.EachBlock(func(j0, _ int, x []float64) error { return put(j0, bytesOf(x)) })
+		},
+		Load: func(get checkpoint.Move) (err error) {
+			*x, err = d.Load(m, n, Source{Reading: Reading{Whole: true}, Read: func(p Part) error {
+				if p.Ld == p.M {
+					return get(p.Column, bytesOf(p.Data[:p.M*p.N]))
+				}
+				for k := range p.N {
+					if err := get(p.Column+k, bytesOf(p.Data[k*p.Ld:][:p.M])); err != nil {
+						return err
+					}
+				}
+				return nil
+			}})
+			return err
+		},
+	})
+}
+
+// DescribeOrthogonal describes Q of a factorization for a checkpoint: a file of the reflectors of its panels.
+func DescribeOrthogonal(c *checkpoint.Codec, d *Devices, name string, q **Orthogonal) {
+	var m int
+	var shapes []panelShape
+	if !c.Loading() {
+		m, shapes = (*q).M, (*q).shapes()
+	}
+	checkpoint.Fact(c, name+".m", &m)
+	checkpoint.Fact(c, name+".panels", &shapes)
+	stored := *q
+	c.Array(name, checkpoint.Shape{Count: len(shapes), Sizes: panelBytes(m, shapes)}, checkpoint.Array{
+		Store: func(put checkpoint.Move) error {
+			return stored.eachPanel(func(k int, x []float64) error { return put(k, bytesOf(x)) })
+		},
+		Load: func(get checkpoint.Move) (err error) {
+			*q, err = d.loadOrthogonal(m, shapes, func(k int, x []float64) error { return get(k, bytesOf(x)) })
+			return err
+		},
+	})
+}
+
+// bytesOf views numbers as bytes. Files are little endian, as are all hosts that jmpi has back ends for.
+func bytesOf(x []float64) []byte {
+	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*kernels.WordBytes)
+}
+
+// panelShape tells of the reflectors of one panel: on which rows they act, from Row on, and how many there
 // are.
-type PanelShape struct{ Row, Count int }
+type panelShape struct{ Row, Count int }
 
-// Shapes tells of all panels, in order.
-func (q *Orthogonal) Shapes() (all []PanelShape) {
+// shapes tells of all panels, in order.
+func (q *Orthogonal) shapes() (all []panelShape) {
 	for _, p := range q.panels {
-		all = append(all, PanelShape{p.row, p.count})
+		all = append(all, panelShape{p.row, p.count})
 	}
 	return all
 }
 
 // numbers returns of how many numbers the reflectors of a panel of Q, m×m, consist, with their triangle.
-func (s PanelShape) numbers(m int) int { return (m - s.Row + s.Count) * s.Count }
+func (s panelShape) numbers(m int) int { return (m - s.Row + s.Count) * s.Count }
 
-// PanelBytes returns the bytes of the reflectors of each panel of Q, m×m.
-func PanelBytes(m int, shapes []PanelShape) []int64 {
+// panelBytes returns the bytes of the reflectors of each panel of Q, m×m.
+func panelBytes(m int, shapes []panelShape) []int64 {
 	bytes := make([]int64, len(shapes))
 	for k, s := range shapes {
 		bytes[k] = int64(s.numbers(m)) * kernels.WordBytes
@@ -26,15 +91,15 @@ func PanelBytes(m int, shapes []PanelShape) []int64 {
 	return bytes
 }
 
-// EachPanel calls f with the reflectors of the panels that this rank has, by number. x is a copy, which f may
+// eachPanel calls f with the reflectors of the panels that this rank has, by number. x is a copy, which f may
 // keep until it returns.
-func (q *Orthogonal) EachPanel(f func(k int, x []float64) error) error {
+func (q *Orthogonal) eachPanel(f func(k int, x []float64) error) error {
 	for k, p := range q.panels {
 		dev := q.here(p.owner)
 		if dev == nil {
 			continue
 		}
-		x := make([]float64, PanelShape{p.row, p.count}.numbers(q.M))
+		x := make([]float64, panelShape{p.row, p.count}.numbers(q.M))
 		rows := q.M - p.row + p.count
 		if err := dev.Read(x, rows, p.memory.Rows(0, rows).Columns(0, p.count)); err != nil {
 			return err
@@ -46,9 +111,9 @@ func (q *Orthogonal) EachPanel(f func(k int, x []float64) error) error {
 	return nil
 }
 
-// LoadOrthogonal returns Q, m×m, from the reflectors of its panels. read fills x with those of one that is to
+// loadOrthogonal returns Q, m×m, from the reflectors of its panels. read fills x with those of one that is to
 // lie on this rank.
-func (d *Devices) LoadOrthogonal(m int, shapes []PanelShape, read func(k int, x []float64) error) (
+func (d *Devices) loadOrthogonal(m int, shapes []panelShape, read func(k int, x []float64) error) (
 	*Orthogonal, error) {
 	q := &Orthogonal{Devices: d, M: m}
 	for k, s := range shapes {

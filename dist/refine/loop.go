@@ -35,43 +35,49 @@ const (
 	smallCosine, smallDeparture, restDeparture = 64, 0.5, 2
 )
 
-// loop makes passes until all cosines are below the tolerance.
-func (s *state) loop() (outcome Outcome, err error) {
-	before := math.Inf(1)   // the largest cosine before the last pass
-	expected := math.Inf(1) // after it
-	for pass := 0; ; pass++ {
-		if err = s.sort(); err != nil {
-			return NoProgress, err
-		}
-		done := false
-		if expected <= promising {
-			if done, err = s.check(); done || err != nil {
-				return Converged, err
-			}
-		}
-		err = s.timed(Step{What: "look"}, func(step *Step) error {
-			var l look
-			if l, err = s.look(); err != nil {
-				return err
-			}
-			defer func() { l.h.Free() }()
-			l.tell(step)
-			if outcome, done = l.decide(before); done {
-				return nil
-			}
-			if outcome, done = NoProgress, pass == maxPasses; done {
-				return nil
-			}
-			before = step.Cosine
-			if outcome, done, err = s.passBy(&l, step); err == nil && !done {
-				step.What, expected = "pass", step.Cosine*step.Angle
-			}
+// pass makes a pass, unless all cosines are below the tolerance or passes do not serve.
+func (s *state) pass() error {
+	if err := s.sort(); err != nil {
+		return err
+	}
+	if s.Expected <= promising {
+		if done, err := s.check(); done || err != nil {
+			s.Next = verifying
 			return err
-		})
-		if err != nil || done {
-			return outcome, err
 		}
 	}
+	return s.timed(Step{What: "look"}, func(step *Step) error {
+		l, err := s.look()
+		if err != nil {
+			return err
+		}
+		defer func() { l.h.Free() }()
+		l.tell(step)
+		outcome, done := l.decide(s.Before)
+		switch {
+		case done && outcome == Converged:
+			s.Next = verifying
+			return nil
+		case done:
+			s.end(outcome)
+			return nil
+		case s.Pass == maxPasses:
+			s.end(NoProgress)
+			return nil
+		}
+		s.Before = step.Cosine
+		served, err := s.passBy(&l, step)
+		switch {
+		case err != nil:
+			return err
+		case !served:
+			s.end(TooLarge)
+			return nil
+		}
+		s.Pass++
+		step.What, s.Expected = "pass", step.Cosine*step.Angle
+		return nil
+	})
 }
 
 // look is what is seen of the cosines.
@@ -193,33 +199,34 @@ func (l look) decide(before float64) (Outcome, bool) {
 	return Converged, false
 }
 
-// passBy makes a pass: angles in place of cosines, their powers, the products.
-func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err error) {
+// passBy makes a pass: angles in place of cosines, their powers, the products. It tells whether the angles are
+// small enough for that.
+func (s *state) passBy(l *look, step *Step) (served bool, err error) {
 	limit := step.Angle
 	if step.Cosine*step.Angle > farAway {
 		step.Second = true
 		if err := s.second(l, limit); err != nil {
-			return outcome, false, err
+			return false, err
 		}
 		limit *= 2 // the second order may have made the largest angle larger
 	}
 	turns, err := s.turnsOf(l.h, l.clusters)
 	if err != nil {
-		return outcome, false, err
+		return false, err
 	}
 	if step.Norm, err = s.angles(l.h, l.clusters, limit); err != nil {
-		return outcome, false, err
+		return false, err
 	}
 	if step.Norm > secondOrder {
 		estimate, err := s.estimate(l.h)
 		if err != nil {
-			return outcome, false, err
+			return false, err
 		}
 		step.Norm = min(step.Norm, max(step.Angle, estimate))
 	}
 	switch {
 	case step.Norm > largestNorm:
-		return TooLarge, true, nil
+		return false, nil
 	case step.Norm > fourthOrder:
 		step.Order = 8
 	case step.Norm > secondOrder:
@@ -230,12 +237,12 @@ func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err err
 		step.Order = 1
 	}
 	if err := s.powers(l.h, step.Order); err != nil {
-		return outcome, false, err
+		return false, err
 	}
 	if err := s.apply(l.h); err != nil {
-		return outcome, false, err
+		return false, err
 	}
-	return outcome, false, s.turn(turns)
+	return true, s.turn(turns)
 }
 
 // angles puts the angles in the place of cosines, up to a limit, and none in clusters. It returns a bound of

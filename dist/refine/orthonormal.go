@@ -20,40 +20,46 @@ const (
 	graded = 1e8
 )
 
-// orthonormalize makes the columns of V orthonormal, each by those before it: by corrections, or by a QR
-// factorization where they do not serve.
-func (s *state) orthonormalize() error {
-	return s.timed(Step{What: "orthonormalize"}, func(step *Step) error {
-		norms, err := s.x.Norms()
-		if err != nil {
-			return err
-		}
-		more := 0
-		if matrix.Ratio(norms) >= graded {
-			more = 1
-		}
-		enough := corrected * float64(s.v.N) * kernels.Epsilon
-		for k := 1; k <= maxCorrections; k++ {
-			off, size, left, err := matrix.Correct(s.v, correctable, enough)
+// correct makes the columns of V more orthonormal, each by those before it: by a correction, or by a QR
+// factorization where corrections do not serve. All corrections in a row are one step of those that are told.
+func (s *state) correct() error {
+	step, last := Step{What: "orthonormalize"}, len(s.steps)-1
+	if s.Corrections > 0 {
+		step, s.steps = s.steps[last], s.steps[:last]
+	}
+	return s.timed(step, func(step *Step) error {
+		if s.Corrections == 0 {
+			norms, err := s.x.Norms()
 			if err != nil {
 				return err
 			}
-			step.Departure = append(step.Departure, finite(size))
-			if off == nil {
-				break
-			}
-			if left > enough && left < correctable { // a bound
-				if left, err = departure(s.v); err != nil {
-					return err
-				}
-			}
-			if left <= enough {
-				if more == 0 {
-					return nil
-				}
-				more--
+			if s.More = 0; matrix.Ratio(norms) >= graded {
+				s.More = 1
 			}
 		}
+		s.Corrections++
+		enough := corrected * float64(s.v.N) * kernels.Epsilon
+		off, size, left, err := matrix.Correct(s.v, correctable, enough)
+		if err != nil {
+			return err
+		}
+		step.Departure = append(step.Departure, finite(size))
+		if off != nil && left > enough && left < correctable { // a bound
+			if left, err = departure(s.v); err != nil {
+				return err
+			}
+		}
+		switch {
+		case off != nil && left <= enough && s.More == 0:
+			s.Next = multiplying
+			return nil
+		case off != nil && left <= enough:
+			s.More--
+		}
+		if off != nil && s.Corrections < maxCorrections {
+			return nil
+		}
+		s.Next = multiplying
 		return s.factor()
 	})
 }
@@ -74,13 +80,4 @@ func (s *state) factor() error {
 		return err
 	}
 	return s.v.Scale(nil, matrix.Signs(diagonal))
-}
-
-// repeat makes V orthonormal once more, and G = X·V.
-func (s *state) repeat() (Outcome, error) {
-	if err := s.orthonormalize(); err != nil {
-		return NotServed, err
-	}
-	s.u.Free()
-	return s.multiplied()
 }

@@ -49,7 +49,7 @@ func TestOutcomes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := on(t, comm.NewLocal(1)[0], 2)
 			x := load(t, d, n, n, c.x)
-			r, err := Start(x, load(t, d, n, n, c.v))
+			r, err := Start(x, load(t, d, n, n, c.v), Keeping{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,8 +82,7 @@ func TestVerify(t *testing.T) {
 	v, err := q.Form(0, n)
 	must(t, err)
 	s := &state{x: x, v: v}
-	_, err = s.multiplied()
-	must(t, err)
+	must(t, s.multiply())
 	for _, c := range []struct {
 		size float64 // of an error of one column
 		of   **matrix.Matrix
@@ -107,14 +106,15 @@ func TestDrift(t *testing.T) {
 	rough, _ := rough(n, a)
 	d := on(t, comm.NewLocal(1)[0], 1)
 	x := load(t, d, n, n, a)
-	r, err := Start(x, load(t, d, n, n, rough))
+	r, err := Start(x, load(t, d, n, n, rough), Keeping{})
 	must(t, err)
 	want := r.Sigma
 	must(t, r.V.Scale(nil, slices.Repeat([]float64{1 + 1e-11}, n)))
 	g, err := r.G()
 	must(t, err)
 	drifted := &state{x: x, u: g, v: r.V}
-	r, err = drifted.run(drifted.measured)
+	must(t, drifted.begin())
+	r, err = drifted.run()
 	if err != nil || r.Outcome != Converged || r.OrthV > 0.5 || r.Residual > 0.5 {
 		t.Fatalf("%+v, error %v", r, err)
 	}
@@ -137,7 +137,7 @@ func TestTall(t *testing.T) {
 	x, err := load(t, d, n, n, small).Taller(m)
 	must(t, err)
 	must(t, q.Apply(x))
-	r, err := Start(x, load(t, d, n, n, v))
+	r, err := Start(x, load(t, d, n, n, v), Keeping{})
 	if err != nil {
 		t.Fatal(err)
 	}

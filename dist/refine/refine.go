@@ -2,6 +2,7 @@ package refine
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -78,92 +79,152 @@ func (r *Result) G() (*matrix.Matrix, error) {
 }
 
 // Start refines V, n×n, whose columns are nearly orthonormal right singular vectors of X, m×n with m ≥ n, in
-// about the order of their singular values, the largest first. It uses V up. It is collective.
-func Start(x, v *matrix.Matrix) (*Result, error) {
-	s := &state{x: x, v: v}
-	return s.run(func() (Outcome, error) {
-		if err := s.orthonormalize(); err != nil {
-			return NotServed, err
+// about the order of their singular values, the largest first. It uses V up. Where the checkpoint has a state
+// it goes on from that, and V is nil. It is collective.
+func Start(x, v *matrix.Matrix, k Keeping) (*Result, error) {
+	s := &state{x: x, v: v, keeping: k}
+	if k.Found() {
+		if err := s.load(); err != nil {
+			s.free()
+			return nil, err
 		}
-		return s.multiplied()
-	})
+	}
+	return s.run()
 }
 
 // state is what a method has: X·V = U·diag(norms).
 type state struct {
-	x, u, v  *matrix.Matrix
-	norms    []float64
+	x, u, v *matrix.Matrix // u is nil until it is formed
+	norms   []float64
+	place
 	steps    []Step
+	outcome  Outcome // at the end
 	orthV    float64
 	residual float64
+	keeping  Keeping
 }
 
-func (s *state) run(begin func() (Outcome, error)) (*Result, error) {
-	outcome, err := begin()
-	if err == nil && outcome == Converged {
-		outcome, err = s.loop()
-	}
-	for again := true; err == nil && outcome == Converged; again = false {
-		var sound bool
-		if sound, err = s.verify(); err != nil || sound {
-			break
-		}
-		if outcome = Drifted; !again {
-			break
-		}
-		if outcome, err = s.repeat(); err == nil && outcome == Converged {
-			outcome, err = s.loop()
+// place is where a method is between two steps.
+type place struct {
+	Next        phase
+	Corrections int     // of V, since it was last to be made orthonormal
+	More        int     // that are needed besides
+	Pass        int     // passes since G was formed
+	Before      float64 // the largest cosine before the last pass
+	Expected    float64 // after it
+	Again       bool    // G was formed anew, since it did not stand the verification
+}
+
+// phase is what a method does next.
+type phase int
+
+const (
+	correcting phase = iota // the columns of V become more orthonormal
+	multiplying
+	passing
+	verifying
+	ended
+)
+
+// run goes on to the end, step by step.
+func (s *state) run() (*Result, error) {
+	var err error
+	for err == nil && s.Next != ended {
+		begin, step := time.Now(), s.Next
+		if err = s.advance(); err == nil {
+			err = s.keep(step, time.Since(begin).Seconds())
 		}
 	}
 	if err == nil && s.norms != nil {
 		err = s.sort()
 	}
 	if err != nil {
-		s.u.Free()
-		s.v.Free()
+		s.free()
 		return nil, fmt.Errorf("refine: %w", err)
 	}
-	return &Result{Outcome: outcome, Sigma: s.norms, U: s.u, V: s.v, Steps: s.steps, OrthV: s.orthV,
+	return &Result{Outcome: s.outcome, Sigma: s.norms, U: s.u, V: s.v, Steps: s.steps, OrthV: s.orthV,
 		Residual: s.residual}, nil
 }
+
+// free gives the memory of U and V back.
+func (s *state) free() {
+	s.u.Free()
+	s.v.Free()
+}
+
+// advance makes the next step. It is collective.
+func (s *state) advance() error {
+	switch s.Next {
+	case correcting:
+		return s.correct()
+	case multiplying:
+		return s.multiply()
+	case passing:
+		return s.pass()
+	}
+	sound, err := s.verify()
+	switch {
+	case err != nil:
+		return err
+	case sound:
+		s.end(Converged)
+	case s.Again:
+		s.end(Drifted)
+	default:
+		s.Again, s.Next, s.Corrections = true, correcting, 0
+	}
+	return nil
+}
+
+// end says that nothing follows.
+func (s *state) end(o Outcome) { s.Next, s.outcome = ended, o }
 
 // timed adds a step, and measures its time.
 func (s *state) timed(step Step, f func(step *Step) error) error {
 	start := time.Now()
 	err := f(&step)
-	step.Seconds = time.Since(start).Seconds()
+	step.Seconds += time.Since(start).Seconds()
 	s.steps = append(s.steps, step)
 	return err
 }
 
-// multiplied makes G = X·V.
-func (s *state) multiplied() (outcome Outcome, err error) {
-	err = s.timed(Step{What: "multiply"}, func(*Step) error {
-		if s.u, err = matrix.Product(s.x, s.v, false); err == nil {
-			outcome, err = s.measured()
+// multiply makes G = X·V, from which passes begin.
+func (s *state) multiply() error {
+	s.u.Free()
+	return s.timed(Step{What: "multiply"}, func(*Step) (err error) {
+		if s.u, err = matrix.Product(s.x, s.v, false); err != nil {
+			return err
 		}
-		return err
+		return s.begin()
 	})
-	return outcome, err
+}
+
+// begin makes unit columns of those of G, from which passes begin.
+func (s *state) begin() error {
+	served, err := s.measured()
+	if s.Next, s.Pass, s.Before, s.Expected = passing, 0, math.MaxFloat64, math.MaxFloat64; !served {
+		s.end(NotServed)
+	}
+	return err
 }
 
 // least is the least ratio of two norms: what belongs to a pair of columns is in the range of float64 then.
 const least = 0x1p-850
 
-// measured makes unit columns of those of G.
-func (s *state) measured() (Outcome, error) {
+// measured makes unit columns of those of G, if their norms allow it.
+func (s *state) measured() (served bool, err error) {
 	norms, err := s.u.Norms()
 	if err != nil {
-		return NotServed, err
+		return false, err
 	}
 	largest := slices.Max(norms)
 	for _, x := range norms {
 		if !(x > 0 && x >= least*largest && largest < 0x1p1000) {
-			return NotServed, nil
+			return false, nil
 		}
 	}
 	s.norms = norms
-	return Converged, s.u.Divide(nil, norms)
+	return true, s.u.Divide(nil, norms)
 }
 
 // normalize makes unit columns again.
