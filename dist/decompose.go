@@ -71,11 +71,11 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	if err == nil {
 		err = s.where.Sync()
 	}
-	t.Journal.Tell(false)
 	if err != nil {
 		u.Free()
 		return nil, err
 	}
+	t.Journal.Tell(false)
 	d := result(s, t, u)
 	d.Seconds = time.Since(u.began).Seconds() - u.LoadSeconds
 	s.where.Traffic.Read += u.LoadSeconds

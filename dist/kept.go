@@ -55,8 +55,8 @@ func (u *undone) describe(c *checkpoint.Codec, s site, t Task) {
 	}
 }
 
-// begin finds what a checkpoint does not have of a decomposition: the devices, and the slabs of a tall matrix.
-// It is collective.
+// begin finds what a checkpoint does not have of a decomposition: the devices, and the slabs of a tall
+// matrix. It is collective.
 func (u *undone) begin(s site, t Task, slabs bool) (err error) {
 	if u.Devices, err = exchange.Census(s.comm, s.devices); err != nil {
 		return err

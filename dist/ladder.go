@@ -3,7 +3,9 @@ package dist
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"jmpi/dist/checkpoint"
 	"jmpi/dist/jacobi"
@@ -39,14 +41,14 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	if err != nil || o.Broken() {
 		return o, err
 	}
-	keeping := refine.Keeping{Journal: t.Journal, Aside: t.Aside}
-	if keeping.Stage, err = t.Journal.Next(checkpoint.Refinement); err != nil {
+	hooks := refine.Hooks{Done: t.sayRefined, Journal: t.Journal, Aside: t.Aside}
+	if hooks.Stage, err = t.Journal.Next(checkpoint.Refinement); err != nil {
 		return o, err
 	}
 	var r refined
 	err = stage(t, "refined", r.describe, func() (bool, error) {
 		err := s.timed("refine", func() (err error) {
-			r, err = refineLow(s, o, keeping)
+			r, err = refineLow(s, o, hooks)
 			return err
 		})
 		return err == nil && !r.converged(), err
@@ -62,9 +64,6 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 		return descend(ctx, s, t, o, r.why)
 	}
 	o.refined = r.Steps
-	for _, step := range r.Steps {
-		t.Log.Debug().Interface("step", step).Msg("refined")
-	}
 	if r.converged() {
 		p.x.Free()
 		o.Solution.Sigma, o.Solution.Converged = r.Sigma, true
@@ -78,24 +77,33 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 func (r refined) converged() bool { return r.Result != nil && r.Outcome == refine.Converged }
 
 // refineLow refines what sweeps in float32 have given. It is collective.
-func refineLow(s site, o outcome, k refine.Keeping) (r refined, err error) {
+func refineLow(s site, o outcome, h refine.Hooks) (r refined, err error) {
 	if o.Deficient() {
 		r.why = "columns became zero in float32"
 		return r, nil
 	}
 	var v *matrix.Matrix
-	if !k.Found() {
+	if !h.Found() {
 		if v, _, err = o.Collect(s.where); err != nil {
 			return r, err
 		}
 	}
-	if r.Result, err = refine.Start(o.x, v, k); err != nil {
+	if r.Result, err = refine.Start(o.x, v, h); err != nil {
 		return r, err
 	}
 	if r.Outcome == refine.NotServed || r.Outcome == refine.Drifted {
 		r.why = fmt.Sprintf("what float32 gave did not serve (%s)", r.Outcome)
 	}
 	return r, nil
+}
+
+// sayRefined logs a step of the refinement.
+func (t Task) sayRefined(step refine.Step) {
+	line := t.Log.Info().Str("step", step.What)
+	if step.Cosine > 0 {
+		line = line.Str("cosine", strconv.FormatFloat(step.Cosine, 'g', 3, 64))
+	}
+	line.Float64("seconds", math.Round(step.Seconds*1e3)/1e3).Msg("refine")
 }
 
 // low runs sweeps in float32 on the columns of Xᵀ. Since Xᵀ·W = V·Σ, their directions are V of X, and nothing

@@ -160,10 +160,12 @@ func testResumeOn(t *testing.T, a []float64, task Task, want solved, run tryGrid
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "ck")
 	stops := 0
+	var got solved
 	for i := 0; ; i++ {
 		grid := grids[i%len(grids)]
 		// Each run has time for one step.
-		got, err := withKeeping(run, stopAfter(dir, 1))(t, a, grid[0], grid[1], task)
+		var err error
+		got, err = withKeeping(run, stopAfter(dir, 1))(t, a, grid[0], grid[1], task)
 		if stopped(err) {
 			if stops++; stops > 60 {
 				t.Fatal("there is no end")
@@ -195,7 +197,15 @@ func testResumeOn(t *testing.T, a []float64, task Task, want solved, run tryGrid
 		t.Fatal(err)
 	}
 	done.sameBits(t, want, "again")
-	if len(done.Sweeps) != len(want.Sweeps) || len(done.Refined) != len(want.Refined) || done.Rank != want.Rank {
+	for _, o := range []solved{got, done} {
+		if o.Layout.Columns != want.Layout.Columns || o.Strategy != want.Strategy || len(o.Devices) == 0 ||
+			(len(o.Devices) == o.Layout.Macros/2) != (len(o.Plan) > 0) {
+			t.Errorf("layout %+v, strategy %s, %d devices, %d macro steps; undisturbed %+v, %s", o.Layout, o.Strategy,
+				len(o.Devices), len(o.Plan), want.Layout, want.Strategy)
+		}
+	}
+	if len(done.Sweeps) != len(want.Sweeps) || len(done.Refined) != len(want.Refined) ||
+		done.Rank != want.Rank {
 		t.Errorf("again: %d sweeps, %d steps of refinement, rank %v; undisturbed %d, %d, %v", len(done.Sweeps),
 			len(done.Refined), done.Rank, len(want.Sweeps), len(want.Refined), want.Rank)
 	}
@@ -215,8 +225,8 @@ func testResumeOn(t *testing.T, a []float64, task Task, want solved, run tryGrid
 // stepsOf returns the steps after which a run may stop, 0 if these are not known: those of a run whose sweeps
 // in float32 were refined.
 func stepsOf(o solved) int {
-	if o.Refined == nil || !strings.HasPrefix(o.Precision.Used, "float32") || o.Sweeps[len(o.Sweeps)-1].Precision !=
-		"float32" {
+	last := o.Sweeps[len(o.Sweeps)-1]
+	if o.Refined == nil || !strings.HasPrefix(o.Precision.Used, "float32") || last.Precision != "float32" {
 		return 0
 	}
 	steps := 2 + len(o.Sweeps) // prepared, and the vectors are formed

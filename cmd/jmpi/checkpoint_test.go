@@ -61,6 +61,9 @@ func saysOneLine(t *testing.T, stderr, want string) {
 	}
 }
 
+// inName makes a part of a name of flags.
+func inName(flags string) string { return strings.NewReplacer(" --", "-", " ", "-").Replace(flags) }
+
 const goesOn = `the checkpoint in ck is complete: the same command goes on from it with --resume$`
 
 // A signal stops a run with a checkpoint in every phase, with exit code 75. On any number of ranks it goes
@@ -69,8 +72,10 @@ func TestStopAndResume(t *testing.T) {
 	inputs := t.TempDir()
 	gauss(t, 900, 900).write(t, filepath.Join(inputs, "a.npy"))
 	mustFinish(t, inputs, 2, "svd a.npy -o want")
-	mustFinish(t, inputs, 1, "svd a.npy -o qrcp --precondition qrcp-lq")
 	const precondition = " --precondition qrcp-lq"
+	for _, flags := range []string{precondition, low} {
+		mustFinish(t, inputs, 1, "svd a.npy -o want"+inName(flags)+flags)
+	}
 	for _, c := range []struct {
 		name, flags string
 		begins      string
@@ -86,15 +91,14 @@ func TestStopAndResume(t *testing.T) {
 		{"sweeps", "", " sweep=2 ", 0, 4, syscall.SIGUSR1, launcher, "after sweep [0-9]+; "},
 		{"sweeps of one rank", "", " sweep=2 ", 0, 4, syscall.SIGTERM, rankTwo, "after sweep [0-9]+; "},
 		{"sweeps alone", precondition, " sweep=2 ", 0, 1, syscall.SIGTERM, allRanks, "after sweep [0-9]+; "},
-		{"vectors", precondition, " proper=0 ", 0, 2, syscall.SIGUSR1, allRanks, ""},
+		{"refinement", low, " refine ", 0, 2, syscall.SIGUSR1, allRanks,
+			"after (correction [0-9]+ of V|the product X·V|pass [0-9]+ of the refinement|forming the vectors); "},
+		{"vectors", precondition, " proper=0 ", 0, 2, syscall.SIGUSR1, allRanks, "(after forming the vectors; )?"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			linkAll(t, inputs, dir)
-			want := filepath.Join(inputs, "want")
-			if c.flags != "" {
-				want = filepath.Join(inputs, "qrcp")
-			}
+			want := filepath.Join(inputs, "want"+inName(c.flags))
 			args := "svd a.npy -o x " + keepAll + c.flags
 			p := startProgram(t, dir, c.ranks, args)
 			p.await(t, phase{begins: c.begins, after: c.after})
@@ -167,6 +171,33 @@ func TestTimeLimit(t *testing.T) {
 	}
 	mustFinish(t, dir, 2, "svd a.npy -o x "+keepAll)
 	sameResults(t, filepath.Join(dir, "x"), filepath.Join(dir, "want"))
+}
+
+// Runs that have time for one step each come to the end, however short the steps are.
+func TestWindows(t *testing.T) {
+	inputs := t.TempDir()
+	gauss(t, 900, 900).write(t, filepath.Join(inputs, "a.npy"))
+	for _, flags := range []string{"", " --precondition qrcp-lq", low} {
+		t.Run("svd"+flags, func(t *testing.T) {
+			dir := t.TempDir()
+			linkAll(t, inputs, dir)
+			text := mustFinish(t, dir, 1, "svd a.npy -o want"+flags)
+			steps := 4 + strings.Count(text, " sweep=") + 3*strings.Count(text, " refine ")
+			// The end may take 2 s, before which no step begins. So each run has half a second.
+			args := "svd a.npy -o x --time-limit 2.5s --checkpoint ck --resume" + flags
+			windows := 1
+			for code := exitStopped; code != exitDone; windows++ {
+				if code, text = finishProgram(t, dir, 1, args); code != exitDone && code != exitStopped {
+					t.Fatalf("exit code %d\n%s", code, text)
+				}
+				if windows > steps {
+					t.Fatalf("%d windows, and it is not done\n%s", windows, text)
+				}
+			}
+			sameResults(t, filepath.Join(dir, "x"), filepath.Join(dir, "want"))
+			t.Logf("%d windows", windows-1)
+		})
+	}
 }
 
 // What cannot be is refused, with the reason, and what can be done.

@@ -30,6 +30,8 @@ var moments = []struct {
 	{" sweep=3 ", 800 * time.Millisecond},
 	{" sweep=5 ", 800 * time.Millisecond},
 	{" sweep=6 ", 500 * time.Millisecond},
+	{" refine ", 300 * time.Millisecond},
+	{" refine step=pass ", 300 * time.Millisecond},
 	{" vectors ", 50 * time.Millisecond},
 	{" written ", 10 * time.Millisecond},
 	{" times ", 5 * time.Millisecond},
@@ -101,11 +103,16 @@ func TestKills(t *testing.T) {
 	}
 }
 
+// low is the flag with which sweeps are in float32, and refined.
+const low = " --precision float32"
+
 // begin chooses the first run of a round.
 func (w *killed) begin(moment int) killing {
-	choices := []string{"", " --precondition qrcp-lq", " --v accumulate", " --precision float32"}
+	choices := []string{"", " --precondition qrcp-lq", " --v accumulate", low}
 	k := killing{ranks: 2 + w.random.IntN(3), flags: choices[w.random.IntN(len(choices))]}
-	k.says = moments[moment].says
+	if k.says = moments[moment].says; strings.HasPrefix(k.says, " refine ") {
+		k.flags = low
+	}
 	k.after = time.Duration(w.random.Int64N(int64(moments[moment].most)))
 	k.victim = w.random.IntN(k.ranks+1) - 1
 	return k

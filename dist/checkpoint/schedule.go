@@ -128,9 +128,9 @@ func (j *Journal) Check(after string) error {
 	return j.follow(j.Decide(all), after)
 }
 
-// Offer asks, after a step outside of the sweeps, whether its state is to be kept. Then keep hands it over and
-// saves it, and waits for that if told to. If the run is to stop, Offer stops it. The next step takes about so
-// many seconds; after says what is over. It is collective.
+// Offer asks, after a step outside of the sweeps, whether its state is to be kept. Then keep hands it over
+// and saves it, and waits for that if told to. If the run is to stop, Offer stops it. The next step takes
+// about so many seconds; after says what is over. It is collective.
 func (j *Journal) Offer(after string, next float64, keep func(wait bool) error) error {
 	if j == nil {
 		return nil

@@ -8,6 +8,7 @@ import (
 
 	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
+	"jmpi/dist/exchange"
 	"jmpi/dist/matrix"
 	"jmpi/kernels"
 	"jmpi/node"
@@ -97,15 +98,39 @@ func (k *keeper) ordering(c Config, devices int, limits kernels.Limits) error {
 		k.past.Columns, devices, advice)
 }
 
-// bare returns what is known of a method whose columns are not needed any more.
-func (k *keeper) bare(r *run) (*Solution, error) {
-	done := k.begun()
-	s := &Solution{Sweeps: done.sweeps, Converged: done.converged, Stalled: done.stalled, run: r}
+// bare returns what is known of a method whose columns are not needed any more, with what these devices would
+// have done. It is collective.
+func (k *keeper) bare(r *run, devices []kernels.Backend) (s *Solution, err error) {
+	done, c := k.begun(), r.config
+	s = &Solution{Sweeps: done.sweeps, Converged: done.converged, Stalled: done.stalled, run: r,
+		Strategy: k.past.Strategy, Layout: node.Layout{N: c.N, Columns: k.past.Columns}}
 	if k.past.Stalled != "" {
 		return s, &comm.Failure{Kind: comm.NoDecomposition, Text: k.past.Stalled}
 	}
-	return s, nil
+	if s.Devices, err = exchange.Census(r.comm, devices); err != nil {
+		return s, err
+	}
+	if s.Transport, err = exchange.ChooseTransport(r.comm, devices, c.GPUDirect); err != nil {
+		return s, err
+	}
+	nc := c.Node(len(s.Devices), devices[0].Limits())
+	if nc.Layout.Columns != k.past.Columns {
+		return s, nil
+	}
+	s.Layout = nc.Layout
+	program, err := node.NewProgram(nc.Strategy, nc.Layout)
+	if err != nil {
+		return s, err
+	}
+	p, err := newPlanner(program, s.Devices, c.PlanHorizon)
+	if err == nil {
+		s.Plan = p.firstSweep()
+	}
+	return s, err
 }
+
+// mostPlanned is the largest number of devices of which a checkpoint has the exchange plan.
+const mostPlanned = 64
 
 // Describe describes what is told of a solution whose columns are not needed any more.
 func (s *Solution) Describe(c *checkpoint.Codec) {
@@ -117,6 +142,9 @@ func (s *Solution) Describe(c *checkpoint.Codec) {
 		Plan      []topology.Step
 		VNorm     float64
 	}{keptSweeps(s.Sweeps), s.Converged, s.Layout, s.Strategy, s.Plan, s.VNorm}
+	if len(s.Devices) > mostPlanned {
+		k.Plan = nil
+	}
 	if checkpoint.Fact(c, "solution", &k); c.Loading() {
 		*s = Solution{Sweeps: sweepsOf(k.Sweeps), Converged: k.Converged, Layout: k.Layout, Strategy: k.Strategy,
 			Plan: k.Plan, VNorm: k.VNorm}

@@ -57,6 +57,9 @@ func (p *planner) start() map[int][2]int {
 	return at
 }
 
+// firstSweep returns the macro steps of the first sweep that was planned.
+func (p *planner) firstSweep() []topology.Step { return p.plan.Steps[:len(p.program.Outer.Steps)] }
+
 // sweep returns the macro steps of sweep n, 0-based; sweeps are asked for in order.
 func (p *planner) sweep(n int) ([]topology.Step, error) {
 	count := len(p.program.Outer.Steps)

@@ -20,20 +20,20 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 	if err != nil {
 		return nil, err
 	}
+	if k.past != nil {
+		c.columns = k.past.Columns
+	}
 	if k.stage.Bare() {
 		r := newRun(ctx, world, c)
 		r.releaseStart()
-		return k.bare(r)
-	}
-	if k.past != nil {
-		c.columns = k.past.Columns
+		return k.bare(r, devices)
 	}
 	r, p, err := prepare(ctx, world, devices, c, k)
 	if err != nil {
 		return nil, err
 	}
 	s := &Solution{Devices: r.devices, Layout: r.layout, Strategy: c.PivotStrategy(),
-		Transport: r.transport, Plan: p.plan.Steps[:len(p.program.Outer.Steps)], run: r}
+		Transport: r.transport, Plan: p.firstSweep(), run: r}
 	scale, floor, loading, err := r.begin(p)
 	if s.LoadSeconds = loading; err != nil {
 		return s, err

@@ -9,11 +9,14 @@ import (
 	"jmpi/dist/matrix"
 )
 
-// Keeping says how a checkpoint keeps the state of the method, and has it. The zero value keeps nothing.
-type Keeping struct {
+// Hooks are for what happens between steps. The zero value does nothing.
+type Hooks struct {
+	Done func(Step) // called after each step, on every rank; after each correction with all in a row; may be nil
+	// The checkpoint keeps states as this stage, or has one. Aside says that there is room for a copy, so that
+	// the method goes on while it is written.
 	*checkpoint.Stage
 	Journal *checkpoint.Journal
-	Aside   bool // there is room for copies, so that the method goes on while they are written
+	Aside   bool
 }
 
 // work is how long the steps take, one against the other: in units of n³ operations, as package refine counts
@@ -28,12 +31,12 @@ func (s *state) keep(step phase, seconds float64) error {
 	}
 	after := map[phase]string{correcting: fmt.Sprintf("correction %d of V", s.Corrections),
 		multiplying: "the product X·V", passing: fmt.Sprintf("pass %d of the refinement", s.Pass)}[step]
-	j := s.keeping.Journal
+	j := s.hooks.Journal
 	return j.Offer(after, seconds*work[s.Next]/work[step], func(wait bool) error {
 		if err := j.Wait(); err != nil { // so that there is one copy at a time
 			return err
 		}
-		stored, aside := *s, s.keeping.Aside && !wait
+		stored, aside := *s, s.hooks.Aside && !wait
 		if stored.Next != passing { // G is to be formed
 			stored.u, stored.norms = nil, nil
 		}
@@ -44,7 +47,7 @@ func (s *state) keep(step phase, seconds float64) error {
 		if err := comm.Agree(s.x.Comm, comm.BadResource, err); err != nil {
 			return fmt.Errorf("a state for the checkpoint: %w", err)
 		}
-		if err = s.keeping.Put(stored.describe); err == nil {
+		if err = s.hooks.Put(stored.describe); err == nil {
 			err = j.Save(!aside)
 		}
 		if aside {
@@ -65,7 +68,7 @@ func (s *state) copy() (err error) {
 }
 
 // load goes on from the state that the checkpoint has. It is collective.
-func (s *state) load() error { return s.keeping.Load(s.describe) }
+func (s *state) load() error { return s.hooks.Load(s.describe) }
 
 // describe describes the state.
 func (s *state) describe(c *checkpoint.Codec) {

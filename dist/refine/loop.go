@@ -199,8 +199,8 @@ func (l look) decide(before float64) (Outcome, bool) {
 	return Converged, false
 }
 
-// passBy makes a pass: angles in place of cosines, their powers, the products. It tells whether the angles are
-// small enough for that.
+// passBy makes a pass: angles in place of cosines, their powers, the products. It tells whether the angles
+// are small enough for that.
 func (s *state) passBy(l *look, step *Step) (served bool, err error) {
 	limit := step.Angle
 	if step.Cosine*step.Angle > farAway {

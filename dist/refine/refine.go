@@ -81,9 +81,9 @@ func (r *Result) G() (*matrix.Matrix, error) {
 // Start refines V, n×n, whose columns are nearly orthonormal right singular vectors of X, m×n with m ≥ n, in
 // about the order of their singular values, the largest first. It uses V up. Where the checkpoint has a state
 // it goes on from that, and V is nil. It is collective.
-func Start(x, v *matrix.Matrix, k Keeping) (*Result, error) {
-	s := &state{x: x, v: v, keeping: k}
-	if k.Found() {
+func Start(x, v *matrix.Matrix, h Hooks) (*Result, error) {
+	s := &state{x: x, v: v, hooks: h}
+	if h.Found() {
 		if err := s.load(); err != nil {
 			s.free()
 			return nil, err
@@ -101,7 +101,7 @@ type state struct {
 	outcome  Outcome // at the end
 	orthV    float64
 	residual float64
-	keeping  Keeping
+	hooks    Hooks
 }
 
 // place is where a method is between two steps.
@@ -185,6 +185,9 @@ func (s *state) timed(step Step, f func(step *Step) error) error {
 	err := f(&step)
 	step.Seconds += time.Since(start).Seconds()
 	s.steps = append(s.steps, step)
+	if err == nil && s.hooks.Done != nil {
+		s.hooks.Done(step)
+	}
 	return err
 }
 

@@ -97,7 +97,7 @@ func refineOn(t testing.TB, open opener, grid [2]int, n int, x, v []float64) (r 
 	for _, world := range comm.NewLocal(grid[0]) {
 		wg.Go(func() {
 			d := open(t, world, grid[1])
-			got, err := Start(load(t, d, n, n, x), load(t, d, n, n, v), Keeping{})
+			got, err := Start(load(t, d, n, n, x), load(t, d, n, n, v), Hooks{})
 			if err != nil {
 				t.Error(err)
 				world.Abort(1)
