@@ -96,7 +96,6 @@ files() {
 		AccountingStorageType=accounting_storage/none
 		JobAcctGatherType=jobacct_gather/none
 		SlurmdTimeout=300
-		KillWait=5
 		OverTimeLimit=0
 		SlurmdParameters=config_overrides
 		GresTypes=gpu

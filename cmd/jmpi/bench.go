@@ -152,7 +152,7 @@ func (f *benchFlags) validate() error {
 // may be sent meanwhile.
 func (f *benchFlags) unwatch() {
 	if slices.Contains(f.vs, "scalapack") || slices.Contains(f.vs, "cusolvermp") {
-		f.silence = 0
+		f.silence.seconds = 0
 	}
 }
 

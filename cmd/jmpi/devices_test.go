@@ -12,8 +12,8 @@ func TestDeviceFlags(t *testing.T) {
 	}
 	for _, spoil := range []func(f *sessionFlags){
 		func(f *sessionFlags) { f.devicesPerRank = -1 },
-		func(f *sessionFlags) { f.silence = -1 },
-		func(f *sessionFlags) { f.silence = math.MaxInt32 + 1 },
+		func(f *sessionFlags) { f.silence.seconds = -1 },
+		func(f *sessionFlags) { f.silence.seconds = math.MaxInt32 + 1 },
 	} {
 		f := good
 		spoil(&f)

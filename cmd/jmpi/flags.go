@@ -21,7 +21,7 @@ type sessionFlags struct {
 	devicesPerRank int
 	gpuDirect      exchange.GPUDirect
 	threads        int
-	silence        int // seconds
+	silence        silence
 	quiet          bool
 	log            string
 	withoutMPI     bool // where this process is alone it need not start MPI
@@ -38,8 +38,9 @@ func (f *sessionFlags) register(flags *pflag.FlagSet) {
 	flags.Var(&f.gpuDirect, "gpu-direct",
 		"MPI messages from GPU memory: auto (if a test at the start proves it), on, or off (through host memory)")
 	flags.IntVar(&f.threads, "threads", 0, "CPU threads of each rank in all; 0: its share of the node's cores")
-	flags.IntVar(&f.silence, "silence", 45,
-		"seconds after which a rank that gives no sign of life ends the job; 0: never, for debuggers")
+	f.silence.seconds = usualSilence
+	flags.Var(&f.silence, "silence", "seconds after which a rank that gives no sign of life ends the job (less "+
+		"under srun where Slurm waits long); 0: never, for debuggers")
 	flags.BoolVar(&f.quiet, "quiet", false, "log nothing but warnings")
 	flags.StringVar(&f.log, "log", "console", "form of the log on stderr: console or json")
 }
@@ -53,8 +54,9 @@ func (f *sessionFlags) check() error {
 		return usagef("--devices-per-rank %d: must be at least 1, or 0 for the rank's share", f.devicesPerRank)
 	case f.threads < 0:
 		return usagef("--threads %d: must be at least 1, or 0 to use the rank's share of the cores", f.threads)
-	case f.silence < 0 || f.silence > math.MaxInt32:
-		return usagef("--silence %d: must be between 1 and 2147483647 s, or 0 to wait for ever", f.silence)
+	case f.silence.seconds < 0 || f.silence.seconds > math.MaxInt32:
+		return usagef("--silence %d: must be between 1 and 2147483647 s, or 0 to wait for ever",
+			f.silence.seconds)
 	case f.threads > maxThreads:
 		return usagef("--threads %d: must be at most %d", f.threads, maxThreads)
 	case f.devicesPerRank > strategy.MaxOrder/2:

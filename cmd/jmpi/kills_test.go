@@ -73,8 +73,8 @@ func TestKills(t *testing.T) {
 	w := &killed{dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 1)), whole: map[string]map[string]string{},
 		seconds: map[string]time.Duration{}}
 	gauss(t, 900, 700).write(t, filepath.Join(w.dir, "a.npy"))
-	for round := 0; len(w.took) < count && !t.Failed(); round++ {
-		kills := min(1+(round+2)%3, count-len(w.took))
+	for round := 0; w.hits < count && len(w.took) < 10+2*count && !t.Failed(); round++ {
+		kills := min(1+(round+2)%3, count-w.hits)
 		t.Run(fmt.Sprintf("round %d", round), func(t *testing.T) {
 			for _, name := range []string{"x", "x.ck"} {
 				remove(t, filepath.Join(w.dir, name))
@@ -93,13 +93,14 @@ func TestKills(t *testing.T) {
 		})
 	}
 	if len(w.took) > 0 {
-		t.Logf("%d kills: %d during the run, the end took %v at most", count, w.hits, slices.Max(w.took))
+		t.Logf("%d kills during a run, %d after it; the end took %v at most", w.hits, len(w.took)-w.hits,
+			slices.Max(w.took))
 	}
 	if w.waits > 1+count/20 {
 		t.Errorf("%d times mpirun waits for ranks that are dead", w.waits)
 	}
-	if w.hits < count/2 {
-		t.Errorf("only %d of %d kills came before the end of the run", w.hits, count)
+	if w.hits < count && !t.Failed() {
+		t.Errorf("only %d of %d kills came before the end of the run", w.hits, len(w.took))
 	}
 }
 

@@ -29,7 +29,7 @@ type session struct {
 	placed  []exchange.DeviceInfo // the devices of all ranks
 	direct  exchange.GPUDirect
 	log     zerolog.Logger     // writes on rank 0 alone
-	silence int                // --silence
+	silence int                // seconds after which a silent rank ends the job; 0: never
 	seconds map[string]float64 // of this rank in each step outside of the decomposition
 	spans   *trace.Recorder    // of this rank
 	traced  *tracing           // nil without --trace
@@ -68,22 +68,26 @@ func newSession(f sessionFlags) (*session, error) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(runtime.GOMAXPROCS(0), choice.Threads+1))
 	}
-	lift := limit(f.silence, "MPI has not started")
+	lift := limit(f.silence.seconds, "MPI has not started")
 	defer lift()
+	killWait := f.silence.ask(cores.FindLauncher())
 	world, err := f.world()
 	if err != nil {
 		return nil, exit(exitFailure, err)
 	}
 	devices.Prepare(f.backend)
 	process.join(world)
-	s := &session{comm: world, choice: choice, silence: f.silence, seconds: map[string]float64{},
+	s := &session{comm: world, choice: choice, silence: f.silence.seconds, seconds: map[string]float64{},
 		spans: trace.New(started, spansOf(world.Size()))}
 	s.took("mpi", started)
 	s.direct = f.gpuDirect
 	if err := cores.CheckWorld(world.Size(), os.Getenv); err != nil {
 		return nil, s.end(s.verdict(exitUsage, err))
 	}
-	if err := s.watch(f.silence); err != nil {
+	if s.silence, err = s.sameSilence(f.silence, killWait); err == nil {
+		err = s.watch(s.silence)
+	}
+	if err != nil {
 		return nil, s.end(err)
 	}
 	lift()
@@ -99,6 +103,10 @@ func newSession(f sessionFlags) (*session, error) {
 	}
 	s.took("devices", opening)
 	s.log = newLog(f, world.Rank())
+	if s.silence != f.silence.seconds {
+		s.log.Info().Int("silence", s.silence).Msg("srun waits long for the ranks of a host that has died: a rank " +
+			"that is silent for so many seconds ends the job")
+	}
 	return s, nil
 }
 
