@@ -34,7 +34,8 @@ type Decomposition struct {
 	DeviceBytes    int64 // what each device was expected to take, by what was chosen
 
 	where   *matrix.Devices
-	threads int // that may read and write
+	journal *checkpoint.Journal // which may still write the vectors
+	threads int                 // that may read and write
 	vectors vectors
 }
 
@@ -44,7 +45,7 @@ func (d *Decomposition) Free() {
 		return
 	}
 	d.Solution.Free()
-	_ = d.where.Free() // a device that cannot do so gives it back when it is closed
+	d.journal.Retire(func() { _ = d.where.Free() }) // a device that cannot do so gives it back when it is closed
 }
 
 // Decompose computes the singular value decomposition of a matrix in five steps, of which the last, writing,
@@ -66,9 +67,6 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	t.Journal.Tell(true)
 	u, err := decomposed(ctx, s, t)
 	if err == nil {
-		err = s.timed("vectors", u.vectors.settle)
-	}
-	if err == nil {
 		err = s.where.Sync()
 	}
 	if err != nil {
@@ -82,7 +80,8 @@ func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	return d, nil
 }
 
-// decomposed computes the decomposition, or takes what the checkpoint has of it. It is collective.
+// decomposed computes the decomposition, or takes what the checkpoint has of it. It is kept while the results
+// are written, unless the run stops, or goes on: then it may have no time for both. It is collective.
 func decomposed(ctx context.Context, s site, t Task) (u undone, err error) {
 	describe := func(c *checkpoint.Codec) { u.describe(c, s, t) }
 	kept := false
@@ -91,8 +90,18 @@ func decomposed(ctx context.Context, s site, t Task) (u undone, err error) {
 		kept = err == nil && u.keepable()
 		return kept, err
 	})
+	settle := func() error { return s.timed("vectors", u.vectors.settle) }
+	tall := u.vectors.slabs != nil // whose vectors are not what is kept
+	if err == nil && !tall {
+		err = settle()
+	}
 	if err == nil && kept && !found {
-		err = t.Journal.Offer("forming the vectors", 0, func(bool) error { return t.Journal.Save(true) })
+		err = t.Journal.Offer("forming the vectors", 0, func(wait bool) error {
+			return t.Journal.Save(wait || tall || t.Journal.Resumed())
+		})
+	}
+	if err == nil && tall {
+		err = settle()
 	}
 	return u, err
 }
@@ -138,7 +147,7 @@ func begin(ctx context.Context, s site, t Task) (p prepared, found bool, err err
 func result(s site, t Task, u undone) *Decomposition {
 	d := &Decomposition{
 		Solution: u.Solution, Sigma: u.sigma, Count: u.count, Residual: u.residual, Rank: u.rank,
-		Fidelity: u.fidelity, Host: s.seconds, where: s.where,
+		Fidelity: u.fidelity, Host: s.seconds, where: s.where, journal: t.Journal,
 		EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)),
 		DeviceBytes:    u.ways.footprint(t, len(u.Devices), s.devices[0].Limits()).Device,
 		threads:        s.Threads, vectors: u.vectors,

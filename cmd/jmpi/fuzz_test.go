@@ -184,8 +184,8 @@ func fuzzFlags(t *testing.T, words []string) {
 		err = f.validate()
 	}
 	usage(t, strings.Join(words, " "), err)
-	if err == nil && (f.threads < 0 || f.silence.seconds < 0 || f.block < 0 || f.innerBlock < 0 || f.maxSweeps < 1 ||
-		f.devicesPerRank < 0 || f.backend > devices.CUDA) {
+	if err == nil && (f.threads < 0 || f.silence.seconds < 0 || f.block < 0 || f.innerBlock < 0 ||
+		f.maxSweeps < 1 || f.devicesPerRank < 0 || f.backend > devices.CUDA) {
 		t.Fatalf("%q: %+v", words, f)
 	}
 	if n, e := strconv.ParseInt(f.signature, 10, 64); e == nil {

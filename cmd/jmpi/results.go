@@ -105,6 +105,9 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 		return s.failed(err)
 	}
 	s.seconds["sync"] = written
+	if err := s.kept.Close(); err != nil {
+		return s.failed(err)
+	}
 	info, err := s.info(p, d, f)
 	if err != nil {
 		return s.failed(err)

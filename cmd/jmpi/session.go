@@ -104,8 +104,8 @@ func newSession(f sessionFlags) (*session, error) {
 	s.took("devices", opening)
 	s.log = newLog(f, world.Rank())
 	if s.silence != f.silence.seconds {
-		s.log.Info().Int("silence", s.silence).Msg("srun waits long for the ranks of a host that has died: a rank " +
-			"that is silent for so many seconds ends the job")
+		s.log.Info().Int("silence", s.silence).Msg("srun waits long for the ranks of a host that has died: a " +
+			"rank that is silent for so many seconds ends the job")
 	}
 	return s, nil
 }

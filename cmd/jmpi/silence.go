@@ -38,8 +38,8 @@ func (s *silence) Set(text string) error {
 // Type names the type for a help text.
 func (s *silence) Type() string { return "int" }
 
-// ask asks, on rank 0, how many seconds srun will wait for ranks that are dead when the others have ended. The
-// answer comes while MPI starts; 0 stands for none.
+// ask asks, on rank 0, how many seconds srun will wait for ranks that are dead when the others have ended.
+// The answer comes while MPI starts; 0 stands for none.
 func (s *silence) ask(l cores.Launcher) <-chan int {
 	answer := make(chan int, 1)
 	if s.given || l.Rank != 0 {

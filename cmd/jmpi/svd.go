@@ -245,9 +245,6 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 		return 0, s.failed(err)
 	}
 	defer solution.Free()
-	if err := s.kept.Close(); err != nil {
-		return 0, s.failed(err)
-	}
 	s.progress.begin(writing)
 	begin := time.Now()
 	if err := s.write(p, solution, folder, f); err != nil {

@@ -4,6 +4,7 @@ import (
 	"unsafe"
 
 	"jmpi/dist/checkpoint"
+	"jmpi/dist/comm"
 	"jmpi/kernels"
 )
 
@@ -21,9 +22,7 @@ func Describe(c *checkpoint.Codec, d *Devices, name string, x **Matrix) {
 	m, n := shape[0], shape[1]
 	stored := *x
 	c.Array(name, checkpoint.Shape{Count: n, Bytes: int64(m) * kernels.WordBytes}, checkpoint.Array{
-		Store: func(put checkpoint.Move) error {
-			return stored.EachBlock(func(j0, _ int, x []float64) error { return put(j0, bytesOf(x)) })
-		},
+		Store: func(put checkpoint.Move) error { return stored.store(put) },
 		Load: func(get checkpoint.Move) (err error) {
 			*x, err = d.Load(m, n, Source{Reading: Reading{Whole: true}, Read: func(p Part) error {
 				if p.Ld == p.M {
@@ -39,6 +38,62 @@ func Describe(c *checkpoint.Codec, d *Devices, name string, x **Matrix) {
 			return err
 		},
 	})
+}
+
+// storedBytes is how much of a matrix passes at a time to a file, but for columns that are longer.
+const storedBytes = 8 << 20
+
+// store writes the columns of this rank. Where the devices have memory of their own they come by way of
+// pinned memory, beside whatever is computed.
+func (s *Matrix) store(put checkpoint.Move) error {
+	for i, share := range s.shares {
+		if share.M == 0 || share.N == 0 {
+			continue
+		}
+		width := max(1, storedBytes/(share.Ld*kernels.WordBytes))
+		some := share.Columns(0, min(width, share.N))
+		dev, fetch := s.own[i], func(p kernels.Panel) (kernels.Address, error) { return p.Data, nil }
+		if !dev.Limits().HostMemory {
+			host, err := dev.AllocHost(extent(some))
+			if err != nil {
+				return err
+			}
+			defer func() { _ = dev.FreeHost(host) }()
+			// Read waits for what makes the matrix, Fetch for nothing.
+			if err := dev.Read(make([]float64, 1), 1, share.Rows(0, 1).Columns(0, 1)); err != nil {
+				return err
+			}
+			fetch = func(p kernels.Panel) (kernels.Address, error) { return host, dev.Fetch(host, p.Data, extent(p)) }
+		}
+		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+			j0, _ := s.span(b)
+			p := s.block(b)
+			for j := 0; j < p.N; j += width {
+				part := p.Columns(j, min(j+width, p.N))
+				at, err := fetch(part)
+				if err == nil {
+					err = putColumns(put, j0+j, part, comm.HostFloats(at, int(extent(part)/kernels.WordBytes)))
+				}
+				if err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// putColumns puts the columns of a panel, x in the memory of a host, of which the first has this number.
+func putColumns(put checkpoint.Move, first int, p kernels.Panel, x []float64) error {
+	if p.Ld == p.M {
+		return put(first, bytesOf(x))
+	}
+	for k := range p.N {
+		if err := put(first+k, bytesOf(x[k*p.Ld:][:p.M])); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // DescribeOrthogonal describes Q of a factorization for a checkpoint: a file of the reflectors of its panels.
