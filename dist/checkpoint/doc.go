@@ -6,13 +6,15 @@
 // A run is a series of stages: the matrix is prepared, a Jacobi method runs, what it gave is refined, another
 // one runs. The series is the same whenever the program runs with the same input and options. So a stage is
 // known by its number. Journal.Next gives the next stage its number. A stage may have others inside
-// (Journal.Enter): stage 2.1 is the first one inside stage 2.
+// (Journal.Enter): stage 2.1 is the first one inside stage 2. Stage 1, with all others inside, is the
+// decomposition.
 //
 // A run that goes on executes the same program. Where the checkpoint has what a stage has made (Stage.Found),
 // that is read (Stage.Load) and not computed. A stage that is over hands over what it has made (Stage.Put);
 // then the stages inside it are forgotten. A Jacobi method (the kind State) hands over its state after sweeps
-// instead, each in place of the one before, and its last one stays. When a later stage is over that was made
-// of that state, its large arrays are forgotten. Its facts stay (Stage.Bare): the run goes by them.
+// instead, each in place of the one before, and its last one stays. So does the refinement of what it gives
+// (Refinement). When a later stage hands over something that was made of such a state, its large arrays are
+// forgotten. Its facts stay (Stage.Bare): the run goes by them.
 //
 // A value has one description, a function that calls Fact, Vector and Array for its parts. It serves writing
 // and reading (Codec).
@@ -28,7 +30,7 @@
 // has a whole checkpoint at any moment, the old or the new one. What a run that was killed has left is
 // deleted by the next.
 //
-// manifest.json has the fields format (1), jmpi (the version that wrote it), run (a random number, the same
+// manifest.json has the fields format (2), jmpi (the version that wrote it), run (a random number, the same
 // for all runs that go on), generation (the number of the checkpoint), input and options (what the run is
 // known by; they must be the same), records, and sum, the SHA-256 of the whole with an empty sum. A record
 // has path (2.1), kind, facts, and files. A file has name, at (its path), count and bytes, or count and
@@ -52,7 +54,7 @@
 //
 // # Stops
 //
-// After each sweep, and after stages that take long (Check), the ranks add up their votes. If one was asked
-// to stop, or the time limit would come during the next sweep, a checkpoint is written, and all ranks return
-// the same failure, of the kind comm.Stopped.
+// After each sweep, after other steps with a state (Offer), and after stages that take long (Check), the ranks
+// add up their votes. If one was asked to stop, or the time limit would come during the next step, a
+// checkpoint is written, and all ranks return the same failure, of the kind comm.Stopped.
 package checkpoint

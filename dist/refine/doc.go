@@ -71,11 +71,18 @@
 //
 // V is carried in any case. So the bits of the singular values do not depend on what is wanted.
 //
+// # Steps
+//
+// The method goes step by step (state.advance): a correction of V, the product X·V, a pass, the verification.
+// Between two steps all that it has is X, V, G with its norms, and where it is (place). That is what a
+// checkpoint gets (Hooks), and from which another run goes on with the same bits.
+//
 // # Memory
 //
 // X, G, V and three more at most: H, which becomes E and F, with E² and E⁴, or with the product that is added
-// to G or V. Corrections of V take one more than X and V. With clusters there are up to 3·256 columns more.
-// What is on its way comes to it (package matrix). No matrix comes to a host, but for the parts of clusters.
+// to G or V. Corrections of V take one more than X and V. With clusters there are up to 3·256 columns more,
+// and copies of G and V while a checkpoint is written. What is on its way comes to it (package matrix). No
+// matrix comes to a host, but for the parts of clusters.
 //
 // # Symbols
 //
