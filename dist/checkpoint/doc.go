@@ -54,7 +54,7 @@
 //
 // # Stops
 //
-// After each sweep, after other steps with a state (Offer), and after stages that take long (Check), the ranks
-// add up their votes. If one was asked to stop, or the time limit would come during the next step, a
+// After each sweep, after other steps with a state (Offer), and after stages that take long (Check), the
+// ranks add up their votes. If one was asked to stop, or the time limit would come during the next step, a
 // checkpoint is written, and all ranks return the same failure, of the kind comm.Stopped.
 package checkpoint
