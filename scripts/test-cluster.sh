@@ -160,7 +160,7 @@ deaths() {
 
 # A job that is longer than its time limit of a minute goes back to the queue with a checkpoint, and ends with
 # the bits of a run that nobody stopped. The first start has 8 s, enough for a sweep; each other one has 35 s,
-# since what comes after the sweeps begins anew each time.
+# so that there are few.
 requeued() {
 	rm -rf r.svd r.checkpoint
 	# shellcheck disable=SC2016
