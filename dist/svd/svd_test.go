@@ -254,8 +254,8 @@ func TestSettings(t *testing.T) {
 	svdOf(t, 2, 1, Settings{Precision: dist.Float32, Log: &log}, func(int) Source {
 		return Func(40, 40, fillFrom(depends))
 	})
-	if text := log.String(); !strings.Contains(text, `"message":"sweeps in float64 finish`) ||
-		strings.Count(text, "\n") != 1 {
+	if text := log.String(); strings.Count(text, `"message":"sweeps in float64 finish`) != 1 ||
+		strings.Count(text, `"step":"multiply"`) != 1 {
 		t.Errorf("the log is %q", text)
 	}
 }
