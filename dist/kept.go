@@ -77,11 +77,11 @@ func (u *undone) begin(s site, t Task, slabs bool) (err error) {
 
 // keptWays are ways.
 type keptWays struct {
-	Slabs, Vectors               bool
-	Precondition                 Preconditioner
-	V                            RightVectors
-	Hyperbolic, Deflated, BySVD  bool
-	Reflectors, Ladder, Re, Kept bool
+	Slabs, Vectors                    bool
+	Precondition                      Preconditioner
+	V                                 RightVectors
+	Hyperbolic, Deflated, BySVD       bool
+	Reflectors, Ladder, Reread, Aside bool
 }
 
 // kept returns what a checkpoint has of them.
@@ -93,5 +93,5 @@ func (w ways) kept() keptWays {
 // ways is the inverse of kept.
 func (k keptWays) ways() ways {
 	return ways{k.Slabs, k.Vectors, k.Precondition, k.V, k.Hyperbolic, k.Deflated, k.BySVD, k.Reflectors,
-		k.Ladder, k.Re, k.Kept}
+		k.Ladder, k.Reread, k.Aside}
 }
