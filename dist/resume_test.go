@@ -181,7 +181,8 @@ func testResumeOn(t *testing.T, a []float64, task Task, want solved, run tryGrid
 				want.Precision.Used)
 		} else {
 			for i, s := range got.Sweeps {
-				if w := want.Sweeps[i]; s.Cosine != w.Cosine || s.Sweep == 1 && s.Cosine == 0 {
+				told := got.Devices[0].Kind == "cpu" // GPUs do not tell it
+				if w := want.Sweeps[i]; s.Cosine != w.Cosine || told && s.Sweep == 1 && s.Cosine == 0 {
 					t.Errorf("sweep %d: the largest cosine is %g, undisturbed %g", i+1, s.Cosine, w.Cosine)
 				}
 			}
