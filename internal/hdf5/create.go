@@ -35,7 +35,7 @@ func (m *Maker) Create(path string, sets []NewSet) ([]int64, error) {
 		err = errors.New("data sets are missing")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make %s: %w", path, err)
+		return nil, fmt.Errorf("an HDF5 file cannot be made: %w", err)
 	}
 	return a.Offsets, nil
 }

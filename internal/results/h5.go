@@ -38,7 +38,7 @@ func (f *Folder) ReserveH5(files ...File) (map[string]int64, error) {
 	path := f.Path(H5Name)
 	offsets, err := f.maker.Create(path, sets)
 	if err != nil {
-		return nil, fmt.Errorf("results in HDF5: %w", err)
+		return nil, fmt.Errorf("--format h5: %w", err)
 	}
 	places := map[string]int64{}
 	for k, file := range files {
