@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"jmpi/internal/matio"
+	"jmpi/internal/matio/matiotest"
 )
 
 // hdf5Script writes the matrix of a.npy as a.h5, in rows and packed in chunks, and as a.mat.
@@ -36,7 +37,7 @@ func readResults(t *testing.T, dir string) (all [][]float64) {
 // The results of a matrix in an HDF5 file have the bits of those of the .npy file, in both formats, on one
 // and two ranks; tall, wide and square ones.
 func TestHDF5Bits(t *testing.T) {
-	python := pythonWith(t, "h5py")
+	python := matiotest.H5py(t)
 	for k, shape := range [][2]int{{90, 70}, {50, 80}, {1300, 40}} {
 		dir := t.TempDir()
 		gauss(t, shape[0], shape[1]).write(t, filepath.Join(dir, "a.npy"))
@@ -70,7 +71,7 @@ func TestHDF5Bits(t *testing.T) {
 // h5py reads results in HDF5: their shapes, and what info.json tells. Fewer vectors than were reserved, none,
 // and none of one side leave a file that is right.
 func TestHDF5Results(t *testing.T) {
-	python, dir := pythonWith(t, "h5py"), t.TempDir()
+	python, dir := matiotest.H5py(t), t.TempDir()
 	a := gauss(t, 40, 30)
 	a.write(t, filepath.Join(dir, "a.npy"))
 	build(0, 7, nil).write(t, filepath.Join(dir, "empty.npy"))
@@ -135,7 +136,7 @@ func TestHDF5WithoutLibrary(t *testing.T) {
 // gen writes the matrix of the .npy file into a data set, in groups or not, with what is known of it beside,
 // where svd and check look for it. It replaces no file, and leaves nothing where the library is missing.
 func TestGenHDF5(t *testing.T) {
-	pythonWith(t, "h5py") // and so the library
+	matiotest.H5py(t) // and so the library
 	dir := t.TempDir()
 	for _, c := range []struct{ output, set, sigma, shape string }{
 		{"a.h5:/x/A", "/x/A", "a.x.A.sigma.npy", "60x40"},
