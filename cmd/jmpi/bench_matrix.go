@@ -72,7 +72,7 @@ func (b *bench) prepare() error {
 		if err == nil {
 			var a *gen.Matrix
 			if a, err = gen.New(b.f.kind, options); err == nil {
-				err = writeMatrix(b.input(), a)
+				err = writeMatrix(a, func() (*matio.Writer, error) { return matio.CreateNpy(b.input(), a.Rows, a.Cols) })
 			}
 		}
 	}

@@ -92,6 +92,7 @@ func (f *checkFlags) validate() error {
 
 // check prints the verdict.
 func (f *checkFlags) check(input, dir string) error {
+	matio.Prepare(input, matio.Result(dir, "S"))
 	name, _ := matio.SplitName(input)
 	first, errFirst := os.Stat(name)
 	second, errSecond := os.Stat(dir)

@@ -44,7 +44,7 @@ var flagCompletions = map[string]cobra.CompletionFunc{
 	"vectors": words(vectorChoices...), "log": words(logForms...), "kind": words(gen.Kinds()...),
 	"strategy": words(strategies...), "strategies": lists(strategy.Names()), "objective": words(objectives...),
 	"bench vs": lists(benchRivals()), "check vs": lists(lapackDrivers),
-	"svd output": folders, "bench output": folders, "gen output": npyFiles, "report output": filesOf("html"),
+	"svd output": folders, "bench output": folders, "gen output": filesOf("npy", "h5", "hdf5", "mat"), "report output": filesOf("html"),
 	"svd signature": npyFiles, "checkpoint": folders, "folder": folders, "trace": filesOf("json"),
 	"rates": anyFile, "hostfile": anyFile, "network": anyFile,
 }

@@ -70,7 +70,7 @@ func TestCompletion(t *testing.T) {
 		{"check a.npy a.svd _", "", none},
 		{"check --vs _", "dgesdd dgejsv dgesvj dgesvd", list},
 		{"check --vs dgesvd,d", "dgesvd,dgesdd dgesvd,dgejsv dgesvd,dgesvj", list},
-		{"gen graded-b -o _", "npy", files},
+		{"gen graded-b -o _", "npy h5 hdf5 mat", files},
 		{"gen gauss _", "", none},
 		{"plan --objective _", "phases columns link", none},
 		{"plan --hostfile _", "", any},

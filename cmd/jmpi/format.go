@@ -6,12 +6,12 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 
 	"github.com/spf13/pflag"
 
 	"jmpi/dist/comm"
+	"jmpi/internal/cores"
 	"jmpi/internal/enum"
 	"jmpi/internal/hdf5"
 	"jmpi/internal/matio"
@@ -31,6 +31,15 @@ func (f *outputFlags) register(flags *pflag.FlagSet) {
 	flags.BoolVar(&f.force, "force", false, "replace the output folder, at the end")
 	flags.Var(&f.format, "format",
 		"of S, U and V: npy, a file each, or h5, one HDF5 file results.h5, column by column as MATLAB has them")
+}
+
+// prepare has made ready what HDF5 files need while MPI starts.
+func (f *outputFlags) prepare(input string) {
+	if f.format == h5Format && cores.FindLauncher().Rank == 0 {
+		hdf5.Prepare()
+	} else {
+		matio.Prepare(input)
+	}
 }
 
 // format is that of the results.
@@ -114,8 +123,8 @@ func (p problem) names(as format) (all []string) {
 	return all
 }
 
-// complete adds what info.json tells to an HDF5 file, and waits until it is on the disk.
-func complete(path string, info report.Info) error {
+// complete adds what info.json tells to the HDF5 file, and waits until it is on the disk.
+func complete(folder *results.Folder, info report.Info) error {
 	text, err := info.Text()
 	if err != nil {
 		return err
@@ -124,14 +133,7 @@ func complete(path string, info report.Info) error {
 	if err != nil {
 		return err
 	}
-	if err := hdf5.Finish(path, notes); err != nil {
-		return err
-	}
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
+	return folder.FinishH5(notes)
 }
 
 // layoutNote is the attribute that says how the data sets lie.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -13,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"jmpi/internal/gen"
+	"jmpi/internal/hdf5"
 	"jmpi/internal/matio"
 	"jmpi/internal/reference"
 	"jmpi/internal/results"
@@ -21,6 +23,7 @@ import (
 // genFlags are the flags of gen.
 type genFlags struct {
 	output    string
+	file, set string // the file of output, and the data set in an HDF5 file
 	shape     string
 	positive  int64
 	reference bool
@@ -32,8 +35,8 @@ func newGenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen KIND -o FILE.npy --shape MxN",
 		Short: "write a test matrix, with its singular values where they are known",
-		Long: `Write a test matrix of float64 to FILE.npy. The same kind, flags and seed always give the same bits.
-KIND is one of
+		Long: `Write a test matrix of float64 to FILE.npy, or with -o FILE.h5:/SET to a new HDF5 file. The same kind,
+flags and seed always give the same bits. KIND is one of
 
   gauss, uniform            independent entries, N(0,1) or uniform in [-1,1)
   geometric, arithmetic     U·Σ·Vᵀ, singular values from 1 to 1/cond (default cond 1e4) in that progression
@@ -71,7 +74,8 @@ mpirun only rank 0 writes.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.output, "output", "o", "", "file to write, NAME.npy; replaced if it exists")
+	flags.StringVarP(&f.output, "output", "o", "", "file to write: NAME.npy, replaced if it exists, or "+
+		"NAME.h5:/SET, a new file (without :/SET the data set is A)")
 	flags.StringVar(&f.shape, "shape", "", "rows and columns, as 1000x500")
 	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the random numbers")
 	flags.Float64Var(&f.options.Cond, "cond", 0,
@@ -88,12 +92,14 @@ mpirun only rank 0 writes.`,
 
 // validate checks what is wrong for every kind, and reads the shape.
 func (f *genFlags) validate(changed func(string) bool) error {
+	file, set := matio.SplitName(f.output)
+	f.file, f.set = file, cmp.Or(set, "/A")
 	switch stem := strings.TrimSuffix(f.output, filepath.Ext(f.output)); {
 	case f.output == "":
 		return usagef("gen needs a name for the file; add -o a.npy")
 	case f.shape == "":
 		return usagef("gen needs the rows and columns; add --shape 1000x500")
-	case filepath.Ext(f.output) != ".npy":
+	case filepath.Ext(f.output) != ".npy" && !matio.IsHDF5(f.output):
 		return usagef("-o %s: the name must end in .npy; type -o %s.npy", f.output, stem)
 	}
 	for name, absent := range map[string]bool{"cond": f.options.Cond == 0, "rank": f.options.Rank == 0} {
@@ -148,13 +154,16 @@ func generate(kind string, f genFlags) (err error) {
 			return usagef("--reference: %w", err)
 		}
 	}
-	temp := folder.Path(filepath.Base(f.output))
-	file, err := openNameless(hidden, temp)
-	if err != nil {
-		return exit(exitFailure, err)
+	temp := folder.Path(filepath.Base(f.file))
+	file := &nameless{path: temp}
+	if !matio.IsHDF5(f.output) { // the library must have a name
+		if file, err = openNameless(hidden, temp); err != nil {
+			return exit(exitFailure, err)
+		}
 	}
 	defer file.close()
-	err = writeMatrix(file.path, a)
+	err = writeMatrix(a, func() (*matio.Writer, error) { return f.create(file.path, a.Rows, a.Cols) })
+	temp += strings.TrimPrefix(f.output, f.file)
 	for _, s := range sidecars {
 		if x := s.of(a); x != nil && err == nil {
 			err = matio.WriteVector(gen.Sidecar(temp, s.name), x)
@@ -175,17 +184,19 @@ func generate(kind string, f genFlags) (err error) {
 // genFolder clears up after runs of gen with this output that were killed, looks at the free space, and
 // returns the hidden folder, which is not made yet.
 func genFolder(f genFlags) (*results.Folder, error) {
-	if info, err := os.Stat(f.output); err == nil && info.IsDir() {
-		return nil, fmt.Errorf("%s is a folder; choose another name", f.output)
+	if info, err := os.Stat(f.file); err == nil && info.IsDir() {
+		return nil, fmt.Errorf("%s is a folder; choose another name", f.file)
+	} else if err == nil && matio.IsHDF5(f.output) {
+		return nil, fmt.Errorf("%s exists, and may hold other data sets; choose another name, or delete it", f.file)
 	}
-	parent := filepath.Dir(f.output)
+	parent := filepath.Dir(f.file)
 	if info, err := os.Stat(parent); errors.Is(err, fs.ErrNotExist) {
 		const text = "folder %s, which is to hold %s, does not exist; make it first: mkdir -p %s"
-		return nil, fmt.Errorf(text, parent, filepath.Base(f.output), matio.ShellWord(parent))
+		return nil, fmt.Errorf(text, parent, filepath.Base(f.file), matio.ShellWord(parent))
 	} else if err == nil && !info.IsDir() {
 		return nil, fmt.Errorf("%s is a file, not a folder; choose another name", parent)
 	}
-	target := results.Target{Dir: f.output, Files: []string{filepath.Base(f.output)}}
+	target := results.Target{Dir: f.file, Files: []string{filepath.Base(f.file)}}
 	for _, s := range sidecars {
 		target.Files = append(target.Files, filepath.Base(gen.Sidecar(f.output, s.name)))
 	}
@@ -198,7 +209,7 @@ func genFolder(f genFlags) (*results.Folder, error) {
 		log.Warn().Msg(left)
 	}
 	needed := 8 * float64(f.options.Rows) * float64(f.options.Cols)
-	if err := results.CheckSpace(parent, f.output, needed); err != nil {
+	if err := results.CheckSpace(parent, f.file, needed); err != nil {
 		return nil, err
 	}
 	return results.NewFolder(target, results.Tag())
@@ -266,12 +277,28 @@ func publish(temp, output string, a *gen.Matrix) error {
 			return err
 		}
 	}
-	return os.Rename(temp, output)
+	from, _ := matio.SplitName(temp)
+	to, _ := matio.SplitName(output)
+	return os.Rename(from, to)
 }
 
-// writeMatrix writes a to the file path, some columns at a time.
-func writeMatrix(path string, a *gen.Matrix) error {
-	w, err := matio.CreateNpy(path, a.Rows, a.Cols)
+// create makes the file path for a matrix.
+func (f genFlags) create(path string, rows, cols int64) (*matio.Writer, error) {
+	if !matio.IsHDF5(f.output) {
+		return matio.CreateNpy(path, rows, cols)
+	}
+	var maker hdf5.Maker
+	defer maker.Close()
+	places, err := maker.Create(path, []hdf5.NewSet{{Name: f.set, Dims: []uint64{uint64(rows), uint64(cols)}}})
+	if err != nil {
+		return nil, exit(exitInput, fmt.Errorf("-o %s: %w", f.output, err))
+	}
+	return matio.OpenAt(path, places[0], rows, cols)
+}
+
+// writeMatrix writes a to a file that is created, some columns at a time.
+func writeMatrix(a *gen.Matrix, create func() (*matio.Writer, error)) error {
+	w, err := create()
 	if err != nil {
 		return err
 	}

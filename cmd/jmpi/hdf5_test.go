@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"jmpi/internal/matio"
+	"jmpi/internal/matio/matiotest"
 )
 
 // hdf5Script writes the matrix of a.npy as a.h5, in rows and packed in chunks, and as a.mat.
@@ -28,18 +29,7 @@ with h5py.File("a.mat", "w", userblock_size=512) as f:
 func readResults(t *testing.T, dir string) (all [][]float64) {
 	t.Helper()
 	for _, name := range []string{"S", "U", "V"} {
-		f, err := matio.OpenVector(matio.Result(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		x := make([]float64, f.Rows*f.Cols)
-		if len(x) > 0 {
-			if err := f.ReadColumns(0, f.Cols, x, int(f.Rows)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		f.Close()
-		all = append(all, x)
+		all = append(all, numbersIn(t, matio.Result(dir, name)))
 	}
 	return all
 }
@@ -47,7 +37,7 @@ func readResults(t *testing.T, dir string) (all [][]float64) {
 // The results of a matrix in an HDF5 file have the bits of those of the .npy file, in both formats, on one
 // and two ranks; tall, wide and square ones.
 func TestHDF5Bits(t *testing.T) {
-	python := pythonWith(t, "h5py")
+	python := matiotest.H5py(t)
 	for k, shape := range [][2]int{{90, 70}, {50, 80}, {1300, 40}} {
 		dir := t.TempDir()
 		gauss(t, shape[0], shape[1]).write(t, filepath.Join(dir, "a.npy"))
@@ -81,7 +71,7 @@ func TestHDF5Bits(t *testing.T) {
 // h5py reads results in HDF5: their shapes, and what info.json tells. Fewer vectors than were reserved, none,
 // and none of one side leave a file that is right.
 func TestHDF5Results(t *testing.T) {
-	python, dir := pythonWith(t, "h5py"), t.TempDir()
+	python, dir := matiotest.H5py(t), t.TempDir()
 	a := gauss(t, 40, 30)
 	a.write(t, filepath.Join(dir, "a.npy"))
 	build(0, 7, nil).write(t, filepath.Join(dir, "empty.npy"))
@@ -141,4 +131,64 @@ func TestHDF5WithoutLibrary(t *testing.T) {
 	if text := hdf5Text(); !strings.HasPrefix(text, "none: ") || !strings.Contains(text, "JMPI_HDF5") {
 		t.Errorf("env: %s", text)
 	}
+}
+
+// gen writes the matrix of the .npy file into a data set, in groups or not, with what is known of it beside,
+// where svd and check look for it. It replaces no file, and leaves nothing where the library is missing.
+func TestGenHDF5(t *testing.T) {
+	matiotest.H5py(t) // and so the library
+	dir := t.TempDir()
+	for _, c := range []struct{ output, set, sigma, shape string }{
+		{"a.h5:/x/A", "/x/A", "a.x.A.sigma.npy", "60x40"},
+		{"b.hdf5", "/A", "b.sigma.npy", "7x30"},
+		{"c.mat:D", "/D", "c.D.sigma.npy", "30x30"},
+		{"empty.h5", "/A", "empty.sigma.npy", "0x5"},
+	} {
+		for _, output := range []string{c.output, "a.npy"} {
+			p := startProgram(t, dir, alone, "gen geometric --shape "+c.shape+" -o "+output)
+			if code := p.wait(t); code != exitDone {
+				t.Fatalf("%s: exit code %d, prints %s", output, code, p.stderr.String())
+			}
+		}
+		got, want := numbersIn(t, filepath.Join(dir, c.output)), numbersIn(t, filepath.Join(dir, "a.npy"))
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has other numbers", c.output)
+		}
+		if !slices.Contains(filesIn(t, dir), c.sigma) {
+			t.Errorf("no %s among %v", c.sigma, filesIn(t, dir))
+		}
+		p := startProgram(t, dir, 2, "svd "+c.output+" -o x --force --check --quiet")
+		if code := p.wait(t); code != exitDone {
+			t.Errorf("%s: exit code %d, prints %s", c.output, code, p.stderr.String())
+		}
+		file, _ := matio.SplitName(c.output)
+		p = startProgram(t, dir, alone, "gen gauss --shape 3x3 -o "+file+":/other")
+		if code := p.wait(t); code != exitInput {
+			t.Errorf("%s is written anew: exit code %d", file, code)
+		}
+	}
+	before := filesIn(t, dir)
+	t.Setenv("JMPI_HDF5", "/nowhere/libhdf5.so")
+	p := startProgram(t, dir, alone, "gen gauss --shape 3x3 -o d.h5")
+	if code := p.wait(t); code != exitInput || !strings.Contains(p.stderr.String(), "JMPI_HDF5") {
+		t.Errorf("without the library: exit code %d, prints %s", code, p.stderr.String())
+	}
+	if after := filesIn(t, dir); !slices.Equal(before, after) {
+		t.Errorf("without the library: files %v", after)
+	}
+}
+
+// numbersIn returns the numbers of a matrix or a vector in a file.
+func numbersIn(t *testing.T, path string) []float64 {
+	t.Helper()
+	f, err := matio.OpenVector(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	x := make([]float64, f.Rows*f.Cols)
+	if err := f.ReadColumns(0, f.Cols, x, max(1, int(f.Rows))); err != nil {
+		t.Fatal(err)
+	}
+	return x
 }

@@ -22,7 +22,7 @@ import (
 
 func main() {
 	if len(os.Args) == 2 && os.Args[1] == hdf5.ChildArgument {
-		os.Exit(hdf5.Serve(os.Stdin, os.Stdout))
+		os.Exit(hdf5.Serve())
 	}
 	process.watch()
 	stall.Prevent()

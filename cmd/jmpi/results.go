@@ -158,7 +158,7 @@ func (s *session) finish(info report.Info, folder *results.Folder) error {
 	fate := fmt.Sprintf("the results in %s are complete", folder.Dir)
 	return process.publish(folder.Path(""), fate, func() error {
 		if s.places != nil {
-			if err := complete(folder.Path(results.H5Name), info); err != nil {
+			if err := complete(folder, info); err != nil {
 				return fmt.Errorf("%w; the results are complete but for that, in %s", err, folder.Keep())
 			}
 		}

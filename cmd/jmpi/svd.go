@@ -13,6 +13,7 @@ import (
 
 	"jmpi/dist"
 	"jmpi/dist/comm"
+	"jmpi/internal/hdf5"
 	"jmpi/internal/matio"
 	"jmpi/internal/residual"
 	"jmpi/internal/results"
@@ -139,6 +140,7 @@ func (f *svdFlags) validate() error {
 func runSVD(input string, f svdFlags) error {
 	f.withoutMPI = true
 	process.requests.begin(f.dir)
+	f.prepare(input)
 	s, err := newSession(f.sessionFlags)
 	if err != nil {
 		return err
@@ -187,6 +189,7 @@ func (s *session) svd(input string, f svdFlags) error {
 		return err
 	}
 	s.progress.tellBy(s.job(), folder.Tell)
+	hdf5.Release() // no more files are opened
 	code, err := s.decompose(p, folder, f)
 	if err != nil {
 		return errors.Join(err, s.discard(folder))

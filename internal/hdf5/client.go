@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
+	"net"
 	"os"
 	"os/exec"
 	"strings"
@@ -18,8 +18,7 @@ import (
 // child is a process that calls the library.
 type child struct {
 	command *exec.Cmd
-	to      io.WriteCloser
-	encoder *json.Encoder
+	conn    *net.UnixConn // requests, with files, and answers
 	decoder *json.Decoder
 	stderr  *tail
 	gone    error // why it is no more
@@ -30,22 +29,17 @@ type child struct {
 var quietly = []string{"HDF5_USE_FILE_LOCKING=FALSE", "OPENBLAS_NUM_THREADS=1", "OMP_NUM_THREADS=1",
 	"GOTRACEBACK=single", "GOMAXPROCS=2"}
 
-// start starts a child with files beyond the standard ones.
-func start(files ...*os.File) (*child, error) {
+// start starts a child, which opens the library at once.
+func start() (*child, error) {
 	c := &child{stderr: &tail{}}
-	c.command = exec.Command("/proc/self/exe", ChildArgument)
-	c.command.Env = append(os.Environ(), quietly...)
-	c.command.ExtraFiles = files
-	c.command.Stderr = c.stderr
-	// The signals of a terminal are the parent's to answer; the child ends with it.
-	c.command.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
-	to, err := c.command.StdinPipe()
+	theirs, err := c.connect()
 	if err == nil {
-		var from io.ReadCloser
-		if from, err = c.command.StdoutPipe(); err == nil {
-			c.to, c.encoder, c.decoder = to, json.NewEncoder(to), json.NewDecoder(from)
-			err = c.command.Start()
-		}
+		c.command = exec.Command("/proc/self/exe", ChildArgument)
+		c.command.Env = append(os.Environ(), quietly...)
+		c.command.Stdin, c.command.Stderr = theirs, c.stderr
+		// The signals of a terminal are the parent's to answer; the child ends with it.
+		c.command.SysProcAttr = &unix.SysProcAttr{Setpgid: true}
+		err = errors.Join(c.command.Start(), theirs.Close())
 	}
 	if err != nil {
 		return nil, fmt.Errorf("a process for the HDF5 library cannot be started: %w", err)
@@ -53,13 +47,29 @@ func start(files ...*os.File) (*child, error) {
 	return c, nil
 }
 
-// ask sends a request and waits for the answer. Its error is of the child, or of the library.
-func (c *child) ask(r request) (reply, error) {
+// connect makes the connection to a child, and returns the child's end of it.
+func (c *child) connect() (*os.File, error) {
+	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	mine, theirs := os.NewFile(uintptr(ends[0]), "hdf5"), os.NewFile(uintptr(ends[1]), "hdf5")
+	c.conn, err = connection(mine)
+	if err = errors.Join(err, mine.Close()); err != nil {
+		return nil, errors.Join(err, theirs.Close())
+	}
+	c.decoder = json.NewDecoder(c.conn)
+	return theirs, nil
+}
+
+// ask sends a request, with the files that go with it, and waits for the answer. Its error is of the child,
+// or of the library.
+func (c *child) ask(r request, files ...*os.File) (reply, error) {
 	var a reply
 	if c.gone != nil {
 		return a, c.gone
 	}
-	err := c.encoder.Encode(r)
+	err := send(c.conn, r, files)
 	if err == nil {
 		err = c.decoder.Decode(&a)
 	}
@@ -85,7 +95,7 @@ func (e *missing) Is(target error) bool { return target == fs.ErrNotExist }
 // obituary says why the child does not answer, and ends it.
 func (c *child) obituary(cause error) error {
 	_ = c.command.Process.Kill() // it may be gone
-	status := c.command.Wait()
+	status := errors.Join(c.command.Wait(), c.conn.Close())
 	said := c.stderr.String()
 	switch {
 	case strings.Contains(said, tooLong):
@@ -104,7 +114,7 @@ func (c *child) close() {
 		return
 	}
 	c.gone = errors.New("closed")
-	_ = c.to.Close() // which ends it
+	_ = c.conn.Close() // which ends it
 	_ = c.command.Wait()
 }
 
@@ -130,7 +140,7 @@ func (t *tail) String() string {
 
 // Library names the library that would be used, with its version.
 func Library() (string, error) {
-	c, err := start()
+	c, err := take(identity{})
 	if err != nil {
 		return "", err
 	}
@@ -158,14 +168,20 @@ func Open(file *os.File, name string, largest func(Dataset) int64) (*File, error
 		return nil, fmt.Errorf("memory that processes share: %w", err)
 	}
 	f.memory = os.NewFile(uintptr(fd), "hdf5")
-	if f.child, err = start(file, f.memory); err != nil {
+	of, err := identify(file)
+	if err == nil {
+		f.child, err = take(of)
+	}
+	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	a, err := f.child.ask(request{Op: "describe", Name: name})
+	a, err := f.child.ask(request{Op: "describe", Name: name}, file, f.memory)
 	if f.Dataset = a.Set; err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
 	if f.Offset >= 0 || elements(f.Dims) == 0 {
+		keep(f.child, of)
+		f.child = nil
 		return f, f.Close()
 	}
 	const most = 8 << 30 // a chunk has 4 GiB at most

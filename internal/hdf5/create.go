@@ -7,8 +7,9 @@ import (
 	"unsafe"
 )
 
-// NewSet is a data set of float64, little endian, that is to be made: a vector, or a matrix whose Dims are
-// those that MATLAB and Fortran see, the other way round than the library has them.
+// NewSet is a data set of float64, little endian, that is to be made, with the groups that its name tells: a
+// vector, or a matrix whose Dims are those that MATLAB and Fortran see, the other way round than the library
+// has them.
 type NewSet struct {
 	Name string
 	Dims []uint64
@@ -22,35 +23,53 @@ type Setting struct {
 	List    bool      `json:",omitempty"`
 }
 
+// Maker makes HDF5 files by one child, which waits between two calls until it is closed. The zero value is
+// ready to use.
+type Maker struct{ child *child }
+
 // Create makes a file, or makes one anew, with data sets in one piece each, and returns where in the file
 // their numbers are to be written; −1 where there are none.
-func Create(path string, sets []NewSet) ([]int64, error) {
-	a, err := once(request{Op: "create", Path: path, Sets: sets})
+func (m *Maker) Create(path string, sets []NewSet) ([]int64, error) {
+	a, err := m.ask(request{Op: "create", Path: path, Sets: sets})
 	if err == nil && len(a.Offsets) != len(sets) {
 		err = errors.New("data sets are missing")
 	}
 	if err != nil {
-		return nil, fmt.Errorf("make %s: %w", path, err)
+		return nil, fmt.Errorf("an HDF5 file cannot be made: %w", err)
 	}
 	return a.Offsets, nil
 }
 
 // Finish adds attributes to the root group of a file.
-func Finish(path string, notes []Setting) error {
-	if _, err := once(request{Op: "finish", Path: path, Notes: notes}); err != nil {
+func (m *Maker) Finish(path string, notes []Setting) error {
+	if _, err := m.ask(request{Op: "finish", Path: path, Notes: notes}); err != nil {
 		return fmt.Errorf("write to %s: %w", path, err)
 	}
 	return nil
 }
 
-// once asks a child of its own.
-func once(r request) (reply, error) {
-	c, err := start()
-	if err != nil {
-		return reply{}, err
+// ask asks the child, and another one if it has ended: hours may lie between two calls.
+func (m *Maker) ask(r request) (a reply, err error) {
+	for range 2 {
+		if m.child == nil {
+			if m.child, err = take(identity{}); err != nil {
+				return reply{}, err
+			}
+		}
+		if a, err = m.child.ask(r); m.child.gone == nil {
+			break
+		}
+		m.child = nil
 	}
-	defer c.close()
-	return c.ask(r)
+	return a, err
+}
+
+// Close ends the child.
+func (m *Maker) Close() {
+	if m.child != nil {
+		m.child.close()
+		m.child = nil
+	}
 }
 
 // closing closes what a holder holds after a write, and file, whose closing may be a write that fails.
@@ -117,13 +136,20 @@ func (l *library) createSet(h *holder, file uintptr, set NewSet) (int64, error) 
 	if err == nil {
 		_, err = l.status("H5Pset_fill_time", list, never)
 	}
-	var kind, id uintptr
+	var links, kind, id uintptr
+	if err == nil {
+		links, err = l.properties(h, "H5P_CLS_LINK_CREATE_ID_g")
+	}
+	if err == nil {
+		_, err = l.status("H5Pset_create_intermediate_group", links, 1)
+	}
 	if err == nil {
 		kind, err = l.constant("H5T_IEEE_F64LE_g")
 	}
 	if err == nil {
 		name := cstring(set.Name)
-		id, err = l.id(h, "H5Dclose", "H5Dcreate2", file, uintptr(unsafe.Pointer(name)), kind, space, 0, list, 0)
+		id, err = l.id(h, "H5Dclose", "H5Dcreate2", file, uintptr(unsafe.Pointer(name)), kind, space, links, list,
+			0)
 	}
 	if err == nil && len(dims) == 2 {
 		err = l.class(h, id)

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -17,13 +16,6 @@ import (
 
 // ChildArgument is the one argument of a child.
 const ChildArgument = "hdf5-child"
-
-// The files of a child beyond the standard ones: the file that is looked into, and the memory that it shares
-// with its parent.
-const (
-	fileDescriptor   = 3
-	windowDescriptor = 4
-)
 
 // The limits of a child. Memory counts beyond what its chunks take.
 const (
@@ -42,6 +34,8 @@ type request struct {
 	Path  string    `json:",omitempty"` // create, finish: of the file
 	Sets  []NewSet  `json:",omitempty"` // create
 	Notes []Setting `json:",omitempty"` // finish
+
+	files []int // describe: the file that is looked into, and the memory that parent and child share
 }
 
 // reply is what a child answers.
@@ -54,18 +48,25 @@ type reply struct {
 	Chunks  []chunk `json:",omitempty"` // chunks
 }
 
-// Serve is the life of a child: it answers the requests that come on in, until there are no more. It returns
-// the exit code.
-func Serve(in io.Reader, out io.Writer) int {
+// Serve is the life of a child, whose standard input is the connection to its parent: it opens the library,
+// and answers the requests that come, until there are no more. It returns the exit code.
+func Serve() int {
+	conn, err := connection(os.Stdin)
+	if err != nil {
+		_, _ = fmt.Fprintf(os.Stderr, "for jmpi alone: %v\n", err)
+		return 1
+	}
 	requests := make(chan request)
 	ended, answered := make(chan int, 2), make(chan error, 1)
 	go func() {
-		for decoder := json.NewDecoder(in); ; {
+		box := &mailbox{conn: conn}
+		for decoder := json.NewDecoder(box); ; {
 			var r request
-			if decoder.Decode(&r) != nil { // the parent has closed the pipe, or is no more
+			if decoder.Decode(&r) != nil { // the parent has closed the connection, or is no more
 				ended <- 0
 				return
 			}
+			r.files = box.take()
 			requests <- r
 		}
 	}()
@@ -73,8 +74,9 @@ func Serve(in io.Reader, out io.Writer) int {
 	go func() {
 		runtime.LockOSThread() // the library may keep its last error by thread
 		s := server{}
+		s.failed = s.begin()
 		for r := range work {
-			answered <- json.NewEncoder(out).Encode(s.answer(r))
+			answered <- json.NewEncoder(conn).Encode(s.answer(r))
 		}
 	}()
 	for {
@@ -142,20 +144,30 @@ func elements(count []uint64) int64 {
 // server answers requests.
 type server struct {
 	library *library
+	failed  error // why there is no library
 	open    *document
 	set     Dataset
+	files   []int // of the last description
 	window  []byte
 	doubted int // chunks of no bytes that were looked at
 }
 
+// begin opens the library, and limits the memory.
+func (s *server) begin() (err error) {
+	if s.library, err = openLibrary(); err == nil {
+		err = limitMemory(memoryLimit)
+	}
+	return err
+}
+
 func (s *server) answer(r request) (a reply) {
-	err := s.ready()
+	err := s.failed
 	if err == nil {
 		switch r.Op {
 		case "library":
 			a.Library = s.library.String()
 		case "describe":
-			a.Set, err = s.describe(r.Name)
+			a.Set, err = s.describe(r.Name, r.files)
 		case "read":
 			err = s.read(r.First, r.Count)
 		case "chunks":
@@ -174,16 +186,6 @@ func (s *server) answer(r request) (a reply) {
 	return a
 }
 
-// ready opens the library, and limits the memory.
-func (s *server) ready() (err error) {
-	if s.library == nil {
-		if s.library, err = openLibrary(); err == nil {
-			err = limitMemory(memoryLimit)
-		}
-	}
-	return err
-}
-
 // limitMemory limits the memory of this process that only it has.
 func limitMemory(bytes uint64) error {
 	var now unix.Rlimit
@@ -197,9 +199,19 @@ func limitMemory(bytes uint64) error {
 	return nil
 }
 
-func (s *server) describe(name string) (Dataset, error) {
-	var err error
-	if s.open, err = s.library.openDocument(fmt.Sprintf("/proc/self/fd/%d", fileDescriptor)); err != nil {
+func (s *server) describe(name string, files []int) (_ Dataset, err error) {
+	if len(files) != mostFiles {
+		return Dataset{}, errors.New("a request without its files")
+	}
+	if s.open != nil { // another data set of the file was looked at
+		s.open.release()
+		for _, file := range s.files {
+			_ = unix.Close(file) // which was only read
+		}
+	}
+	s.files = files
+	path := fmt.Sprintf("/proc/self/fd/%d", files[0])
+	if s.open, err = s.library.openDocument(path); err != nil {
 		return Dataset{}, fmt.Errorf("the HDF5 library cannot open it (%w); write it again, or copy it again", err)
 	}
 	if s.set, err = s.open.describe(name); err != nil {
@@ -258,9 +270,10 @@ func (s *server) share() error {
 		return nil
 	}
 	var info unix.Stat_t
-	err := unix.Fstat(windowDescriptor, &info)
+	memory := s.files[1]
+	err := unix.Fstat(memory, &info)
 	if err == nil {
-		s.window, err = unix.Mmap(windowDescriptor, 0, int(info.Size), unix.PROT_READ|unix.PROT_WRITE,
+		s.window, err = unix.Mmap(memory, 0, int(info.Size), unix.PROT_READ|unix.PROT_WRITE,
 			unix.MAP_SHARED)
 	}
 	if err != nil {

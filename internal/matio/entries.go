@@ -8,9 +8,15 @@ import (
 	"strings"
 )
 
-// read reads p from a stream of the whole file, and tells that all its numbers are finite. The places and the
-// number of all entries are checked; values are converted where p wants them.
+// read reads p, and tells that all its numbers are finite: one that is not is an error of its line.
 func (m *market) read(p part) (bool, error) {
+	err := m.band.read(p, m.rows, m.cols, m.stream)
+	return err == nil, err
+}
+
+// stream reads p from a stream of the whole file. The places and the number of all entries are checked; values
+// are converted where p wants them.
+func (m *market) stream(p part) error {
 	p.clear()
 	lines := m.lines(m.body, m.sizeLine)
 	list := m.readArray
@@ -18,14 +24,14 @@ func (m *market) read(p part) (bool, error) {
 		list = m.readCoordinate
 	}
 	if err := list(p, lines); err != nil {
-		return false, err
+		return err
 	}
 	if _, err := lines.next(); err == nil {
-		return false, m.errorf(lines, "more than the %d entries that line %d announces", m.entries, m.sizeLine)
+		return m.errorf(lines, "more than the %d entries that line %d announces", m.entries, m.sizeLine)
 	} else if err != io.EOF {
-		return false, err
+		return err
 	}
-	return true, nil // a number that is not finite is an error of its line
+	return nil
 }
 
 // readArray reads the entries of an array file: column by column, of a symmetric matrix from the

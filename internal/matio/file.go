@@ -97,7 +97,7 @@ func OpenVector(path string) (*File, error) {
 func newFile(path string, r io.ReaderAt, size int64) (*File, error) {
 	f := &File{path: path, size: size, r: r}
 	var err error
-	if name, _ := SplitName(path); hdf5Name.MatchString(name) {
+	if IsHDF5(path) {
 		return f, f.openHDF5(r)
 	}
 	switch f.Format = strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), "."); f.Format {

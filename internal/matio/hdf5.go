@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 
 	"jmpi/internal/hdf5"
@@ -25,6 +26,17 @@ func SplitName(name string) (file, set string) {
 		return name, ""
 	}
 	return parts[1], parts[2]
+}
+
+// IsHDF5 tells whether a name is that of an HDF5 file, or of a data set in one.
+func IsHDF5(name string) bool { return hdf5Name.MatchString(name) }
+
+// Prepare is called where files of these names are to be opened soon: what it takes to look into HDF5 files is
+// made ready meanwhile.
+func Prepare(names ...string) {
+	if slices.ContainsFunc(names, IsHDF5) {
+		hdf5.Prepare()
+	}
 }
 
 // hdf5Signature is the beginning of an HDF5 file, at byte 0, or at a power of two from 512 on.

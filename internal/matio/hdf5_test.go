@@ -11,41 +11,35 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"jmpi/internal/matio/matiotest"
 )
 
-var hdf5Folder string
+// The folder of the HDF5 files, or why there is none.
+var (
+	hdf5Once   sync.Once
+	hdf5Folder string
+	hdf5Error  error
+)
 
-// hdf5Files has h5py write files of many kinds, and returns their folder, "" if there is no h5py. TestMain
-// deletes it.
-var hdf5Files = sync.OnceValues(func() (string, error) {
-	for _, python := range []string{"/usr/bin/python3", "python3"} {
-		if exec.Command(python, "-c", "import h5py").Run() != nil {
-			continue
-		}
-		dir, err := os.MkdirTemp("", "hdf5.*")
-		if err != nil {
-			return "", err
-		}
-		hdf5Folder = dir
-		out, err := exec.Command(python, "testdata/hdf5/make.py", dir).CombinedOutput()
-		if err != nil {
-			err = fmt.Errorf("%w: %s", err, out)
-		}
-		return dir, err
-	}
-	return "", nil
-})
-
-// makeHDF5 returns the folder of these files.
+// makeHDF5 has h5py write files of many kinds, once, and returns their folder, which TestMain deletes. Without
+// h5py it skips the test.
 func makeHDF5(t testing.TB) string {
 	t.Helper()
-	dir, err := hdf5Files()
-	if err != nil {
-		t.Fatal(err)
-	} else if dir == "" {
-		t.Skip("h5py, which makes HDF5 files, is not installed: scripts/setup.sh python")
+	python := matiotest.H5py(t)
+	hdf5Once.Do(func() {
+		if hdf5Folder, hdf5Error = os.MkdirTemp("", "hdf5.*"); hdf5Error != nil {
+			return
+		}
+		out, err := exec.Command(python, "testdata/hdf5/make.py", hdf5Folder).CombinedOutput()
+		if err != nil {
+			hdf5Error = fmt.Errorf("%w: %s", err, out)
+		}
+	})
+	if hdf5Error != nil {
+		t.Fatal(hdf5Error)
 	}
-	return dir
+	return hdf5Folder
 }
 
 // ofNpy returns the name of the matrix in an HDF5 file that a .npy file has too.
@@ -166,7 +160,7 @@ func TestHDF5Level(t *testing.T) {
 	}
 	defer f.Close()
 	err = f.ReadColumns(0, f.Cols, make([]float64, f.Rows*f.Cols), int(f.Rows))
-	checkError(t, err, f.Path(), 0, "invalid deflate aggression level")
+	checkError(t, err, f.Path(), 0, "cannot be unpacked") // versions of the library say different things of it
 }
 
 // A vector may be a data set of one dimension.

@@ -21,6 +21,7 @@ type market struct {
 	entries    int64 // that the file must have
 	sizeLine   int64 // number of the line with the sizes
 	body       int64 // bytes before the first entry
+	band       band
 }
 
 // openMarket makes f the matrix of the Matrix Market file r.
@@ -47,8 +48,7 @@ func (f *File) openMarket(r io.ReaderAt) error {
 		f.Order = Coordinate
 	}
 	if m.rows == 0 || m.cols == 0 { // nobody reads a part of it
-		_, err := m.read(part{j1: m.cols, i1: m.rows})
-		return err
+		return m.stream(part{j1: m.cols, i1: m.rows})
 	}
 	return nil
 }

@@ -223,11 +223,14 @@ func TestMarketTwiceInParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for j, twice := range []bool{true, false, true} {
-		err := f.ReadColumns(int64(j), int64(j)+1, make([]float64, 3), 3)
-		if !twice && err != nil {
-			t.Errorf("column %d: %v", j, err)
-		} else if twice {
+	for _, c := range []struct {
+		row, column int64
+		twice       bool
+	}{{1, 0, true}, {0, 0, false}, {0, 1, false}, {1, 1, false}, {0, 2, true}, {1, 2, false}} {
+		err := f.ReadPart(c.row, c.row+2, c.column, c.column+1, make([]float64, 2), 2)
+		if !c.twice && err != nil {
+			t.Errorf("two rows from row %d, column %d: %v", c.row, c.column, err)
+		} else if c.twice {
 			checkError(t, err, "a.mtx", 5, "entry (3,1) is in line 3 already")
 		}
 	}

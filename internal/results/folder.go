@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
+
+	"jmpi/internal/hdf5"
 )
 
 // Folder is a folder of results in the making, hidden beside the target until it is published.
@@ -23,6 +25,7 @@ type Folder struct {
 	done     bool // temp is published or kept
 	exchange func(a, b string) error
 	teller   teller
+	maker    hdf5.Maker // of the HDF5 file, from ReserveH5 to FinishH5
 }
 
 // The ends of the names of hidden folders: of results in the making, and of a target that is being replaced.
@@ -76,6 +79,7 @@ func (f *Folder) Discard() error {
 		return nil
 	}
 	f.hush()
+	f.maker.Close()
 	err := os.RemoveAll(f.temp)
 	f.unlock()
 	return err
@@ -99,6 +103,7 @@ func (f *Folder) Keep() string {
 	f.done = true
 	defer f.unlock()
 	f.hush()
+	f.maker.Close()
 	return f.show(f.temp)
 }
 

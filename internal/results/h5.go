@@ -3,6 +3,7 @@ package results
 import (
 	"errors"
 	"fmt"
+	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -35,9 +36,9 @@ func (f *Folder) ReserveH5(files ...File) (map[string]int64, error) {
 		return nil, f.full(needed, free, unix.ENOSPC)
 	}
 	path := f.Path(H5Name)
-	offsets, err := hdf5.Create(path, sets)
+	offsets, err := f.maker.Create(path, sets)
 	if err != nil {
-		return nil, fmt.Errorf("results in HDF5: %w", err)
+		return nil, fmt.Errorf("--format h5: %w", err)
 	}
 	places := map[string]int64{}
 	for k, file := range files {
@@ -47,6 +48,21 @@ func (f *Folder) ReserveH5(files ...File) (map[string]int64, error) {
 		}
 	}
 	return places, nil
+}
+
+// FinishH5 adds attributes to the HDF5 file, and waits until it is on the disk.
+func (f *Folder) FinishH5(notes []hdf5.Setting) error {
+	path := f.Path(H5Name)
+	err := f.maker.Finish(path, notes)
+	f.maker.Close()
+	if err != nil {
+		return err
+	}
+	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(file.Sync(), file.Close())
 }
 
 // take takes the space of a data set on the disk.

@@ -25,7 +25,7 @@ def svd(A: Matrix, *, ranks: Optional[int] = None, vectors: str = "both", k: Opt
         program: Optional[Path] = None, **options: Any) -> SVD:
     """The singular value decomposition A = U @ diag(S) @ Vh, as numpy.linalg.svd(A, full_matrices=False).
 
-    A:        (m, n), an array of real numbers, or the name of a file (.npy, .mtx, raw)
+    A:        (m, n), an array of real numbers, or the name of a file, as of `jmpi svd`
     ranks:    MPI ranks; without it and without launcher, one process that takes all cores or GPUs
     vectors:  "both", "u", "v" or "none"; what is left out is None
     k:        only the k largest singular values and their vectors, or all if there are fewer
