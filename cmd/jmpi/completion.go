@@ -44,7 +44,8 @@ var flagCompletions = map[string]cobra.CompletionFunc{
 	"vectors": words(vectorChoices...), "log": words(logForms...), "kind": words(gen.Kinds()...),
 	"strategy": words(strategies...), "strategies": lists(strategy.Names()), "objective": words(objectives...),
 	"bench vs": lists(benchRivals()), "check vs": lists(lapackDrivers),
-	"svd output": folders, "bench output": folders, "gen output": filesOf("npy", "h5", "hdf5", "mat"), "report output": filesOf("html"),
+	"svd output": folders, "bench output": folders, "report output": filesOf("html"),
+	"gen output":    filesOf("npy", "h5", "hdf5", "mat"),
 	"svd signature": npyFiles, "checkpoint": folders, "folder": folders, "trace": filesOf("json"),
 	"rates": anyFile, "hostfile": anyFile, "network": anyFile,
 }

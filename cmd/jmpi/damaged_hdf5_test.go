@@ -36,7 +36,7 @@ func TestDamagedHDF5(t *testing.T) {
 		all = append(all, svdRun{name + ".h5", name + ".svd", "both"})
 	}
 	good := 0
-	for batch := range slices.Chunk(all, 25) { // a start of the program may take a minute, also on a busy machine
+	for batch := range slices.Chunk(all, 25) { // a start may take a minute, on a busy machine too
 		outcomes := svdRuns{Flags: []string{"--threads", "1"}, Runs: batch}.on(t, alone)
 		for i, r := range batch {
 			if judgeHDF5(t, r, outcomes[i]) {

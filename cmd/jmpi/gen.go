@@ -35,8 +35,8 @@ func newGenCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "gen KIND -o FILE.npy --shape MxN",
 		Short: "write a test matrix, with its singular values where they are known",
-		Long: `Write a test matrix of float64 to FILE.npy, or with -o FILE.h5:/SET to a new HDF5 file. The same kind,
-flags and seed always give the same bits. KIND is one of
+		Long: `Write a test matrix of float64 to FILE.npy, or with -o FILE.h5:/SET to a new HDF5 file. The same
+kind, flags and seed always give the same bits. KIND is one of
 
   gauss, uniform            independent entries, N(0,1) or uniform in [-1,1)
   geometric, arithmetic     U·Σ·Vᵀ, singular values from 1 to 1/cond (default cond 1e4) in that progression

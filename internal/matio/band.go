@@ -5,8 +5,8 @@ import "sync"
 // bandBytes of numbers of a text are read at a time, where less is asked for.
 const bandBytes = 64 << 20
 
-// band holds some columns, or some rows, of a text file, which takes as long to be read for a few as for many.
-// Whoever reads the next ones soon gets them from there.
+// band holds some columns, or some rows, of a text file, which takes as long to be read for a few as for
+// many. Whoever reads the next ones soon gets them from there.
 type band struct {
 	mu   sync.Mutex
 	part // dst is nil where nothing is kept

@@ -14,8 +14,8 @@ func (m *market) read(p part) (bool, error) {
 	return err == nil, err
 }
 
-// stream reads p from a stream of the whole file. The places and the number of all entries are checked; values
-// are converted where p wants them.
+// stream reads p from a stream of the whole file. The places and the number of all entries are checked;
+// values are converted where p wants them.
 func (m *market) stream(p part) error {
 	p.clear()
 	lines := m.lines(m.body, m.sizeLine)

@@ -31,8 +31,8 @@ func SplitName(name string) (file, set string) {
 // IsHDF5 tells whether a name is that of an HDF5 file, or of a data set in one.
 func IsHDF5(name string) bool { return hdf5Name.MatchString(name) }
 
-// Prepare is called where files of these names are to be opened soon: what it takes to look into HDF5 files is
-// made ready meanwhile.
+// Prepare is called where files of these names are to be opened soon: what it takes to look into HDF5 files
+// is made ready meanwhile.
 func Prepare(names ...string) {
 	if slices.ContainsFunc(names, IsHDF5) {
 		hdf5.Prepare()

@@ -22,8 +22,8 @@ var (
 	hdf5Error  error
 )
 
-// makeHDF5 has h5py write files of many kinds, once, and returns their folder, which TestMain deletes. Without
-// h5py it skips the test.
+// makeHDF5 has h5py write files of many kinds, once, and returns their folder, which TestMain deletes.
+// Without h5py it skips the test.
 func makeHDF5(t testing.TB) string {
 	t.Helper()
 	python := matiotest.H5py(t)
