@@ -17,17 +17,24 @@ import (
 // What the sweeps in float32 end at. Cosines of rounding errors are some 1e-7.
 const (
 	lowCosine = 3e-6
-	// Where so few pivots were active, what a sweep has left is small enough for passes.
-	fewActive = 0.1
+	// Where so few pivots were active, what a sweep has left is small enough for passes. From an order on one
+	// sweep more costs less than the pass that it spares.
+	fewActive, fewerActive, largeOrder = 0.1, 0.01, 8192
 	// From this sweep on, sweeps must leave fewer pivots active than so much of those before.
 	slowSweep, slowShare = 8, 0.8
 )
 
-// lowEnough tells whether more sweeps in float32 are of no use.
-func lowEnough(sweeps []jacobi.SweepInfo) bool {
-	n := len(sweeps)
-	active := sweeps[n-1].Active
-	return active <= fewActive || n >= slowSweep && active > slowShare*sweeps[n-2].Active
+// lowEnough returns a function that tells whether more sweeps in float32, of so many columns, are of no use.
+func lowEnough(columns int) func(sweeps []jacobi.SweepInfo) bool {
+	few := fewActive
+	if columns >= largeOrder {
+		few = fewerActive
+	}
+	return func(sweeps []jacobi.SweepInfo) bool {
+		n := len(sweeps)
+		active := sweeps[n-1].Active
+		return active <= few || n >= slowSweep && active > slowShare*sweeps[n-2].Active
+	}
 }
 
 // lowSweeps is the limit of sweeps in float32.
@@ -117,7 +124,7 @@ func low(ctx context.Context, s site, t Task, p prepared) (o outcome, err error)
 	}
 	o.prepared = p
 	problem := jacobi.Problem{M: p.x.N, N: p.x.M, Sorted: p.method.precondition != NoPreconditioner,
-		Precision: kernels.Float32, Cosine: lowCosine, Enough: lowEnough, Independent: true,
+		Precision: kernels.Float32, Cosine: lowCosine, Enough: lowEnough(p.x.M), Independent: true,
 		StopBroken: p.mayRestart(t), Start: jacobi.Start{Source: xt}}
 	settings := t.Settings
 	settings.MaxSweeps = min(settings.MaxSweeps, lowSweeps)

@@ -9,8 +9,8 @@ package kernels
 type Dense interface {
 	// Convert copies src to dst, of the same shape, and rounds to dst's element type.
 	Convert(dst, src Panel) error
-	// Zero sets p to zero. Any element type.
-	Zero(p Panel) error
+	// Zero sets panels to zero. Any element type.
+	Zero(p ...Panel) error
 	// Transpose does dst ← srcᵀ. Any element type, the same for both.
 	Transpose(dst, src Panel) error
 	// GatherRows makes row i of dst row from[i] of src, or zero where from[i] < 0. The widths are the same;

@@ -147,8 +147,8 @@ func (d *Falling) Convert(dst, src kernels.Panel) error {
 	return d.do("Convert", func() error { return d.Apart.Convert(dst, src) })
 }
 
-func (d *Falling) Zero(p kernels.Panel) error {
-	return d.do("Zero", func() error { return d.Apart.Zero(p) })
+func (d *Falling) Zero(p ...kernels.Panel) error {
+	return d.do("Zero", func() error { return d.Apart.Zero(p...) })
 }
 
 func (d *Falling) Transpose(dst, src kernels.Panel) error {

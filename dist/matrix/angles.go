@@ -54,15 +54,18 @@ func (s *Matrix) Angles(norms []float64,
 	return a, float64(a.Active) / float64(max(1, pieces)), nil
 }
 
-// ZeroSquare clears the elements in rows and columns from j0 to j1 of a square matrix.
-func (s *Matrix) ZeroSquare(j0, j1 int) error {
-	return s.eachBlock(func(dev *device, b int, p kernels.Panel) error {
-		b0, b1 := s.span(b)
-		from, to := max(b0, j0), min(b1, j1)
-		if from >= to {
-			return nil
+// ZeroSquares clears, for each pair of numbers, the elements of a square matrix in the rows and columns from
+// the first to before the second.
+func (s *Matrix) ZeroSquares(spans [][2]int) error {
+	return s.each(func(i int, dev *device) error {
+		var all []kernels.Panel
+		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+			b0, b1 := s.span(b)
+			for _, c := range s.overlapping(spans, b) {
+				all = append(all, s.block(b).Columns(max(b0, c[0])-b0, min(b1, c[1])-b0).Rows(c[0], c[1]))
+			}
 		}
-		return dev.Zero(p.Columns(from-b0, to-b0).Rows(j0, j1))
+		return dev.Zero(all...)
 	})
 }
 

@@ -123,7 +123,7 @@ func TestAngles(t *testing.T) {
 				active != float64(want.Active)/100 {
 				t.Errorf("%v: other angles than of the whole matrix, %g active, error %v", grid, active, err)
 			}
-			if err := s.ZeroSquare(j0, j1); err != nil {
+			if err := s.ZeroSquares([][2]int{{j0, j1}}); err != nil {
 				t.Error(err)
 			}
 			s.copyTo(t, e)

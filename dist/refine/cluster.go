@@ -9,6 +9,7 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -51,6 +52,15 @@ func clustersOf(a kernels.Angles, norms []float64) (taken, left []cluster) {
 	return taken, left
 }
 
+// spansOf returns where the clusters begin and end.
+func spansOf(clusters []cluster) [][2]int {
+	spans := make([][2]int, len(clusters))
+	for i, c := range clusters {
+		spans[i] = [2]int{c.start, c.end}
+	}
+	return spans
+}
+
 func (c cluster) width() int { return c.end - c.start }
 
 // turn is an orthogonal matrix that makes the columns of a cluster orthogonal, column-major.
@@ -64,19 +74,18 @@ func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (all []turn, err e
 	if len(clusters) == 0 {
 		return nil, nil
 	}
-	spans := make([][2]int, len(clusters))
-	for i, c := range clusters {
-		spans[i] = [2]int{c.start, c.end}
-	}
-	squares, err := h.Squares(spans)
+	squares, err := h.Squares(spansOf(clusters))
 	if err != nil {
 		return nil, err
 	}
 	var q []float64 // of all, one after the other
 	if s.x.Comm.Rank() == 0 {
-		for i, c := range clusters {
-			q = append(q, eigenvectors(squares[i], s.norms[c.start:c.end])...)
-		}
+		parts := make([][]float64, len(clusters))
+		parallel.All(len(clusters), 1, func(i int) {
+			c := clusters[i]
+			parts[i] = eigenvectors(squares[i], s.norms[c.start:c.end])
+		})
+		q = slices.Concat(parts...)
 	}
 	if q, err = comm.FromRank(s.x.Comm, 0, q); err != nil {
 		return nil, err

@@ -255,12 +255,7 @@ func (s *state) angles(h *matrix.Matrix, clusters []cluster, limit float64) (nor
 	if err != nil {
 		return 0, err
 	}
-	for _, c := range clusters {
-		if err := h.ZeroSquare(c.start, c.end); err != nil {
-			return 0, err
-		}
-	}
-	return finite(bound(angles)), nil
+	return finite(bound(angles)), h.ZeroSquares(spansOf(clusters))
 }
 
 // second adds to the cosines what a pass leaves of them to second order: H ← H + (Q + Qᵀ)/2 with Q =

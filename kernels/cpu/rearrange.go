@@ -39,20 +39,25 @@ func convert[D, S real](dst, src kernels.Panel) {
 	}
 }
 
-func (d *device) Zero(p kernels.Panel) error {
-	err := p.CheckAny("panel")
-	if err == nil {
-		err = d.eachColumns(p, func(j0, j1 int) {
-			for j := j0; j < j1; j++ {
-				if p.Type == kernels.Float32 {
-					clear(columnOf[float32](p, j))
-				} else {
-					clear(column(p, j))
+func (d *device) Zero(all ...kernels.Panel) error {
+	for _, p := range all {
+		err := p.CheckAny("panel")
+		if err == nil {
+			err = d.eachColumns(p, func(j0, j1 int) {
+				for j := j0; j < j1; j++ {
+					if p.Type == kernels.Float32 {
+						clear(columnOf[float32](p, j))
+					} else {
+						clear(column(p, j))
+					}
 				}
-			}
-		})
+			})
+		}
+		if err != nil {
+			return named("Zero", err)
+		}
 	}
-	return named("Zero", err)
+	return nil
 }
 
 // transposeTile is the order of the pieces in which a panel is transposed: two of them fit into the cache.

@@ -3,7 +3,8 @@
 #include "common.cuh"
 
 constexpr int SIDE = 32; // kernels.PivotSide
-constexpr int OWN = 4;   // columns of a warp
+constexpr int OWN = 2;   // columns of a warp
+constexpr int WARPS = SIDE / OWN;
 
 // What is found in a column, by a lane and then by all.
 struct Found {
@@ -41,12 +42,13 @@ __device__ inline double look(double c, i64 i, double di, double dj, double tole
 // angles measures the panels of a list, panel k having the columns from first[k] on of a square matrix. out
 // has five lists with a number for each column of all panels: the largest cosine, the largest angle, the sum
 // of angles, the first and the last row of those left out; and one more, of how many pieces are active, which
-// the first of SIDE columns has for all. Grid (pieces of SIDE columns, panels; at most 65535), block 256
+// the first of SIDE columns has for all. Grid (pieces of SIDE columns, panels; at most 65535), block 512
 // threads.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
 angles(const Member *list, i64 count, const i64 *first, const double *norms, double tolerance, double limit,
        i64 write, double *out, i64 columns)
 {
+	__shared__ unsigned masks[WARPS];
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	for (i64 k = blockIdx.y; k < count; k += gridDim.y) {
 		const Member p = list[k];
@@ -60,22 +62,33 @@ angles(const Member *list, i64 count, const i64 *first, const double *norms, dou
 				dj[s] = j < p.n ? norms[first[k] + j] : 1;
 			}
 			i64 active = 0;
-			for (i64 i0 = 0; i0 < p.m; i0 += SIDE) {
-				const i64 i = i0 + lane;
-				const double di = i < p.m ? norms[i] : 1;
-				bool seen = false;
+			for (i64 top = 0; top < p.m; top += 32 * SIDE) { // 32 pieces at a time
+				unsigned mask = 0; // those in which this warp has seen some
+#pragma unroll 4
+				for (int piece = 0; piece < 32; piece++) {
+					const i64 i = top + piece * SIDE + lane;
+					const double di = i < p.m ? norms[i] : 1;
+					bool seen = false;
 #pragma unroll
-				for (int s = 0; s < OWN; s++) {
-					const i64 j = j0 + warp * OWN + s;
-					if (i >= p.m || j >= p.n)
-						continue;
-					double *const at = p.p + i + j * p.ld;
-					const double e = i == first[k] + j ? 0
-						: look(*at, i, di, dj[s], tolerance, limit, found[s], seen);
-					if (write)
-						*at = e;
+					for (int s = 0; s < OWN; s++) {
+						const i64 j = j0 + warp * OWN + s;
+						if (i >= p.m || j >= p.n)
+							continue;
+						double *const at = p.p + i + j * p.ld;
+						const double e = i == first[k] + j ? 0
+							: look(*at, i, di, dj[s], tolerance, limit, found[s], seen);
+						if (write)
+							*at = e;
+					}
+					mask |= (__any_sync(0xffffffff, seen) ? 1u : 0u) << piece;
 				}
-				active += __syncthreads_or(seen) != 0;
+				if (lane == 0)
+					masks[warp] = mask;
+				__syncthreads();
+				for (int w = 0; w < WARPS; w++)
+					mask |= masks[w];
+				active += __popc(mask);
+				__syncthreads();
 			}
 #pragma unroll
 			for (int s = 0; s < OWN; s++) {

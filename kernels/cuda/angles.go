@@ -35,7 +35,7 @@ func (d *device) Angles(h []kernels.Panel, first []int, norms []float64,
 			write = 1
 		}
 		return d.launch("angles", min(ceil(list.widest, kernels.PivotSide), gridLimit), min(len(h), gridLimit), 1,
-			256, 0, word(list.at), uint64(len(h)), word(from), word(sizes), math.Float64bits(o.Tolerance),
+			512, 0, word(list.at), uint64(len(h)), word(from), word(sizes), math.Float64bits(o.Tolerance),
 			math.Float64bits(o.Limit), write, word(out), uint64(columns))
 	})
 	if err != nil {

@@ -48,6 +48,7 @@ type device struct {
 
 	memory   memory
 	usage    usage
+	spare    spare
 	movers   movers
 	queue    queue
 	meetings meetings
@@ -246,6 +247,12 @@ const (
 	spareBytes   = 1<<30 - fixedBytes - scratchBytes // and for what may be needed besides
 )
 
+// info asks the driver for the bytes that it can give, and for all that there are.
+func (d *device) info(free, total *int64) error {
+	return d.check("cuMemGetInfo", nvidia.Invoke(d.cuMemGetInfo, uintptr(unsafe.Pointer(free)),
+		uintptr(unsafe.Pointer(total))))
+}
+
 // available returns what Alloc can still give, 0 if the driver does not tell.
 func (d *device) available() int64 {
 	if d.enter() != nil {
@@ -253,9 +260,10 @@ func (d *device) available() int64 {
 	}
 	defer d.leave()
 	var free, total int64
-	if nvidia.Invoke(d.cuMemGetInfo, uintptr(unsafe.Pointer(&free)), uintptr(unsafe.Pointer(&total))) != 0 {
+	if d.info(&free, &total) != nil {
 		return 0
 	}
+	free += d.spare.held()
 	return max(1, free-min(spareBytes, free/8))
 }
 
@@ -309,7 +317,7 @@ func (d *device) Close() error {
 			err = errors.Join(err, d.lanes[i].wait(d))
 		}
 		err = errors.Join(err, d.blas.close(), d.solver.close(), d.movers.close(d), d.queue.close(d),
-			d.memory.close(d))
+			d.memory.close(d), d.spare.trim(0, d.release))
 		for _, m := range d.modules {
 			err = errors.Join(err, d.check("cuModuleUnload", nvidia.Invoke(d.cuModuleUnload, m)))
 		}

@@ -1,6 +1,8 @@
 package cuda
 
 import (
+	"errors"
+
 	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
@@ -32,8 +34,30 @@ func (d *device) Add(dst, src kernels.Panel) error {
 	})
 }
 
-func (d *device) Zero(p kernels.Panel) error {
-	return d.checked("Zero", p.CheckAny("panel"), func() error { return d.zero(p) })
+// Zero takes panels of float64 in one launch, where there are several.
+func (d *device) Zero(all ...kernels.Panel) error {
+	var wrong error
+	one := len(all) > 1
+	for _, p := range all {
+		wrong = errors.Join(wrong, p.CheckAny("panel"))
+		one = one && p.Type == kernels.Float64
+	}
+	return d.checked("Zero", wrong, func() error {
+		if !one {
+			for _, p := range all {
+				if err := d.zero(p); err != nil {
+					return err
+				}
+			}
+			return nil
+		}
+		list, err := d.members("panels to clear", all)
+		if err != nil {
+			return err
+		}
+		return d.launch("clear", min(list.widest, gridLimit), min(len(all), gridLimit), 1, 64, 0, word(list.at),
+			uint64(len(all)))
+	})
 }
 
 // zero queues the writing of zeros.

@@ -54,11 +54,21 @@ func (u *usage) add(a kernels.Address, bytes int64) {
 	u.peak = max(u.peak, u.now)
 }
 
-func (u *usage) remove(a kernels.Address) {
+// remove returns the bytes that were allocated there.
+func (u *usage) remove(a kernels.Address) int64 {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.now -= u.sizes[a]
+	bytes := u.sizes[a]
+	u.now -= bytes
 	delete(u.sizes, a)
+	return bytes
+}
+
+// room returns how much more may be allocated until it is as much as at any time before.
+func (u *usage) room() int64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	return u.peak - u.now
 }
 
 // most returns the largest number of bytes that were allocated at a time.
@@ -91,7 +101,17 @@ func (d *device) alloc(bytes int64) (a kernels.Address, err error) {
 	if bytes > d.bytes {
 		return 0, fmt.Errorf("%w: %d bytes, the device has %d", kernels.ErrMemory, bytes, d.bytes)
 	}
-	err = d.check("cuMemAlloc", nvidia.Invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1))))
+	if err := d.spare.trim(d.usage.room()-bytes, d.release); err != nil {
+		return 0, err
+	}
+	take := func() error {
+		return d.check("cuMemAlloc", nvidia.Invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1))))
+	}
+	if err = take(); err != nil && d.spare.held() > 0 { // others may have taken memory of the device
+		if err = d.spare.trim(0, d.release); err == nil {
+			err = take()
+		}
+	}
 	if err != nil {
 		return 0, fmt.Errorf("%d bytes, the device has %d in all: %w", bytes, d.bytes, err)
 	}
@@ -112,8 +132,14 @@ func (d *device) zeroBytes(stream uintptr, a kernels.Address, bytes int64) error
 	return d.check("cuMemsetD8Async", nvidia.Invoke(d.cuMemsetD8Async, uintptr(a), 0, uintptr(bytes), stream))
 }
 
+// free waits for the work that is queued.
 func (d *device) free(a kernels.Address) error {
 	d.usage.remove(a)
+	return d.release(a)
+}
+
+// release gives memory back to the driver.
+func (d *device) release(a kernels.Address) error {
 	return d.check("cuMemFree", nvidia.Invoke(d.cuMemFree, uintptr(a)))
 }
 
@@ -161,10 +187,22 @@ func (d *device) checked(operation string, wrong error, f func() error) error {
 	return d.entered(operation, f)
 }
 
-// Alloc waits until the memory is zero, but not for what is queued.
+// Alloc waits until the memory is zero. It waits for what is queued only where memory is used again.
 func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
-	err = d.move("Alloc", false, func(stream uintptr) error {
-		if a, err = d.alloc(bytes); err == nil && bytes > 0 {
+	size := bytes
+	if bytes >= 0 {
+		size = spareSize(bytes)
+	}
+	a = d.spare.take(size)
+	again := a != 0
+	if again {
+		d.usage.add(a, size)
+	}
+	err = d.move("Alloc", again, func(stream uintptr) (err error) {
+		if !again {
+			a, err = d.alloc(size)
+		}
+		if err == nil && bytes > 0 {
 			err = d.zeroBytes(stream, a, bytes)
 		}
 		if err != nil && a != 0 {
@@ -179,14 +217,13 @@ func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
 	return a, nil
 }
 
-// Free waits for the work that is queued before it gives the memory back.
+// Free keeps the memory for the next allocation of its size. What is queued may still use it.
 func (d *device) Free(a kernels.Address) error {
-	return d.bound("Free", func() error {
-		if err := d.memory.remove(a, false); err != nil {
-			return err
-		}
-		return d.free(a)
-	})
+	if err := d.memory.remove(a, false); err != nil {
+		return fmt.Errorf("cuda: Free: %w", err)
+	}
+	d.spare.keep(a, d.usage.remove(a))
+	return nil
 }
 
 func (d *device) AllocHost(bytes int64) (a kernels.Address, err error) {

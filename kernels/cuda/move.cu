@@ -112,42 +112,84 @@ extern "C" __global__ void __launch_bounds__(256) lengths(const Member *list, i6
 	}
 }
 
-// product_transposed puts pᵀ·x into y, for the m×n panel p and vectors x of length m, one after the other as
-// those of y are. Grid (columns, at most 65535; vectors), block 256 threads.
+constexpr int VECTORS = 4; // that a product takes at a time
+
+// product_transposed puts pᵀ·x into y, for the m×n panel p and `count` vectors x of length m, one after the
+// other as those of y are. Grid (columns, at most 65535), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
-product_transposed(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y)
+product_transposed(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y, i64 count)
 {
 	__shared__ double shared[8];
-	x += blockIdx.y * m;
-	y += blockIdx.y * n;
 	for (i64 j = blockIdx.x; j < n; j += gridDim.x) {
 		const double *a = p + j * ld;
-		double sum = 0;
-		for (i64 i = threadIdx.x; i < m; i += 256)
-			sum = __fma_rn(a[i], x[i], sum);
-		sum = block_reduce(sum, shared, [](double u, double v) { return u + v; });
-		if (threadIdx.x == 0)
-			y[j] = sum;
+		for (i64 v = 0; v < count; v += VECTORS) {
+			const double *at[VECTORS];
+			double sum[VECTORS] = {};
+#pragma unroll
+			for (int s = 0; s < VECTORS; s++)
+				at[s] = x + min(v + s, count - 1) * m;
+#pragma unroll 4
+			for (i64 i = threadIdx.x; i < m; i += 256) {
+				const double e = a[i];
+#pragma unroll
+				for (int s = 0; s < VECTORS; s++)
+					sum[s] = __fma_rn(e, at[s][i], sum[s]);
+			}
+#pragma unroll
+			for (int s = 0; s < VECTORS; s++) {
+				const double all = block_reduce(sum[s], shared, [](double u, double w) { return u + w; });
+				if (threadIdx.x == 0 && v + s < count)
+					y[j + (v + s) * n] = all;
+			}
+		}
 	}
 }
 
-// product puts p·x into y, for the m×n panel p and vectors x of length n, one after the other as those of y
-// are; y holds the high parts of the sums, in twice the working precision, and then the low ones. Grid
-// (pieces of 256 rows, at most 65535; vectors), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256)
-product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y)
+// add_pair adds x, in two parts, to high + low.
+__device__ inline void add_pair(double &high, double &low, double x, double rest)
 {
-	x += blockIdx.y * n;
-	y += blockIdx.y * m;
-	for (i64 i = blockIdx.x * 256 + threadIdx.x; i < m; i += gridDim.x * 256) {
-		double high = 0, low = 0;
-#pragma unroll 8
-		for (i64 j = 0; j < n; j++) {
-			const double a = p[i + j * ld], u = a * x[j], sum = high + u, t = sum - high;
-			low += ((high - (sum - t)) + (u - t)) + __fma_rn(a, x[j], -u);
-			high = sum;
+	const double sum = high + x, t = sum - high;
+	low += ((high - (sum - t)) + (x - t)) + rest;
+	high = sum;
+}
+
+// product puts p·x into y, for the m×n panel p and `count` vectors x of length n, one after the other as those
+// of y are; y holds the high parts of the sums, in twice the working precision, and then the low ones. A warp
+// sums every eighth column. Grid (pieces of 32 rows, at most 65535), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256)
+product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y, i64 count)
+{
+	__shared__ double sums[8][VECTORS][2][32];
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	for (i64 i0 = (i64)blockIdx.x * 32; i0 < m; i0 += (i64)gridDim.x * 32)
+		for (i64 v = 0; v < count; v += VECTORS) {
+			const double *const a = p + min(i0 + lane, m - 1), *at[VECTORS];
+			double high[VECTORS] = {}, low[VECTORS] = {};
+#pragma unroll
+			for (int s = 0; s < VECTORS; s++)
+				at[s] = x + min(v + s, count - 1) * n;
+#pragma unroll 4
+			for (i64 j = warp; j < n; j += 8) {
+				const double e = a[j * ld];
+#pragma unroll
+				for (int s = 0; s < VECTORS; s++) {
+					const double f = at[s][j], u = e * f;
+					add_pair(high[s], low[s], u, __fma_rn(e, f, -u));
+				}
+			}
+#pragma unroll
+			for (int s = 0; s < VECTORS; s++) {
+				sums[warp][s][0][lane] = high[s];
+				sums[warp][s][1][lane] = low[s];
+			}
+			__syncthreads();
+			if (warp < VECTORS && v + warp < count && i0 + lane < m) {
+				double h = 0, l = 0;
+				for (int w = 0; w < 8; w++)
+					add_pair(h, l, sums[w][warp][0][lane], sums[w][warp][1][lane]);
+				y[i0 + lane + (v + warp) * m] = h;
+				y[i0 + lane + (v + warp + count) * m] = l;
+			}
+			__syncthreads();
 		}
-		y[i] = high;
-		y[i + gridDim.y * m] = low;
-	}
 }

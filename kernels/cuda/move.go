@@ -246,12 +246,12 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 	}
 	if err == nil {
 		err = d.entered("Product", func() error {
-			name, blocks := "product", (p.M+255)/256
+			name, blocks := "product", ceil(p.M, 32)
 			if transposed {
 				name, blocks = "product_transposed", p.N
 			}
-			return d.launch(name, min(blocks, gridLimit), count, 1, 256, 0,
-				word(p.Data), uint64(p.M), uint64(p.N), uint64(p.Ld), word(in.Data), word(out.Data))
+			return d.launch(name, min(blocks, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
+				uint64(p.Ld), word(in.Data), word(out.Data), uint64(count))
 		})
 	}
 	if err == nil {

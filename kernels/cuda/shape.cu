@@ -151,3 +151,14 @@ extern "C" __global__ void __launch_bounds__(256) lower_32(float *p, i64 n, i64 
 {
 	lower(p, n, ld, mirror != 0);
 }
+
+// clear sets all panels of a list to zero. Grid (columns, panels; each at most 65535), block 64 threads.
+extern "C" __global__ void __launch_bounds__(64) clear(const Member *list, i64 count)
+{
+	for (i64 k = blockIdx.y; k < count; k += gridDim.y) {
+		const Member p = list[k];
+		for (i64 j = blockIdx.x; j < p.n; j += gridDim.x)
+			for (i64 i = threadIdx.x; i < p.m; i += 64)
+				p.p[i + j * p.ld] = 0;
+	}
+}

@@ -2,6 +2,7 @@ package kerneltest
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"jmpi/kernels"
@@ -40,14 +41,35 @@ func Convert(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// Zero tests that the panel becomes zero, NaN in it too.
+// Zero tests that panels become zero, NaN in them too: one, all of a list, parts of one.
 func Zero(t *testing.T, b kernels.Backend) {
-	for _, s := range denseShapes {
-		for _, e := range elements {
+	must(t, b.Zero())
+	for _, e := range elements {
+		var list []window
+		var panels []kernels.Panel
+		for _, s := range denseShapes {
 			p := place(t, b, nan(s.m, s.n), e)
 			must(t, b.Zero(p.Panel))
 			equal(t, p.read(), newMatrix(s.m, s.n))
+			list = append(list, place(t, b, nan(s.m, s.n), e))
+			panels = append(panels, list[len(list)-1].Panel)
 		}
+		must(t, b.Zero(panels...))
+		for i, s := range denseShapes {
+			equal(t, list[i].read(), newMatrix(s.m, s.n))
+		}
+		a := round(random(newRand(7), 70, 50), e)
+		p := place(t, b, a, e)
+		panels = nil
+		want := matrix{a.m, a.n, slices.Clone(a.a)}
+		for j := 0; j < 50; j += 10 {
+			panels = append(panels, p.Panel.Columns(j, j+7).Rows(j, j+7))
+			for k := range 49 {
+				want.a[j+k/7+(j+k%7)*a.m] = 0
+			}
+		}
+		must(t, b.Zero(panels...))
+		equal(t, p.read(), want)
 	}
 }
 
