@@ -140,6 +140,14 @@ func (s *Matrix) broad(i, i0, i1 int) []kernels.Panel {
 // columns slow. They are copied, for which there is room in the memory of a host.
 const passColumns = 256
 
+// Passing returns how many columns pass by at a time, 0 for a block.
+func Passing(l kernels.Limits) int {
+	if l.HostMemory {
+		return passColumns
+	}
+	return 0
+}
+
 // pass shows some blocks at a time, the columns i0 ≤ i < i1, to all devices, and does the products that
 // device i of this rank has for them.
 func pass(s *Matrix, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gemm) error {

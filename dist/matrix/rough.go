@@ -20,8 +20,9 @@ func (s *Matrix) RoughBlocks() int { return s.blocks() * ((s.N + passColumns - 1
 
 // AddProduct does w ← w + α·x·u; w may be x, and must not be u. On hosts, blocks of u with a norm of `rough`
 // at most are multiplied in float32, which takes half the time. Other blocks are multiplied in float64, and
-// all are on GPUs, where that is as fast. It is collective.
-func AddProduct(w, x, u *Matrix, alpha, rough float64) (err error) {
+// all are on GPUs, where that is as fast. It returns the share of u's columns and rows that float32 had. It is
+// collective.
+func AddProduct(w, x, u *Matrix, alpha, rough float64) (share float64, err error) {
 	if !x.HostMemory() {
 		rough = 0
 	}
@@ -30,10 +31,11 @@ func AddProduct(w, x, u *Matrix, alpha, rough float64) (err error) {
 	sums := w
 	if w == x {
 		if sums, err = x.New(x.M, u.N); err != nil {
-			return err
+			return 0, err
 		}
 		defer sums.Free()
 	}
+	elements := make([]int64, len(x.own)) // of u, that float32 had
 	err = x.visit(false, func(i, i0, i1 int, a kernels.Panel) error {
 		left, err := low.factor(i, a, rough)
 		if err != nil {
@@ -47,6 +49,7 @@ func AddProduct(w, x, u *Matrix, alpha, rough float64) (err error) {
 				return err
 			} else if few {
 				g.A, g.C = left, low.place(i, columnsAt{c, b * x.tile}, 0)
+				elements[i] += int64(g.B.M) * int64(g.B.N)
 				err = low.add(i, g)
 			} else {
 				products = append(products, g)
@@ -63,10 +66,17 @@ func AddProduct(w, x, u *Matrix, alpha, rough float64) (err error) {
 	if err == nil {
 		err = low.addTo(w)
 	}
-	if err != nil {
-		return fmt.Errorf("matrix: product that is added: %w", err)
+	sum := []int64{0}
+	for _, x := range elements {
+		sum[0] += x
 	}
-	return nil
+	if err == nil && rough > 0 {
+		err = x.Comm.AllreduceSum(sum)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("matrix: product that is added: %w", err)
+	}
+	return float64(sum[0]) / max(1, float64(u.M)*float64(u.N)), nil
 }
 
 // AddIdentity does s ← s + α·I, for a square matrix.

@@ -71,10 +71,11 @@ var table = sync.OnceValue(func() []float64 {
 func (m *measurer) random(rows, columns int) (*matrix.Matrix, error) {
 	if m.where == nil {
 		var err error
-		if m.where, err = matrix.NewDevices(m.comm, m.be, false); err != nil {
+		if m.where, err = matrix.NewDevices(m.comm, m.be, m.be[0].Limits().HostMemory); err != nil {
 			return nil, err
 		}
 	}
+	m.where.Widen(columns)
 	table := table()
 	return m.where.Load(rows, columns, matrix.Source{Threads: 8, Read: func(p matrix.Part) error {
 		for j := range p.N {

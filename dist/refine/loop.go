@@ -198,6 +198,8 @@ func (l look) decide(before float64) (Outcome, bool) {
 
 // passBy makes a pass: angles in place of cosines, their powers, the products.
 func (s *state) passBy(l *look, step *Step) (outcome Outcome, done bool, err error) {
+	s.products, s.single = 0, 0
+	defer func() { step.Single = s.single / max(1, s.products) }()
 	limit := step.Angle
 	if step.Cosine*step.Angle > farAway {
 		step.Second = true
@@ -285,7 +287,7 @@ func (s *state) second(l *look, limit float64) error {
 	if err = l.h.AddIdentity(-1); err != nil {
 		return err
 	}
-	if err = matrix.AddProduct(q, l.h, k, 1, s.rough(math.Inf(1))); err != nil {
+	if err = s.addProduct(q, l.h, k, 1, s.rough(math.Inf(1))); err != nil {
 		return err
 	}
 	if err = l.h.AddIdentity(1); err != nil {
@@ -340,15 +342,17 @@ func (s *state) powers(e *matrix.Matrix, order int, norm float64) error {
 	if err := second.Add(fourth); err != nil {
 		return err
 	}
-	return matrix.AddProduct(e, fourth, second, -1/f, 0)
+	return s.addProduct(e, fourth, second, -1/f, 0)
 }
 
 // power returns −xᵀ·x/2, and adds it to e. The 2-norm of x is known.
 func (s *state) power(e, x *matrix.Matrix, norm float64) (*matrix.Matrix, error) {
 	gram := matrix.Gram
+	s.products++
 	// ‖x‖_F ≤ √n·‖x‖
 	if s.rough(1) > 0 && matrix.RoughError*norm*norm*math.Sqrt(float64(x.N)) <= negligible(x.N) {
 		gram = matrix.RoughGram
+		s.single++
 	}
 	square, err := gram(x)
 	if err != nil {
@@ -368,16 +372,23 @@ func (s *state) power(e, x *matrix.Matrix, norm float64) (*matrix.Matrix, error)
 func (s *state) apply(f *matrix.Matrix) error {
 	// The errors of all blocks together are negligible.
 	rough := s.rough(negligible(f.N) / (matrix.RoughError * math.Sqrt(float64(f.RoughBlocks()))))
-	if err := matrix.AddProduct(s.v, s.v, f, 1, rough); err != nil {
+	if err := s.addProduct(s.v, s.v, f, 1, rough); err != nil {
 		return err
 	}
 	if err := f.Scale(s.ratios()); err != nil {
 		return err
 	}
-	if err := matrix.AddProduct(s.u, s.u, f, 1, rough); err != nil {
+	if err := s.addProduct(s.u, s.u, f, 1, rough); err != nil {
 		return err
 	}
 	return s.normalize()
+}
+
+// addProduct does w ← w + α·x·u, in float32 where blocks of u are that small.
+func (s *state) addProduct(w, x, u *matrix.Matrix, alpha, rough float64) error {
+	share, err := matrix.AddProduct(w, x, u, alpha, rough)
+	s.products, s.single = s.products+2, s.single+2*share
+	return err
 }
 
 // negligible is the Frobenius norm of errors that change U and V, of n columns, less than their rounding

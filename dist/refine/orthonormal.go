@@ -39,6 +39,7 @@ func (s *state) orthonormalize() error {
 				return err
 			}
 			step.Departure = append(step.Departure, finite(size))
+			step.Second = step.Second || off != nil && 3*size*size > enough
 			if off == nil {
 				break
 			}
