@@ -52,6 +52,7 @@ type ways struct {
 	ladder       bool // the first sweeps are in float32
 	reread       bool // the matrix that was measured is given up, and read again for the Jacobi method
 	kept         bool // a copy of what a checkpoint gets lies aside while it is written
+	hosts        bool // devices have the memory of hosts
 }
 
 // matrices returns how many numbers matrices have, at the worst moment, while the block-columns of the Jacobi
@@ -121,7 +122,11 @@ func (w ways) refined(m, n int64) (during, outside int64) {
 	if w.precondition == QRCPLQ || w.precondition == QRLQ {
 		kept += reflectors(n, n, kernels.PanelWidth)
 	}
-	return 2*square + kept, max(outside, (3+refineMatrices)*square+kept)
+	refining := (3+refineMatrices)*square + kept
+	if w.hosts {
+		refining += square / 2 // sums in float32
+	}
+	return 2*square + kept, max(outside, refining)
 }
 
 // refineMatrices is how many square matrices package refine takes besides X, U and V.
@@ -180,7 +185,7 @@ func (t Task) Least(devices int, limits kernels.Limits) int64 {
 func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
 	low := t.Low(limits)
 	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil,
-		kept: t.Aside}
+		kept: t.Aside, hosts: limits.HostMemory}
 	preconditions := []Preconditioner{t.Precondition}
 	if t.Precondition == AutoPreconditioner {
 		switch {

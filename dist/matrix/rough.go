@@ -12,7 +12,7 @@ import (
 // RoughError bounds the rounding errors of a product x·u in float32 as AddProduct forms it:
 // ‖errors‖_F ≤ RoughError·‖u‖_F if x has orthonormal columns, or nearly so. The largest ones that were seen
 // are 0.6 of that.
-const RoughError = 16 * kernels.UnitRoundoff32 / 2
+const RoughError = 8 * kernels.UnitRoundoff32
 
 // RoughBlocks returns how many blocks of a matrix with so many rows and columns as s has columns AddProduct
 // tells apart.
@@ -20,7 +20,7 @@ func (s *Matrix) RoughBlocks() int { return s.blocks() * ((s.N + passColumns - 1
 
 // AddProduct does w ← w + α·x·u; w may be x, and must not be u. On hosts, blocks of u with a norm of `rough`
 // at most are multiplied in float32, which takes half the time. Other blocks are multiplied in float64, and
-// all are on GPUs, where that is as fast. It returns the share of u's columns and rows that float32 had. It is
+// all are on GPUs, where that is as fast. It returns the share of u's elements that float32 had. It is
 // collective.
 func AddProduct(w, x, u *Matrix, alpha, rough float64) (share float64, err error) {
 	if !x.HostMemory() {

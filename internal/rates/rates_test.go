@@ -91,8 +91,8 @@ func TestForecastCounts(t *testing.T) {
 	}
 }
 
-// The busiest device counts: blocks are dealt out, and where a triangle is formed all wait for the blocks that
-// pass by. Against counting one by one.
+// The busiest device counts: blocks are dealt out, and where a triangle is formed all wait for the blocks
+// that pass by. Against counting one by one.
 func TestBusiest(t *testing.T) {
 	for _, c := range []struct {
 		m          Machine

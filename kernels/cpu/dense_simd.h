@@ -1,7 +1,8 @@
 // Kernels of kernels.Dense and of products with vectors, included once for every instruction set and type.
 
 // combine does high + low ← high + low + Σ_j x_j·(column j of p), each term as kernels.AddTwice adds it.
-static void combine(int64_t m, int64_t n, const void *p, int64_t ldp, const void *factors, void *high, void *low)
+static void combine(int64_t m, int64_t n, const void *p, int64_t ldp, const void *factors, void *high,
+		    void *low)
 {
 	const REAL *x = factors;
 	REAL *h = high, *l = low;
@@ -38,7 +39,8 @@ INLINE vec angle_of(vec c, vec a, vec b)
 	return v_select(rising, e, v_mul(e, v_set1(-1)));
 }
 
-static struct jmpi_angles angles(struct jmpi_column o, void *cosines, const void *lengths, unsigned char *seen)
+static struct jmpi_angles angles(struct jmpi_column o, void *cosines, const void *lengths,
+				 unsigned char *seen)
 {
 	REAL *c = cosines, lane[LANES];
 	const REAL *norms = lengths;
