@@ -45,13 +45,14 @@ func AddProduct(w, x, u *Matrix, alpha, rough float64) (share float64, err error
 		right, to := u.broad(i, i0, i1), sums.broad(i, 0, x.M)
 		for b, c := range to {
 			g := kernels.Gemm{Alpha: alpha, A: a, B: right[b], Beta: 1, C: c}
-			if few, err := low.few(i, g.B, rough); err != nil {
-				return err
-			} else if few {
+			few, err := low.few(i, g.B, rough)
+			switch {
+			case err != nil:
+			case few:
 				g.A, g.C = left, low.place(i, columnsAt{c, b * x.tile}, 0)
 				elements[i] += int64(g.B.M) * int64(g.B.N)
 				err = low.add(i, g)
-			} else {
+			default:
 				products = append(products, g)
 			}
 			if err != nil {
