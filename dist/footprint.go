@@ -56,12 +56,13 @@ type ways struct {
 
 // matrices returns how many numbers matrices have, at the worst moment, while the block-columns of the Jacobi
 // method are on the devices, and while they are not. They lie where the matrix lies that the method works on,
-// which has m rows and n columns and is one of them. What a hyperbolic SVD takes was measured.
-func (w ways) matrices(m, n int64) (during, outside int64) {
+// which has m rows and n columns and is one of them, on devices that have the memory of hosts or their own.
+// What a hyperbolic SVD takes was measured.
+func (w ways) matrices(m, n int64, hosts bool) (during, outside int64) {
 	x, square := m*n, n*n
 	switch {
 	case w.ladder:
-		return w.refined(m, n)
+		return w.refined(m, n, hosts)
 	case w.bySVD:
 		return 9 * x, 0 // the SVD of a copy, its U and V, the symmetric matrix, its factor, the vectors of that
 	case w.deflated:
@@ -111,7 +112,7 @@ func (w ways) preconditioned(m, n int64) (during, outside int64) {
 
 // refined is matrices where the first sweeps are in float32: X and its transpose; X, U, V and refineMatrices
 // while they are refined, and copies of U and V that are being written to a checkpoint, then or later.
-func (w ways) refined(m, n int64) (during, outside int64) {
+func (w ways) refined(m, n int64, hosts bool) (during, outside int64) {
 	square := m * n
 	var kept int64 // for U and V of A
 	if w.precondition != NoPreconditioner {
@@ -121,7 +122,11 @@ func (w ways) refined(m, n int64) (during, outside int64) {
 	if w.precondition == QRCPLQ || w.precondition == QRLQ {
 		kept += reflectors(n, n, kernels.PanelWidth)
 	}
-	if outside = max(outside, (3+refineMatrices)*square+kept); w.aside {
+	refining := (3+refineMatrices)*square + kept
+	if hosts {
+		refining += square / 2 // sums in float32
+	}
+	if outside = max(outside, refining); w.aside {
 		outside += 2 * square
 	}
 	return 2*square + kept, outside
@@ -306,7 +311,7 @@ const jacobiScratch, denseScratch, elementScratch, slabScratch = 5 << 10, 6 << 1
 // where the memory is that of the hosts.
 func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during, outside int64) {
 	m, n := aligned(c.M, limits), int64(c.N)
-	during, outside = w.matrices(m, n)
+	during, outside = w.matrices(m, n, limits.HostMemory)
 	if limits.HostMemory {
 		if w.v == FromLeft {
 			outside = max(outside, w.corrected(m, n))

@@ -193,7 +193,8 @@ func (p *pair) polish(positive int) error {
 		return err
 	}
 	defer v.Free()
-	return matrix.SubtractProduct(p.v, v, e, 0.5)
+	_, err = matrix.AddProduct(p.v, v, e, -0.5, 0)
+	return err
 }
 
 // centred returns the singular values times 2^shift, so that the largest is in [2⁴⁹⁹, 2⁵⁰⁰) and their

@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"jmpi/kernels"
@@ -72,6 +73,7 @@ type Device struct {
 
 	queued   []*kernels.Batch // whose tallies are not added up yet
 	problems int              // in them
+	single   bool             // pairs are taken one by one
 }
 
 // mostQueued bounds the problems whose tallies are kept until they are added up.
@@ -95,6 +97,9 @@ func NewDevice(be kernels.Backend, c Config) (*Device, error) {
 	}
 	a.move(base)
 	d := &Device{Backend: be, c: c, memory: base, slots: a.slots, staging: a.staging}
+	// A single thread on a host takes pairs one by one: the columns of a pair come from memory once, and are
+	// still in the cache of the core when they are multiplied.
+	d.single = limits.HostMemory && be.Describe().Threads == 1
 	d.rec = recursion{
 		be: be, levels: a.levels, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps,
 		precision: c.Precision, independent: c.Independent, schedules: newSchedules(c.Strategy),
@@ -142,6 +147,20 @@ func (d *Device) Staging() kernels.Panel { return d.staging }
 // Run orthogonalizes pairs of narrow block-columns of the matrix, which must be disjoint and lie on
 // this device. It may return before the work is done, and can be called again at once: see Sync.
 func (d *Device) Run(pairs []strategy.Pair) error {
+	size := max(1, len(pairs))
+	if d.single {
+		size = 1
+	}
+	for group := range slices.Chunk(pairs, size) {
+		if err := d.run(group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// run is Run for the pairs of a batch.
+func (d *Device) run(pairs []strategy.Pair) error {
 	l := d.c.Layout
 	x := newPivots(len(pairs), d.slots[0].Block)
 	for _, p := range pairs {

@@ -55,7 +55,8 @@ read, upload and download are the seconds, in the last run, of reading the file 
 and from the GPUs, - where there are none; of jmpi they overlap, and add up to what passed.
 Where the results are not checked in full the row ends with "% sampled" or "% not checked". --rates FILE
 stores what plan computes the time of a run from: the rates of the devices on random matrices up to the
-order of this one, unless the file has them, and the sweeps that this matrix took.
+order of this one, and the sweeps that this matrix took. They take the place of what the file had. Rates
+are not measured again where the file has them and a matrix of another kind or order is added.
 
 --vs lapack runs dgesdd, dgejsv and dgesvj on all cores of rank 0's node while the other ranks rest,
 --vs scalapack pdgesvd on the same ranks, --vs cusolver gesvd, gesvdj (with the library's tolerance

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/bits"
 	"os"
+	"slices"
 	"strings"
 
 	"jmpi/dist"
@@ -31,7 +32,8 @@ func (b *bench) note(d *dist.Decomposition, seconds float64) {
 		}
 	}
 	for _, s := range d.Refined {
-		c.Refined = append(c.Refined, rates.Refined{What: s.What, Order: s.Order, Corrections: len(s.Departure)})
+		c.Refined = append(c.Refined, rates.Refined{What: s.What, Order: s.Order, Corrections: len(s.Departure),
+			Second: s.Second, Single: s.Single})
 	}
 	b.courses = append(b.courses, c)
 }
@@ -41,6 +43,9 @@ func (b *bench) storeRates() error {
 	d := b.Devices[0].Describe()
 	r := &rates.Rates{Device: d.Name, Kind: d.Kind, Threads: d.Threads,
 		Made: fmt.Sprintf("jmpi %s, %s", version(), printable(strings.Join(os.Args[1:], " ")))}
+	if b.Devices[0].Limits().HostMemory {
+		r.Together = b.comm.Size()
+	}
 	for _, c := range b.courses {
 		r.AddCourse(c)
 	}
@@ -76,17 +81,24 @@ func (b *bench) storeRates() error {
 	return b.agree(comm.BadResource, err)
 }
 
-// measured tells, on rank 0, up to which order the file has rates already. It is an error if they cannot be
-// added to it.
+// measured tells, on rank 0, up to which order the file has rates that are kept: those of a file to which
+// decompositions of another kind, order or precision are added. It is an error if they cannot be.
 func (b *bench) measured(r *rates.Rates) (order int64, err error) {
 	if b.comm.Rank() != 0 {
 		return 0, nil
 	}
+	old, err := readRates(b.f.rates)
+	if errors.Is(err, fs.ErrNotExist) {
+		return 0, nil
+	}
 	few := *r
-	if err := merge(b.f.rates, &few); err != nil {
+	if err == nil {
+		err = few.Merge(old)
+	}
+	if err != nil || slices.ContainsFunc(r.Courses, old.Has) {
 		return 0, err
 	}
-	return int64(few.Order()), nil
+	return int64(old.Order()), nil
 }
 
 // merge adds what is in the file, if there is one.

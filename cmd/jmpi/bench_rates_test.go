@@ -7,19 +7,27 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"jmpi/internal/rates"
 )
 
 // benchOf runs bench in a process of its own, on CPUs, and returns what it prints.
 func benchOf(t *testing.T, args ...string) string {
 	t.Helper()
+	out, err := tryBench(t, args...)
+	if err != nil {
+		t.Fatalf("bench %v: %v: %s", args, err, out)
+	}
+	return out
+}
+
+// tryBench is benchOf for what may fail.
+func tryBench(t *testing.T, args ...string) (string, error) {
 	command := exec.CommandContext(t.Context(), os.Args[0],
 		append(append([]string{"bench"}, args...), "--quiet", "--backend", "cpu", "--threads", "1")...)
 	command.Env = append(os.Environ(), programVariable+"=1")
 	out, err := command.CombinedOutput()
-	if err != nil {
-		t.Fatalf("bench %v: %v: %s", args, err, out)
-	}
-	return string(out)
+	return string(out), err
 }
 
 // rowOf returns the fields of a row.
@@ -87,6 +95,47 @@ func TestBenchRates(t *testing.T) {
 	}
 	if _, code, _ := executePlan("--shape", "200x200", "--rates", file, "--kind", "hilbert"); code != exitDone {
 		t.Errorf("a kind that was not measured: exit code %d", code)
+	}
+}
+
+// The same command again measures the rates again; another kind leaves those that the file has. Rates of
+// another number of ranks on one host are refused.
+func TestBenchRatesAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "rates.json")
+	again := func(args ...string) *rates.Rates {
+		benchOf(t, append([]string{"--shape", "140x140", "--repeat", "1", "--check", "none", "--folder",
+			t.TempDir(), "--rates", file}, args...)...)
+		r, err := readRates(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	r := again()
+	const slow = 1e6
+	r.AddDense(rates.Product, rates.Point{Work: r.Dense[rates.Product][0].Work, Seconds: slow})
+	r.Made = "another version"
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeRates(file, r); err != nil {
+		t.Fatal(err)
+	}
+	if r = again("--kind", "uniform"); r.Dense[rates.Product][0].Seconds != slow || r.Made != "another version" {
+		t.Errorf("another kind has changed the rates: %v, made by %s", r.Dense[rates.Product], r.Made)
+	}
+	if r = again(); r.Dense[rates.Product][0].Seconds == slow || r.Made == "another version" ||
+		len(r.Courses) != 2 {
+		t.Errorf("the same command leaves old rates: %v, made by %s, %d courses", r.Dense[rates.Product], r.Made,
+			len(r.Courses))
+	}
+	if r.Together = 2; os.Remove(file) != nil || writeRates(file, r) != nil {
+		t.Fatal("no file")
+	}
+	out, err := tryBench(t, "--shape", "140x140", "--repeat", "1", "--check", "none", "--folder", t.TempDir(),
+		"--rates", file)
+	if err == nil || !strings.Contains(out, "2 ranks") {
+		t.Errorf("rates of two ranks get those of one: %s", out)
 	}
 }
 

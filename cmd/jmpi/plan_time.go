@@ -10,6 +10,7 @@ import (
 
 	"jmpi/dist"
 	"jmpi/dist/jacobi"
+	"jmpi/dist/measure"
 	"jmpi/internal/gen"
 	"jmpi/internal/rates"
 	"jmpi/kernels"
@@ -127,12 +128,14 @@ func (p *planned) time(known *rates.Rates) (*forecast, error) {
 	if f.precond != dist.AutoPreconditioner {
 		precondition = f.precond.String()
 	}
+	tile, passing := measure.Blocks(limits, t.N)
 	made, err := known.Forecast(rates.Problem{
 		V: v, Precondition: precondition,
 		M: t.M, N: t.N, Kind: f.kind, Cond: f.cond, Ladder: t.Low(limits), Vectors: t.Left || t.Right, Slabs: slabs,
 		Single: blocks(kernels.Float32), Double: blocks(kernels.Float64),
 		Machine: rates.Machine{Devices: devices, OnNode: p.network.Largest(),
-			Phases: float64(p.traffic.Phases) / sweeps, SlowPhases: float64(p.traffic.SlowPhases) / sweeps},
+			Phases: float64(p.traffic.Phases) / sweeps, SlowPhases: float64(p.traffic.SlowPhases) / sweeps,
+			Tile: tile, Passing: passing},
 	})
 	if err != nil {
 		return &forecast{rates: known, why: err.Error()}, nil
@@ -150,7 +153,11 @@ func (f *forecast) write(w *strings.Builder) {
 	if f.Beyond {
 		like += ", beyond which nothing was measured"
 	}
-	fmt.Fprintf(w, "rates                  %s; %.3g sweeps, as %s\n", f.rates.Device, f.Sweeps, like)
+	device := f.rates.Device
+	if f.rates.Together > 1 {
+		device += fmt.Sprintf(", %d ranks at a time", f.rates.Together)
+	}
+	fmt.Fprintf(w, "rates                  %s; %.3g sweeps, as %s\n", device, f.Sweeps, like)
 	fmt.Fprintf(w, "seconds                %.3g, of these waiting for messages %.3g (%.1f %%)\n", f.Seconds,
 		f.Waiting,
 		100*f.share())

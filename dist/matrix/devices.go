@@ -64,12 +64,17 @@ func NewDevices(world comm.Comm, backends []kernels.Backend, direct bool) (*Devi
 // fewBlocks is how many blocks a matrix has at least where they become wider.
 const fewBlocks = 16
 
-// Widen makes blocks wider on hosts, for matrices of n columns: products with more columns at a time are
-// faster. It is called before there is a matrix.
-func (d *Devices) Widen(n int) {
-	for d.HostMemory() && d.tile < passColumns && n >= fewBlocks*2*d.tile {
-		d.tile *= 2
+// Widen makes blocks wider on hosts, for matrices of n columns. It is called before there is a matrix.
+func (d *Devices) Widen(n int) { d.tile = max(d.tile, Tile(d.own[0].Limits(), n)) }
+
+// Tile returns the width of the blocks of matrices with n columns. On hosts it grows with n: products with
+// more columns at a time are faster.
+func Tile(l kernels.Limits, n int) int {
+	tile := l.Tile
+	for l.HostMemory && tile < passColumns && n >= fewBlocks*2*tile {
+		tile *= 2
 	}
+	return tile
 }
 
 // Free gives back all memory of matrices.

@@ -49,24 +49,20 @@ func Product(x, u *Matrix, lower bool) (*Matrix, error) {
 	})
 }
 
-// SubtractProduct does w ← w − α·x·u. It is collective.
-func SubtractProduct(w, x, u *Matrix, alpha float64) error {
-	return pass(x, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
-		right := u.broad(i, i0, i1)
-		for b, c := range w.broad(i, 0, w.M) {
-			products = append(products, kernels.Gemm{Alpha: -alpha, A: a, B: right[b], Beta: 1, C: c})
-		}
-		return products
-	})
-}
-
 // Gram returns xᵀ·x, both triangles, with the same bits in elements i,j and j,i. It is collective.
-func Gram(x *Matrix) (*Matrix, error) {
+func Gram(x *Matrix) (*Matrix, error) { return gram(x, false) }
+
+func gram(x *Matrix, rough bool) (*Matrix, error) {
 	h, err := x.New(x.N, x.N)
 	if err != nil {
 		return nil, err
 	}
-	if err = h.square(x, false); err == nil {
+	if rough {
+		err = h.roughSquare(x)
+	} else {
+		err = h.square(x, false)
+	}
+	if err == nil {
 		err = h.each(func(i int, dev *device) error {
 			var from, to []kernels.Panel
 			for b := h.first + i; b < h.blocks(); b += len(h.ranks) {
@@ -144,6 +140,14 @@ func (s *Matrix) broad(i, i0, i1 int) []kernels.Panel {
 // columns slow. They are copied, for which there is room in the memory of a host.
 const passColumns = 256
 
+// Passing returns how many columns pass by at a time, 0 for a block.
+func Passing(l kernels.Limits) int {
+	if l.HostMemory {
+		return passColumns
+	}
+	return 0
+}
+
 // pass shows some blocks at a time, the columns i0 ≤ i < i1, to all devices, and does the products that
 // device i of this rank has for them.
 func pass(s *Matrix, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gemm) error {
@@ -156,7 +160,18 @@ func passBack(s *Matrix, products func(i, i0, i1 int, a kernels.Panel) []kernels
 	return s.pass(true, products)
 }
 
-func (s *Matrix) pass(back bool, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gemm) (err error) {
+func (s *Matrix) pass(back bool, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gemm) error {
+	err := s.visit(back, func(i, i0, i1 int, a kernels.Panel) error {
+		return s.own[i].Gemm(products(i, i0, i1, a))
+	})
+	if err != nil {
+		return fmt.Errorf("matrix: product: %w", err)
+	}
+	return nil
+}
+
+// visit is pass for anything that device i of this rank does with the columns.
+func (s *Matrix) visit(back bool, f func(i, i0, i1 int, a kernels.Panel) error) (err error) {
 	copies := make([]buffer, len(s.own))
 	defer func() { err = errors.Join(err, s.drop(copies)) }()
 	count := 1 // of blocks
@@ -172,10 +187,10 @@ func (s *Matrix) pass(back bool, products func(i, i0, i1 int, a kernels.Panel) [
 		i1 := min(s.N, i0+count*s.tile)
 		all, err := s.shown(i0, i1, back || count > 1, copies)
 		if err == nil {
-			err = s.each(func(i int, dev *device) error { return dev.Gemm(products(i, i0, i1, all[i])) })
+			err = s.each(func(i int, _ *device) error { return f(i, i0, i1, all[i]) })
 		}
 		if err != nil {
-			return fmt.Errorf("matrix: product: %w", err)
+			return err
 		}
 	}
 	return nil

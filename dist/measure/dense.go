@@ -10,6 +10,13 @@ import (
 	"jmpi/kernels"
 )
 
+// Blocks returns how many columns a block of a matrix of n columns has on such devices, and how many pass by
+// at a time in a product.
+func Blocks(l kernels.Limits, n int) (tile, passing int) {
+	tile = matrix.Tile(l, n)
+	return tile, max(tile, matrix.Passing(l))
+}
+
 // dense measures what is done to whole matrices of order n.
 func (m *measurer) dense(n int) error {
 	x, err := m.random(n, n)
@@ -46,6 +53,14 @@ func (m *measurer) dense(n int) error {
 		{rates.Form, factor, made(func() (*matrix.Matrix, error) { return q.Form(0, n) })},
 		{rates.Apply, product, func() error { return q.Apply(v) }},
 		{rates.Product, product, made(func() (*matrix.Matrix, error) { return matrix.Product(x, v, false) })},
+		{rates.Rough, product, func() error {
+			w, err := x.New(n, n)
+			if err == nil {
+				_, err = matrix.AddProduct(w, x, v, 1, math.Inf(1))
+			}
+			w.Free()
+			return err
+		}},
 		{rates.Gram, product / 2, made(func() (*matrix.Matrix, error) { return matrix.Gram(x) })},
 		{rates.Correct, product, func() error { _, _, _, err := matrix.Correct(v, 0.25, 1); return err }},
 		{rates.Measure, square, func() error {
@@ -69,6 +84,7 @@ func (m *measurer) dense(n int) error {
 		}},
 		{rates.Add, square, func() error { return x.Add(v) }},
 		{rates.Times, square, func() error { _, err := v.Times(true, vectors, 4); return err }},
+		{rates.Combine, square, func() error { _, err := v.Times(false, vectors, 4); return err }},
 	} {
 		if err := m.timed(step.what, step.work, step.do); err != nil {
 			return err

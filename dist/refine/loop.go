@@ -28,6 +28,9 @@ const (
 	// to second order is rotated too.
 	farAway = 1e-8
 
+	// Products in float32 may have errors of this norm in all, in units of n·ε.
+	tiny = 0.05
+
 	// The columns of U pass for orthogonal too if no cosine exceeds smallCosine, and the square root of the
 	// share of active pivots times the largest one is smallDeparture at most, in units of ε: that bounds what
 	// they add to ‖UᵀU − I‖_F, in units of n·ε.
@@ -202,6 +205,8 @@ func (l look) decide(before float64) (Outcome, bool) {
 // passBy makes a pass: angles in place of cosines, their powers, the products. It tells whether the angles
 // are small enough for that.
 func (s *state) passBy(l *look, step *Step) (served bool, err error) {
+	s.products, s.single = 0, 0
+	defer func() { step.Single = s.single / max(1, s.products) }()
 	limit := step.Angle
 	if step.Cosine*step.Angle > farAway {
 		step.Second = true
@@ -236,7 +241,7 @@ func (s *state) passBy(l *look, step *Step) (served bool, err error) {
 	default:
 		step.Order = 1
 	}
-	if err := s.powers(l.h, step.Order); err != nil {
+	if err := s.powers(l.h, step.Order, step.Norm); err != nil {
 		return false, err
 	}
 	if err := s.apply(l.h); err != nil {
@@ -271,17 +276,23 @@ func (s *state) second(l *look, limit float64) error {
 	}
 	rows, columns := s.ratios()
 	for j := range columns {
-		columns[j] *= -0.5
+		columns[j] *= 0.5
 	}
 	if err = k.Scale(rows, columns); err != nil {
 		return err
 	}
-	q, err := k.Clone()
+	q, err := k.New(k.M, k.N)
 	if err != nil {
 		return err
 	}
 	defer q.Free()
-	if err = matrix.SubtractProduct(q, l.h, k, 1); err != nil {
+	if err = l.h.AddIdentity(-1); err != nil {
+		return err
+	}
+	if err = s.addProduct(q, l.h, k, 1, s.rough(math.Inf(1))); err != nil {
+		return err
+	}
+	if err = l.h.AddIdentity(1); err != nil {
 		return err
 	}
 	k.Free()
@@ -304,12 +315,12 @@ func (s *state) ratios() (ratios, inverse []float64) {
 }
 
 // powers does E ← E + E²/2 − E⁴/8 + E⁶/16 − 5·E⁸/128, as far as the order goes: 1, 2, 4 or 8. E is
-// antisymmetric, so that E² = −EᵀE, and E⁴ = (E²)ᵀE².
-func (s *state) powers(e *matrix.Matrix, order int) error {
+// antisymmetric, so that E² = −EᵀE, and E⁴ = (E²)ᵀE². The 2-norm of E is known.
+func (s *state) powers(e *matrix.Matrix, order int, norm float64) error {
 	if order < 2 {
 		return nil
 	}
-	second, err := power(e, e) // E²/2
+	second, err := s.power(e, e, norm) // E²/2
 	if err != nil {
 		return err
 	}
@@ -317,7 +328,7 @@ func (s *state) powers(e *matrix.Matrix, order int) error {
 	if order < 4 {
 		return nil
 	}
-	fourth, err := power(e, second) // −E⁴/8
+	fourth, err := s.power(e, second, norm*norm/2) // −E⁴/8
 	if err != nil {
 		return err
 	}
@@ -333,12 +344,19 @@ func (s *state) powers(e *matrix.Matrix, order int) error {
 	if err := second.Add(fourth); err != nil {
 		return err
 	}
-	return matrix.SubtractProduct(e, fourth, second, 1/f)
+	return s.addProduct(e, fourth, second, -1/f, 0)
 }
 
-// power returns −xᵀ·x/2, and adds it to e.
-func power(e, x *matrix.Matrix) (*matrix.Matrix, error) {
-	square, err := matrix.Gram(x)
+// power returns −xᵀ·x/2, and adds it to e. The 2-norm of x is known.
+func (s *state) power(e, x *matrix.Matrix, norm float64) (*matrix.Matrix, error) {
+	gram := matrix.Gram
+	s.products++
+	// ‖x‖_F ≤ √n·‖x‖
+	if s.rough(1) > 0 && matrix.RoughError*norm*norm*math.Sqrt(float64(x.N)) <= negligible(x.N) {
+		gram = matrix.RoughGram
+		s.single++
+	}
+	square, err := gram(x)
 	if err != nil {
 		return nil, err
 	}
@@ -354,24 +372,36 @@ func power(e, x *matrix.Matrix) (*matrix.Matrix, error) {
 
 // apply does V ← V + V·F and G ← G + G·F. F becomes D·F·D⁻¹.
 func (s *state) apply(f *matrix.Matrix) error {
-	if err := addProduct(s.v, f); err != nil {
+	// The errors of all blocks together are negligible.
+	rough := s.rough(negligible(f.N) / (matrix.RoughError * math.Sqrt(float64(f.RoughBlocks()))))
+	if err := s.addProduct(s.v, s.v, f, 1, rough); err != nil {
 		return err
 	}
 	if err := f.Scale(s.ratios()); err != nil {
 		return err
 	}
-	if err := addProduct(s.u, f); err != nil {
+	if err := s.addProduct(s.u, s.u, f, 1, rough); err != nil {
 		return err
 	}
 	return s.normalize()
 }
 
-// addProduct does x ← x + x·f.
-func addProduct(x, f *matrix.Matrix) error {
-	w, err := matrix.Product(x, f, false)
-	if err != nil {
-		return err
+// addProduct does w ← w + α·x·u, in float32 where blocks of u are that small.
+func (s *state) addProduct(w, x, u *matrix.Matrix, alpha, rough float64) error {
+	share, err := matrix.AddProduct(w, x, u, alpha, rough)
+	s.products, s.single = s.products+2, s.single+2*share
+	return err
+}
+
+// negligible is the Frobenius norm of errors that change U and V, of n columns, less than their rounding
+// errors do.
+func negligible(n int) float64 { return tiny * float64(n) * kernels.Epsilon }
+
+// rough returns a bound of what may be multiplied in float32, or 0 where columns are graded: there is none.
+// Then elements may be too small for float32, and errors of small ones are not small.
+func (s *state) rough(most float64) float64 {
+	if matrix.Ratio(s.norms) >= graded {
+		return 0
 	}
-	defer w.Free()
-	return x.Add(w)
+	return most
 }

@@ -35,7 +35,7 @@ func TestPowers(t *testing.T) {
 	}{{firstOrder, 1, 0}, {secondOrder, 2, 1}, {fourthOrder, 4, 2}, {largestNorm, 8, 4}} {
 		departure := func(order int) float64 {
 			f := load(t, d, n, n, angles(c.norm/whole))
-			must(t, s.powers(f, order))
+			must(t, s.powers(f, order, c.norm))
 			w := elements(t, f)
 			for j := range n {
 				w[j*(n+1)]++

@@ -40,6 +40,7 @@ type Step struct {
 	What     string  `json:"what"`             // orthonormalize, multiply, look, pass, check, verify
 	Order    int     `json:"order,omitempty"`  // of a pass: the highest power of the angles
 	Second   bool    `json:"second,omitempty"` // it takes account of products of two angles
+	Single   float64 `json:"single,omitempty"` // share of the work of its products that was done in float32
 	Active   float64 `json:"active,omitempty"` // share of pivots with a cosine over the tolerance
 	Cosine   float64 `json:"cosine,omitempty"` // the largest one
 	Angle    float64 `json:"angle,omitempty"`  // the largest that was not left out
@@ -102,6 +103,8 @@ type state struct {
 	orthV    float64
 	residual float64
 	hooks    Hooks
+	// of the pass that is made, in units of n³ operations: its products, and those of them in float32
+	products, single float64
 }
 
 // place is where a method is between two steps.

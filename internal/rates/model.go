@@ -33,6 +33,8 @@ type Machine struct {
 	OnNode  int // of them, on a node
 	// exchanges of a sweep, and those of them that leave a node
 	Phases, SlowPhases float64
+	// columns of a block of a matrix, and how many pass by at a time in a product; 0: devices share evenly
+	Tile, Passing int
 }
 
 // Part is a phase of a decomposition.
@@ -178,10 +180,40 @@ func (x *forecaster) add(name string, seconds, waiting float64) {
 	x.f.Parts = append(x.f.Parts, Part{name, seconds + waiting, waiting})
 }
 
-// dense adds a step on whole matrices, which is divided among the devices. Each sees bytes of a matrix, of
-// which the others have most.
+// dense adds a step on whole matrices, which is divided among the devices: the busiest one counts. Each sees
+// bytes of a matrix, of which the others have most.
 func (x *forecaster) dense(name, what string, work, bytes float64) {
-	x.add(name, x.Dense[what].Seconds(work/float64(x.p.Devices)), x.gathered(bytes))
+	curve := x.Dense[what]
+	if other := map[string]string{Rough: Product, Combine: Times}[what]; len(curve) == 0 {
+		curve = x.Dense[other] // rates of an earlier version, of GPUs
+	}
+	x.add(name, curve.Seconds(work*x.p.busiest(x.p.N, what == Gram)), x.gathered(bytes))
+}
+
+// busiest returns which part of the work with n columns the device has that has most: blocks of columns are
+// dealt out one after the other, and in a product all devices wait for the next columns that pass by. Of a
+// Gram matrix what is above the diagonal is formed.
+func (m Machine) busiest(n int, triangular bool) float64 {
+	if m.Tile == 0 || m.Devices == 1 {
+		return 1 / float64(m.Devices)
+	}
+	blocks, group := (n+m.Tile-1)/m.Tile, max(1, m.Passing/m.Tile)
+	if !triangular {
+		columns := min(n, (blocks+m.Devices-1)/m.Devices*m.Tile)
+		return float64(columns) / float64(n)
+	}
+	most, all := 0, 0
+	for first := 0; first < blocks; first += group { // of rows
+		of := make([]int, min(m.Devices, blocks))
+		for b := first; b < blocks; b++ {
+			of[b%m.Devices] += min(group, b-first+1)
+		}
+		for _, count := range of {
+			all += count
+		}
+		most += slices.Max(of)
+	}
+	return float64(most) / float64(all)
 }
 
 // gathered returns the time in which a device gets what the others have of a matrix of so many bytes.

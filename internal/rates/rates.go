@@ -17,6 +17,8 @@ type Rates struct {
 	Kind    string `json:"kind"`    // cpu or cuda
 	Threads int    `json:"threads"` // of a device
 	Made    string `json:"made"`    // by which command, of which version
+	// devices that measured at the same time, where they have the memory of their host: they share its speed
+	Together int `json:"together,omitempty"`
 	// Batches has the parts of a p-step of the Jacobi method, Dense what is done to whole matrices: seconds by
 	// the operations, or bytes, of one call on one device.
 	Batches []Batch          `json:"batches"`
@@ -98,12 +100,16 @@ type Refined struct {
 	What        string `json:"what"`            // orthonormalize, multiply, look, pass, verify
 	Order       int    `json:"order,omitempty"` // of a pass
 	Corrections int    `json:"corrections,omitempty"`
+	// of a pass: it has a term of second order; and the share of its products that was done in float32
+	Second bool    `json:"second,omitempty"`
+	Single float64 `json:"single,omitempty"`
 }
 
 // What is done to whole matrices, by the names in Rates.Dense. The work of the first ones is operations, that
 // of the others, which the bandwidth of the memory limits, bytes of the matrix.
 const (
 	Product = "product" // 2·m·n·k
+	Rough   = "rough"   // the same, where float32 is enough
 	Gram    = "gram"    // m·n²: one triangle
 	Correct = "correct" // 2·m·n²: of nearly orthonormal columns
 	Factor  = "factor"  // 2·n²·(m − n/3): QR
@@ -117,7 +123,8 @@ const (
 	Angles    = "angles"    // of a Gram matrix
 	Norms     = "norms"     // of columns, and their division by them
 	Add       = "add"       // of two matrices
-	Times     = "times"     // four vectors
+	Times     = "times"     // its transpose times four vectors
+	Combine   = "combine"   // times four vectors
 )
 
 // FactorWork is the work of Factor, Form and Pivoted for an m×n matrix.
@@ -169,13 +176,14 @@ func (r *Rates) AddDense(what string, p Point) {
 	r.Dense[what] = c
 }
 
+func (c Course) same(d Course) bool {
+	return d.Kind == c.Kind && d.Cond == c.Cond && d.N == c.N &&
+		(d.Precision == Ladder) == (c.Precision == Ladder)
+}
+
 // AddCourse notes what a decomposition did, in place of an earlier one of the same kind, order and precision.
 func (r *Rates) AddCourse(c Course) {
-	same := func(d Course) bool {
-		return d.Kind == c.Kind && d.Cond == c.Cond && d.N == c.N &&
-			(d.Precision == Ladder) == (c.Precision == Ladder)
-	}
-	r.Courses = append(slices.DeleteFunc(r.Courses, same), c)
+	r.Courses = append(slices.DeleteFunc(r.Courses, c.same), c)
 	slices.SortStableFunc(r.Courses, func(a, b Course) int {
 		if o := strings.Compare(a.Kind+a.Precision, b.Kind+b.Precision); o != 0 {
 			return o
@@ -184,15 +192,24 @@ func (r *Rates) AddCourse(c Course) {
 	})
 }
 
+// Has tells whether a decomposition of this kind, order and precision was measured.
+func (r *Rates) Has(c Course) bool { return slices.ContainsFunc(r.Courses, c.same) }
+
 // Merge adds what a file of the same kind of device had, unless it was measured again.
 func (r *Rates) Merge(old *Rates) error {
+	if old.Together != r.Together {
+		return fmt.Errorf("the rates are of %d ranks that shared memory, and these are %d: take another file",
+			old.Together, r.Together)
+	}
 	if old.Device != r.Device || old.Threads != r.Threads {
 		return fmt.Errorf("the rates are of %s with %d threads, and this is %s with %d: take another file",
 			old.Device, old.Threads, r.Device, r.Threads)
 	}
 	fresh := *r
 	*r = *old
-	r.Made = fresh.Made
+	if len(fresh.Batches) > 0 {
+		r.Made = fresh.Made
+	}
 	for _, b := range fresh.Batches {
 		for _, p := range b.Seconds {
 			r.AddBatch(b.Primitive, b.Type, b.Order, p)

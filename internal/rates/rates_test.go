@@ -1,6 +1,7 @@
 package rates
 
 import (
+	"fmt"
 	"math"
 	"testing"
 )
@@ -90,6 +91,58 @@ func TestForecastCounts(t *testing.T) {
 	}
 }
 
+// The busiest device counts: blocks are dealt out, and where a triangle is formed all wait for the blocks
+// that pass by. Against counting one by one.
+func TestBusiest(t *testing.T) {
+	for _, c := range []struct {
+		m          Machine
+		n          int
+		triangular bool
+		want       float64
+	}{
+		{Machine{Devices: 1, Tile: 64, Passing: 256}, 100, true, 1},
+		{Machine{Devices: 4}, 1000, true, 0.25},
+		{Machine{Devices: 2, Tile: 64, Passing: 256}, 1024, false, 0.5},
+		{Machine{Devices: 3, Tile: 128, Passing: 256}, 2048, false, 6. / 16},
+		// of 4 blocks the rows pass by one by one: 4, 3, 2 and 1 blocks, of which 2, 2, 1, 1 are of one device
+		{Machine{Devices: 2, Tile: 256, Passing: 256}, 1024, true, 0.6},
+		// two at a time: 1 and 2, 2 and 2, then 1 and 2 rows of blocks
+		{Machine{Devices: 2, Tile: 128, Passing: 256}, 512, true, 0.6},
+	} {
+		near(t, fmt.Sprintf("%+v, n = %d", c.m, c.n), c.m.busiest(c.n, c.triangular), c.want)
+	}
+	one, p := forecast(t, even(), problem(2048)), problem(2048)
+	p.Machine = Machine{Devices: 3, OnNode: 3, Phases: 5, Tile: 128, Passing: 256}
+	three := forecast(t, even(), p)
+	if got := three.part("vectors") - three.Waiting; !(got > one.part("vectors")*6/16/1.01) {
+		t.Errorf("the busiest of 3 devices takes %g s, one %g s", got, one.part("vectors"))
+	}
+}
+
+// What a pass does in float32 has its own rate; rates without it have that of products in float64.
+func TestForecastOfFloat32(t *testing.T) {
+	p := problem(1024)
+	p.Ladder = true
+	of := func(rough float64, single float64) float64 {
+		r := even()
+		if rough > 0 {
+			r.AddDense(Rough, Point{1e9, rough})
+		}
+		for i := range r.Courses {
+			for k := range r.Courses[i].Refined {
+				if s := &r.Courses[i].Refined[k]; s.What == "pass" {
+					s.Single = single
+				}
+			}
+		}
+		return forecast(t, r, p).part("refine")
+	}
+	const cube = 1024. * 1024 * 1024
+	near(t, "without a rate", of(0, 0.5), of(0, 0))
+	near(t, "half of 8·n³ operations in half the time", of(0, 0)-of(0.5, 0.5), 2*cube*1e-9)
+	near(t, "all of them", of(0, 0)-of(0.5, 1), 4*cube*1e-9)
+}
+
 // Beyond what was measured there are more sweeps; between, those of the nearest order.
 func TestForecastSweeps(t *testing.T) {
 	for n, want := range map[int]float64{1024: 4, 1500: 4, 4096: 6, 8192: 7, 16384: 8} {
@@ -131,6 +184,7 @@ func TestForecastOfSeveral(t *testing.T) {
 
 func TestFiles(t *testing.T) {
 	r := even()
+	r.Made = "a test"
 	text, err := r.Write()
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +203,7 @@ func TestFiles(t *testing.T) {
 			t.Errorf("%q is a file of rates", bad)
 		}
 	}
-	more := &Rates{Device: "even", Kind: "cuda", Threads: 1}
+	more := &Rates{Device: "even", Kind: "cuda", Threads: 1, Made: "another test"}
 	more.AddDense(Product, Point{1.00001e9, 3}) // files have four digits
 	more.AddCourse(Course{Kind: "gauss", N: 1024, Precision: "float64", Double: Shares{1}})
 	if err := more.Merge(r); err != nil {
@@ -159,8 +213,14 @@ func TestFiles(t *testing.T) {
 		more.Dense[Gram].Seconds(1e9) != 1 {
 		t.Errorf("merged: %+v", more)
 	}
-	if err := (&Rates{Device: "odd", Threads: 1}).Merge(r); err == nil {
-		t.Error("rates of different devices are one")
+	if more.Made != r.Made {
+		t.Errorf("rates of %q are said to be made by %q", r.Made, more.Made)
+	}
+	for _, other := range []*Rates{{Device: "odd", Threads: 1}, {Device: "even", Threads: 2},
+		{Device: "even", Threads: 1, Together: 2}} {
+		if err := other.Merge(r); err == nil {
+			t.Errorf("rates of different devices are one: %+v", other)
+		}
 	}
 }
 

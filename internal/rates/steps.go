@@ -39,11 +39,13 @@ func (x *forecaster) refine() {
 		for range times {
 			bytes := 0.0
 			switch what {
-			case Product, Gram:
-				bytes = square
+			case Product, Rough:
+				bytes = square * work / product
+			case Gram:
+				bytes = square * 2 * work / product
 			case Correct:
 				bytes = 2 * square
-			case Select:
+			case Select, Transpose:
 				bytes = 2 * square
 			}
 			x.dense(name, what, work, bytes)
@@ -54,6 +56,12 @@ func (x *forecaster) refine() {
 		case "orthonormalize":
 			do(Norms, square, 1)
 			do(Correct, product, s.Corrections)
+			if s.Second { // two products of triangular matrices
+				do(Gram, product/3, 1)
+				do(Add, square, 2)
+			}
+			do(Times, square, 1) // was it enough?
+			do(Combine, square, 1)
 		case "multiply":
 			do(Product, product, 1)
 			do(Norms, square, 1)
@@ -61,30 +69,52 @@ func (x *forecaster) refine() {
 			do(Select, square, 2)
 			do(Gram, product/2, 1)
 			do(Angles, square, 2)
+		case "check":
+			do(Times, square, 1)
+			do(Combine, square, 1)
 		case "verify":
-			do(Times, square, 4)
+			do(Times, square, 1)
+			do(Combine, square, 3)
 		}
-		if s.What != "pass" {
-			continue
+		if s.What == "pass" {
+			x.pass(s, do)
 		}
-		do(Angles, square, 1)
-		if s.Order >= 2 {
-			do(Gram, product/2, 1)
-			do(Add, square, 2)
-		}
-		if s.Order >= 4 {
-			do(Times, square, 4)
-			do(Gram, product/2, 1)
-			do(Add, square, 2)
-		}
-		if s.Order >= 8 {
-			do(Product, product, 1)
-			do(Add, square, 2)
-		}
-		do(Product, product, 2)
-		do(Add, square, 3)
-		do(Norms, square, 1)
 	}
+}
+
+// pass adds a pass.
+func (x *forecaster) pass(s Refined, do func(what string, work float64, times int)) {
+	n := float64(x.p.N)
+	square, cube := 8*n*n, n*n*n
+	products, powers := 4.0, 0.0 // in units of n³ operations: G and V; even powers of the angles
+	if s.Second {
+		do(Angles, square, 1)
+		do(Norms, square, 1)
+		do(Transpose, square, 1)
+		do(Add, square, 3)
+		products += 2
+	}
+	do(Angles, square, 1)
+	if s.Order >= 2 {
+		powers++
+		do(Add, square, 2)
+	}
+	if s.Order >= 4 {
+		powers++
+		do(Times, square, 4)
+		do(Add, square, 2)
+	}
+	if s.Order >= 8 {
+		products += 2
+		do(Add, square, 2)
+	}
+	single := s.Single * (products + powers)
+	fromPowers := max(0, single-products) // powers have their share last
+	do(Gram, (powers-fromPowers)*cube, 1)
+	do(Product, (products+fromPowers-single)*cube, 1)
+	do(Rough, single*cube, 1)
+	do(Add, square, 3)
+	do(Norms, square, 1)
 }
 
 // vectors adds what comes after the sweeps.

@@ -38,6 +38,7 @@ INLINE void scaled(int64_t m, int64_t n, REAL *dst, int64_t ldd, const REAL *src
 #endif
 #include "rotation_simd.h"
 #include "jacobi_simd.h"
+#include "dense_simd.h"
 
 const struct jmpi_kernels JOIN(JOIN(jmpi_kernels_, INSTRUCTIONS), JOIN(_, BITS)) = {
-	NAME(INSTRUCTIONS), gram, screen, jacobi, jacobi_work, multiply, multiply_work};
+	NAME(INSTRUCTIONS), gram, screen, jacobi, jacobi_work, multiply, multiply_work, combine, angles};

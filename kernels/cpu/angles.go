@@ -1,7 +1,16 @@
 package cpu
 
+// #include "kernels.h"
+//
+// static struct jmpi_angles angles(const struct jmpi_kernels *s, struct jmpi_column o, void *c,
+//		const double *norms, unsigned char *seen)
+// {
+//	return s->angles(o, c, norms, seen);
+// }
+import "C"
+
 import (
-	"math"
+	"unsafe"
 
 	"jmpi/kernels"
 )
@@ -23,69 +32,28 @@ func (d *device) Angles(h []kernels.Panel, first []int, norms []float64,
 		Sum: make([]float64, columns), Low: make([]int, columns), High: make([]int, columns)}
 	active := make([]int, columns) // pieces, for the first of their columns
 	err := d.eachPiece(h, pivotColumns, func(k, j0, j1 int) {
-		seen := make([]bool, (len(norms)+kernels.PivotSide-1)/kernels.PivotSide)
+		seen := make([]C.uchar, (len(norms)+kernels.PivotSide-1)/kernels.PivotSide)
+		asked := C.struct_jmpi_column{n: C.int64_t(len(norms)), side: kernels.PivotSide,
+			tolerance: C.double(o.Tolerance), limit: C.double(o.Limit)}
+		if o.Write {
+			asked.write = 1
+		}
 		for j := j0; j < j1; j++ {
-			c := angleColumn{norms, o, first[k] + j, seen}
-			c.measure(column(h[k], j), &a, at[k]+j)
+			asked.j = C.int64_t(first[k] + j)
+			found := C.angles(d.kernels[kernels.Float64], asked, pointer(h[k].Columns(j, j+1).Data),
+				(*C.double)(unsafe.SliceData(norms)), unsafe.SliceData(seen))
+			i := at[k] + j
+			a.Cosine[i], a.Largest[i], a.Sum[i] = float64(found.cosine), float64(found.largest), float64(found.sum)
+			a.Low[i], a.High[i] = int(found.low), int(found.high)
 		}
 		for _, x := range seen {
-			if x {
-				active[at[k]+j0]++
-			}
+			active[at[k]+j0] += int(x)
 		}
 	})
 	for _, x := range active {
 		a.Active += x
 	}
 	return a, named("Angles", err)
-}
-
-// angleColumn is column j of a matrix of cosines.
-type angleColumn struct {
-	norms []float64
-	kernels.AngleOptions
-	j    int
-	seen []bool // of the pieces of rows: they have a cosine over the tolerance
-}
-
-// measure measures the elements c, for column k of the result.
-func (a angleColumn) measure(c []float64, to *kernels.Angles, k int) {
-	cosine, largest, sum, low, high := 0.0, 0.0, 0.0, len(c), -1
-	for i, x := range c {
-		size, e := math.Abs(x), 0.0
-		if i != a.j {
-			if size > cosine {
-				cosine = size
-			}
-			if !(size <= a.Tolerance) {
-				a.seen[i/kernels.PivotSide] = true
-				e = angle(x, a.norms[i], a.norms[a.j])
-				if size = math.Abs(e); size > a.Limit {
-					low, high, e = min(low, i), i, 0
-				} else {
-					if size > largest {
-						largest = size
-					}
-					sum += size
-				}
-			}
-		}
-		if a.Write {
-			c[i] = e
-		}
-	}
-	to.Cosine[k], to.Largest[k], to.Sum[k], to.Low[k], to.High[k] = cosine, largest, sum, low, high
-}
-
-// angle returns that of a rotation of columns with the norms di and dj and the cosine c.
-func angle(c, di, dj float64) float64 {
-	small, big := min(di, dj), max(di, dj)
-	r := small / big
-	e := r * c / ((big - small) / big * (1 + r))
-	if dj > di {
-		return e
-	}
-	return -e
 }
 
 func (d *device) Departures(p []kernels.Panel) error {

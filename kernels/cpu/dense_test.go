@@ -130,3 +130,61 @@ func integers(x []int) (y []float64) {
 	}
 	return y
 }
+
+// TestSameDenseBits tests that all sets of kernels measure angles, and form products with vectors, with the
+// same bits, sums included: for sizes that fill no vector, and with a NaN.
+func TestSameDenseBits(t *testing.T) {
+	for _, n := range []int{1, 7, 8, 33, 101} {
+		norms, x := make([]float64, n), make([]float64, 3*n)
+		for i := range n {
+			norms[i], x[i], x[n+i], x[2*n+i] = 1+float64(i*i%17)/8, math.Sin(float64(i)), 1e-9, float64(i)
+		}
+		type result struct {
+			angles         kernels.Angles
+			written, right []float64
+		}
+		var want *result
+		for _, set := range instructions {
+			d := mustOpen(t, 2, set)
+			p := fill(t, d, n, n)
+			for j := range n {
+				for i := range n {
+					column(p, j)[i] *= math.Exp2(-float64((i + j) % 40))
+				}
+			}
+			if n > 10 {
+				column(p, 3)[9] = math.NaN()
+			}
+			var r result
+			var err error
+			if r.right, err = d.Product(p, false, x, 3); err != nil {
+				t.Fatal(err)
+			}
+			r.angles, err = d.Angles([]kernels.Panel{p}, []int{0}, norms,
+				kernels.AngleOptions{Tolerance: 1e-9, Limit: 0.3, Write: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for j := range n {
+				r.written = append(r.written, column(p, j)...)
+			}
+			if want == nil {
+				want = &r
+				continue
+			}
+			for what, pair := range map[string][2][]float64{"cosines": {r.angles.Cosine, want.angles.Cosine},
+				"largest": {r.angles.Largest, want.angles.Largest}, "sums": {r.angles.Sum, want.angles.Sum},
+				"angles": {r.written, want.written}, "products": {r.right, want.right}} {
+				if !slices.EqualFunc(pair[0], pair[1], func(a, b float64) bool {
+					return math.Float64bits(a) == math.Float64bits(b) || math.IsNaN(a) && math.IsNaN(b)
+				}) {
+					t.Errorf("%s, n = %d: %s differ", set, n, what)
+				}
+			}
+			if r.angles.Active != want.angles.Active || !slices.Equal(r.angles.Low, want.angles.Low) ||
+				!slices.Equal(r.angles.High, want.angles.High) {
+				t.Errorf("%s, n = %d: other columns", set, n)
+			}
+		}
+	}
+}

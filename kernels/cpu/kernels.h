@@ -53,6 +53,19 @@ struct jmpi_screening {
 	int64_t within; // whether none exceeds the limit, nor is undefined
 };
 
+// Column j of a matrix of cosines between n columns, and what is asked of it: see kernels.AngleOptions. Rows
+// are counted in pieces of `side`, a multiple of the numbers in a vector.
+struct jmpi_column {
+	int64_t n, j, side, write;
+	double tolerance, limit;
+};
+
+// What is found in it: see kernels.Angles.
+struct jmpi_angles {
+	double cosine, largest, sum;
+	int64_t low, high;
+};
+
 // The kernels for one instruction set and one type of elements.
 struct jmpi_kernels {
 	const char *name;
@@ -77,6 +90,13 @@ struct jmpi_kernels {
 	void (*multiply)(struct jmpi_pivot g, const void *t, int64_t ldt, const double *rows, const double *columns,
 			 void *work);
 	int64_t (*multiply_work)(int64_t k);
+
+	// combine does high + low ← high + low + p·x, in twice the working precision, for an m×n panel p.
+	void (*combine)(int64_t m, int64_t n, const void *p, int64_t ldp, const void *x, void *high, void *low);
+
+	// angles measures a column of cosines, and may write angles. It sets seen[i/side] to 1 where row i has a
+	// cosine over the tolerance.
+	struct jmpi_angles (*angles)(struct jmpi_column o, void *c, const void *norms, unsigned char *seen);
 };
 
 // jmpi_select returns the fastest kernels for elements of so many bits, 64 or 32, that this processor can

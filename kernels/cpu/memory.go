@@ -3,6 +3,7 @@ package cpu
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"unsafe"
 
@@ -12,10 +13,15 @@ import (
 )
 
 // memory keeps the device's allocations: anonymous mappings outside the Go heap, so that panels
-// may be handed to C and to MPI as they are, and freed at once.
+// may be handed to C and to MPI as they are. What is freed is kept for the next allocation of the same size,
+// since the system takes longer to give zeroed pages than it takes to clear these. With what is kept the
+// device never has more than the most that was allocated at a time.
 type memory struct {
-	mu     sync.Mutex
-	blocks map[kernels.Address][]byte
+	mu         sync.Mutex
+	blocks     map[kernels.Address][]byte
+	kept       [][]byte // the oldest first
+	used, most int64    // bytes in blocks, now and at most
+	idle       int64    // bytes kept
 }
 
 // mapZeroed maps bytes > 0 of zeroed memory, aligned to a page.
@@ -36,18 +42,41 @@ func (m *memory) alloc(bytes int64) (kernels.Address, error) {
 	if bytes < 0 {
 		return 0, fmt.Errorf("%w: %d bytes", kernels.ErrShape, bytes)
 	}
-	b, err := mapZeroed(max(bytes, 1))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	b, err := m.take(max(bytes, 1))
 	if err != nil {
 		return 0, err
 	}
 	a := kernels.Address(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
-	m.mu.Lock()
-	defer m.mu.Unlock()
 	if m.blocks == nil {
 		m.blocks = make(map[kernels.Address][]byte)
 	}
 	m.blocks[a] = b
+	m.used += int64(len(b))
+	m.most = max(m.most, m.used)
 	return a, nil
+}
+
+// take returns zeroed memory: kept, or new, for which others that are kept make room.
+func (m *memory) take(bytes int64) ([]byte, error) {
+	for i, b := range slices.Backward(m.kept) {
+		if int64(len(b)) == bytes {
+			m.kept = slices.Delete(m.kept, i, i+1)
+			m.idle -= bytes
+			clear(b)
+			return b, nil
+		}
+	}
+	for len(m.kept) > 0 && m.used+m.idle+bytes > m.most {
+		b := m.kept[0]
+		m.kept = m.kept[1:]
+		m.idle -= int64(len(b))
+		if err := unix.Munmap(b); err != nil {
+			return nil, err
+		}
+	}
+	return mapZeroed(bytes)
 }
 
 func (m *memory) free(a kernels.Address) error {
@@ -58,7 +87,9 @@ func (m *memory) free(a kernels.Address) error {
 		return fmt.Errorf("%w: %#x", kernels.ErrAddress, uintptr(a))
 	}
 	delete(m.blocks, a)
-	return unix.Munmap(b)
+	m.kept = append(m.kept, b)
+	m.used, m.idle = m.used-int64(len(b)), m.idle+int64(len(b))
+	return nil
 }
 
 func (m *memory) close() error {
@@ -68,7 +99,10 @@ func (m *memory) close() error {
 	for _, b := range m.blocks {
 		err = errors.Join(err, unix.Munmap(b))
 	}
-	m.blocks = nil
+	for _, b := range m.kept {
+		err = errors.Join(err, unix.Munmap(b))
+	}
+	m.blocks, m.kept, m.used, m.idle = nil, nil, 0, 0
 	return err
 }
 

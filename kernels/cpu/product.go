@@ -1,7 +1,17 @@
 package cpu
 
+// #include "kernels.h"
+//
+// static void combine(const struct jmpi_kernels *s, int64_t m, int64_t n, const void *p, int64_t ldp,
+//		const double *x, double *high, double *low)
+// {
+//	s->combine(m, n, p, ldp, x, high, low);
+// }
+import "C"
+
 import (
 	"fmt"
+	"unsafe"
 
 	"gonum.org/v1/gonum/blas/gonum"
 
@@ -25,12 +35,12 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 	} else {
 		low := make([]float64, long*count)
 		err = d.eachRows(p.M, pieceRows, func(_ *workspace, i0, i1 int) error {
-			for j := range p.N {
-				c := column(p, j)[i0:i1]
-				for k := range count {
-					at := k * p.M
-					kernels.AddTwice(y[at+i0:at+i1], low[at+i0:at+i1], x[k*p.N+j], c)
-				}
+			rows := p.Rows(i0, i1)
+			for k := 0; k < count && p.N > 0; k++ {
+				at := k*p.M + i0
+				C.combine(d.kernels[kernels.Float64], C.int64_t(rows.M), C.int64_t(p.N), pointer(rows.Data),
+					C.int64_t(p.Ld), (*C.double)(unsafe.SliceData(x[k*p.N:])), (*C.double)(unsafe.SliceData(y[at:])),
+					(*C.double)(unsafe.SliceData(low[at:])))
 			}
 			return nil
 		})
