@@ -23,8 +23,8 @@ type Problem struct {
 
 // Blocks are the block-columns of the Jacobi method.
 type Blocks struct {
-	Columns  int // narrow ones in all
-	PerMacro int // in a macro block-column
+	Columns int // narrow ones in all
+	Pieces  int // messages in which a macro block-column travels
 }
 
 // Machine is what computes.
@@ -179,9 +179,14 @@ func (x *forecaster) add(name string, seconds, waiting float64) {
 }
 
 // dense adds a step on whole matrices, which is divided among the devices. Each sees bytes of a matrix, of
-// which the others have most.
+// which the others have most. They come while it computes, where it does.
 func (x *forecaster) dense(name, what string, work, bytes float64) {
-	x.add(name, x.Dense[what].Seconds(work/float64(x.p.Devices)), x.gathered(bytes))
+	computing, way := x.Dense[what].Seconds(work/float64(x.p.Devices)), x.gathered(bytes)
+	switch what {
+	case Product, Gram, Correct, Factor, Form, Apply:
+		way = max(0, way-computing)
+	}
+	x.add(name, computing, way)
 }
 
 // gathered returns the time in which a device gets what the others have of a matrix of so many bytes.
@@ -260,7 +265,7 @@ func (x *forecaster) exchange(bytes, computing float64, b Blocks, times float64)
 		}
 		x.f.Sent[link] += phases * times * bytes
 		way := x.Links[link].Seconds(bytes)
-		first := way / float64(max(1, b.PerMacro))
+		first := way / float64(max(1, b.Pieces))
 		return phases * times * (first + max(0, way-first-computing))
 	}
 	x.add("exchange", 0, wait(x.fast, x.p.Phases-x.p.SlowPhases)+wait(slow, x.p.SlowPhases))
