@@ -318,24 +318,36 @@ func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during
 		}
 		return kernels.WordBytes * during, kernels.WordBytes * outside
 	}
-	panel, block := kernels.WordBytes*(m+kernels.PanelWidth)*kernels.PanelWidth,
-		kernels.WordBytes*m*int64(min(limits.Tile, c.N))
+	panel, way := kernels.WordBytes*(m+kernels.PanelWidth)*kernels.PanelWidth, w.flying(m, c.N, devices, limits)
 	scratch := [2]int64{jacobiScratch * n, denseScratch*n + int64(elementScratch*float64(m*n)/float64(devices))}
-	way := panel
 	switch {
 	case w.precondition != NoPreconditioner:
-		way += block // is transposed
 		scratch[0] = scratch[1]
+	case !w.ladder && w.v != FromLeft:
+		panel, scratch[1] = 0, 0
+	}
+	return share(during, c, devices, limits) + panel + way[0] + min(limits.Scratch, scratch[0]),
+		share(outside, c, devices, limits) + panel + way[1] + min(limits.Scratch, scratch[1])
+}
+
+// flying returns the bytes that a device has for what is on its way, during and outside of the sweeps: blocks
+// that are transposed, or the columns that products show. With several devices two of these arrive in turn,
+// and two blocks leave.
+func (w ways) flying(m int64, n, devices int, limits kernels.Limits) (way [2]int64) {
+	block := kernels.WordBytes * m * int64(min(limits.Tile, n))
+	shown := kernels.WordBytes * m * int64(min(matrix.PassColumns(limits), n))
+	switch {
+	case devices > 1 && !w.reread:
+		way = [2]int64{4 * block, 4 * block}
+		if w.ladder || w.hyperbolic || w.v == FromLeft {
+			way[1] = 2*block + 2*shown
+		}
 	case w.ladder:
-		way += block
-	case w.v != FromLeft:
-		way, scratch[1] = 0, 0
+		way = [2]int64{block, shown} // of which a product makes a copy
+	case w.precondition != NoPreconditioner:
+		way = [2]int64{block, block}
 	}
-	if devices > 1 && !w.reread {
-		way += panel + block
-	}
-	return share(during, c, devices, limits) + way + min(limits.Scratch, scratch[0]),
-		share(outside, c, devices, limits) + way + min(limits.Scratch, scratch[1])
+	return way
 }
 
 // aligned returns a number of rows as panels of a device have them.

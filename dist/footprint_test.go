@@ -78,7 +78,7 @@ func TestFootprint(t *testing.T) {
 		want    int64
 	}{
 		{1, demand(1) + matrices + panel + block + n*denseScratch + n*n*3/2 + 1000},
-		{4, demand(4) + matrices/4 + 2*(panel+block) + n*denseScratch + n*n*3/8 + 1000},
+		{4, demand(4) + matrices/4 + panel + 4*block + n*denseScratch + n*n*3/8 + 1000},
 	} {
 		if f := w.footprint(task, c.devices, gpu); f.Matrix != 0 || f.Extra != 0 || f.Device < c.want-8 ||
 			f.Device > c.want+8 {

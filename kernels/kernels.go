@@ -55,6 +55,9 @@ func (p Panel) Rows(i0, i1 int) Panel {
 // Bytes returns the size of the panel's memory, padding rows included.
 func (p Panel) Bytes() int64 { return int64(p.Ld) * int64(p.N) * int64(p.Type.Bytes()) }
 
+// Mark stands for work of a device, see Memory. 0 stands for none.
+type Mark uintptr
+
 // Pivot is a pivot block-pair [P Q]: two block-columns with the same number of
 // rows, P left of Q in the matrix, [Nov15, §2 (2.6)]. Their widths may differ.
 type Pivot struct{ P, Q Panel }
@@ -211,6 +214,18 @@ type Memory interface {
 	// The shapes are the same. It returns when the copy is done. Any element type that Pivots take, the same
 	// for both.
 	Copy(dst, src Panel) error
+
+	// Mark returns a mark of all that is queued now. Follow makes what is queued from now on wait for marks of
+	// any devices of the same kind in this process; Await waits for them. Marks may be used at any time, by
+	// anybody, as long as the device is open.
+	Mark() (Mark, error)
+	Follow(marks ...Mark) error
+	Await(marks ...Mark) error
+	// Bring starts to copy src, on this device or on another of the same kind in this process, to dst on this
+	// device when the marks are done, and returns the mark of the copy. It does not wait for what is queued, nor
+	// the other way round: who uses dst, or changes src, follows that mark. Copies that are brought to a device
+	// follow one another. Shapes and element types are those of Copy.
+	Bring(dst, src Panel, after ...Mark) (Mark, error)
 
 	// AllocHost returns bytes of host memory that this device copies to and from at full speed (pinned, for a
 	// GPU), outside the Go heap; FreeHost gives it back. Fetch copies bytes from device memory to it, Store the

@@ -16,6 +16,17 @@ func CheckConvert(dst, src Panel) error {
 	return nil
 }
 
+// CheckCopy tells whether src can be copied to dst as it is: the shapes and the element types are the same.
+func CheckCopy(dst, src Panel) error {
+	if err := CheckConvert(dst, src); err != nil {
+		return err
+	}
+	if dst.Type != src.Type {
+		return fmt.Errorf("%w: dst is of %s, src of %s", ErrShape, dst.Type, src.Type)
+	}
+	return nil
+}
+
 // CheckAdd tells whether src can be added to dst: the shapes are the same.
 func CheckAdd(dst, src Panel) error {
 	if err := checkFloat64(dst, "dst", src, "src"); err != nil {

@@ -7,6 +7,7 @@
 //	                 and memory is counted, as with a GPU, where there is none. It refuses addresses of the
 //	                 wrong kind of memory
 //	Falling          a device apart that is lost at a call that can be chosen
+//	Lagging          a device apart that queues its work, as a GPU does, and does it as late as it may
 //	OpenRank         devices apart, and a Comm that fails the test if a message lies elsewhere than in their
 //	                 pinned memory
 //	Leftovers        what devices apart have not got back

@@ -91,6 +91,22 @@ func (d *Falling) Copy(dst, src kernels.Panel) error {
 	return d.do("Copy", func() error { return d.Apart.Copy(dst, src) })
 }
 
+func (d *Falling) Mark() (kernels.Mark, error) {
+	return give(d, "Mark", d.Apart.Mark)
+}
+
+func (d *Falling) Follow(marks ...kernels.Mark) error {
+	return d.do("Follow", func() error { return d.Apart.Follow(marks...) })
+}
+
+func (d *Falling) Await(marks ...kernels.Mark) error {
+	return d.do("Await", func() error { return d.Apart.Await(marks...) })
+}
+
+func (d *Falling) Bring(dst, src kernels.Panel, after ...kernels.Mark) (kernels.Mark, error) {
+	return give(d, "Bring", func() (kernels.Mark, error) { return d.Apart.Bring(dst, src, after...) })
+}
+
 func (d *Falling) AllocHost(bytes int64) (kernels.Address, error) {
 	return give(d, "AllocHost", func() (kernels.Address, error) { return d.Apart.AllocHost(bytes) })
 }

@@ -20,6 +20,7 @@ type runner struct {
 	program  *node.Program
 	exchange *exchange.Exchange
 	recorder *trace.Recorder
+	pieces   int // in which a macro block-column travels
 
 	parity   int         // of the next exchange, see exchange.Label
 	incoming []arrival   // of the macro block-column that is landing or has landed last
@@ -291,12 +292,25 @@ func (r *runner) await(what string, requests []*comm.Request) error {
 	return r.exchange.Wait(what, requests)
 }
 
+// batchRows is how many rows the pivots of a batch should have together where work is queued: 32 pivots of
+// 16384 rows. With fewer, or shorter ones, a batch takes hardly less time.
+const batchRows = 1 << 19
+
+// Pieces returns in how many pieces a macro block-column of m rows travels. Each is a batch by itself.
+func Pieces(m, perMacro int, limits kernels.Limits) int {
+	pieces := min(perMacro, exchange.Pieces)
+	if !limits.HostMemory {
+		pieces = min(pieces, perMacro*m/batchRows)
+	}
+	return max(1, pieces)
+}
+
 // cuts returns the pieces of a macro block-column as ranges of its narrow block-columns. In a
 // sub-step across two macro block-columns every pair joins narrow block-columns i and i xor x, so
 // aligned ranges stay together.
 func (r *runner) cuts() [][2]int {
 	c := r.program.Layout.PerMacro
-	k := min(c, exchange.Pieces)
+	k := r.pieces
 	cuts := make([][2]int, k)
 	for i := range cuts {
 		cuts[i] = [2]int{i * c / k, (i + 1) * c / k}

@@ -155,7 +155,8 @@ func (r *run) open(devices []kernels.Backend, program *node.Program, nc node.Con
 		if err != nil {
 			return fmt.Errorf("device %d: %w", id, err)
 		}
-		x := &runner{id: id, dev: dev, program: program, exchange: r.exchange, recorder: r.config.Recorder}
+		x := &runner{id: id, dev: dev, program: program, exchange: r.exchange, recorder: r.config.Recorder,
+			pieces: Pieces(r.config.M, r.layout.PerMacro, be.Limits())}
 		r.runners = append(r.runners, x)
 		if !r.transport.Direct && r.comm.Size() > 1 {
 			if err := r.exchange.Stage(id, be, x.longest()); err != nil {

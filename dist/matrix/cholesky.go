@@ -194,7 +194,7 @@ func (s cholesky) second(dev *device, g, first kernels.Panel) (r kernels.Panel, 
 
 // divide multiplies the slabs by the inverse of a triangular factor, on device 0. It is collective.
 func (s cholesky) divide(r kernels.Panel) error {
-	all, err := s.toAll(0, r)
+	all, err := s.oneToAll(0, r)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func (s cholesky) divide(r kernels.Panel) error {
 
 // expand multiplies Q, in the slabs, by u, on device 0. It is collective.
 func (s cholesky) expand(u kernels.Panel) error {
-	all, err := s.toAll(0, u)
+	all, err := s.oneToAll(0, u)
 	if err != nil {
 		return err
 	}

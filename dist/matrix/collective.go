@@ -189,114 +189,20 @@ type end struct {
 
 func (e end) some(first, last int) end { return end{e.dev, e.panel, e.at[first:last]} }
 
-// carry copies columns from one device to another, through buffers in which they lie side by side.
+// carry copies columns from one device to another, where they lie side by side on the way.
 func (s *Matrix) carry(from int, source end, to int, target end, count int) (err error) {
-	packed, landed := kernels.Panel{M: s.M, N: count}, kernels.Panel{M: s.M, N: count}
-	if dev := source.dev; dev != nil {
-		if err = dev.Sync(); err != nil { // others may still copy what the buffer held
-			return err
-		}
-		if packed, err = dev.outbox.need(dev, s.M, count); err != nil {
-			return err
-		}
-		if err = dev.MoveColumns(packed, Natural(count), source.panel, source.at); err != nil {
-			return err
-		}
-	}
+	f := flight{from: from, to: to, m: s.M, n: count, pack: func(dev *device, p kernels.Panel) error {
+		return dev.MoveColumns(p, Natural(count), source.panel, source.at)
+	}}
 	if dev := target.dev; dev != nil {
-		if landed, err = dev.inbox.need(dev, s.M, count); err != nil {
+		if f.dst, f.free, err = dev.inbox.next(dev, s.M, count); err != nil {
 			return err
 		}
 	}
-	if err = s.transfer(from, packed, to, landed); err != nil || target.dev == nil {
+	if err = s.fly(f); err != nil || target.dev == nil {
 		return err
 	}
-	return target.dev.MoveColumns(target.panel, target.at, landed, Natural(count))
-}
-
-// Transpose returns the transpose of the first m rows of s, with column j of s as row place[j]; nil stands
-// for the identity. It is collective.
-func (s *Matrix) Transpose(place []int, m int) (*Matrix, error) {
-	t, err := s.New(s.N, m)
-	if err != nil {
-		return nil, err
-	}
-	// The columns of all devices follow one another in the rows of a stack.
-	from, start := make([]int, s.N), make([]int, len(s.ranks)+1)
-	for id := range s.ranks {
-		columns := s.columnsOf(id)
-		for k, j := range columns {
-			if place != nil {
-				j = place[j]
-			}
-			from[j] = start[id] + k
-		}
-		start[id+1] = start[id] + len(columns)
-	}
-	for b := range t.blocks() {
-		if err := s.transposeBlock(t, b, start, from); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
-}
-
-// transposeBlock makes block b of the transpose.
-func (s *Matrix) transposeBlock(t *Matrix, b int, start, from []int) error {
-	i0, i1 := t.span(b)
-	to := t.owner(b)
-	target := t.here(to)
-	var stack kernels.Panel
-	var err error
-	if target != nil {
-		if stack, err = target.inbox.need(target, s.N, i1-i0); err != nil {
-			return err
-		}
-	}
-	for id := range s.ranks {
-		source, k := s.here(id), start[id+1]-start[id]
-		if k == 0 || source == nil && target == nil {
-			continue
-		}
-		rows := kernels.Panel{M: k, N: i1 - i0}
-		if target != nil {
-			rows = stack.Rows(start[id], start[id+1])
-		}
-		if source == target {
-			err = source.Transpose(rows, s.shares[id-s.first].Rows(i0, i1))
-		} else {
-			piece := kernels.Panel{}
-			if source != nil {
-				piece = s.shares[id-s.first].Rows(i0, i1)
-			}
-			err = s.transposeFrom(end{dev: source, panel: piece}, id, to, rows)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	if target == nil {
-		return nil
-	}
-	return target.GatherRows(t.block(b), stack, from)
-}
-
-// transposeFrom sends the transpose of a panel of one device to another device.
-func (s *Matrix) transposeFrom(source end, id, to int, rows kernels.Panel) error {
-	if source.dev == nil {
-		return s.transfer(id, kernels.Panel{}, to, rows)
-	}
-	packed, err := source.dev.panel(rows.M, rows.N)
-	if err != nil {
-		return err
-	}
-	if err := source.dev.Transpose(packed, source.panel); err != nil {
-		return err
-	}
-	if err := s.transfer(id, packed, to, rows); err != nil {
-		return err
-	}
-	return source.dev.release(packed.Data)
+	return target.dev.MoveColumns(target.panel, target.at, f.dst, Natural(count))
 }
 
 // Times is that of Operator.
@@ -351,4 +257,13 @@ func (s *Matrix) gatherEach(x []float64) ([]float64, error) {
 		own[i] = s.local(i, x)
 	}
 	return s.gather(own)
+}
+
+// sumTwice adds the products of all devices, high parts first and then low ones. It is collective.
+func (d *Devices) sumTwice(parts [][]float64, long int) ([]float64, error) {
+	sum := make([]float64, 2*long)
+	for _, p := range parts {
+		AddPair(sum[:long], sum[long:], p)
+	}
+	return SumTwice(d.Comm, sum)
 }

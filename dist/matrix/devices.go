@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"sync"
 
 	"jmpi/dist/comm"
 	"jmpi/internal/parallel"
@@ -20,23 +19,18 @@ type Devices struct {
 	first int       // number of this rank's first device
 	ranks []int     // of each device
 	tile  int       // columns of a block
-	// messages between ranks may lie in the memory of the devices; otherwise they pass through that of the hosts
+	// messages between ranks may lie in the memory of the devices; otherwise they pass through that of the
+	// hosts
 	direct bool
 }
 
 // device is one of this rank.
 type device struct {
 	kernels.Backend
-	mu     sync.Mutex
-	memory map[kernels.Address]bool // what matrices have of it
-	inbox  buffer                   // for what another device has sent to all
-	outbox buffer                   // for what is on its way to or from one other device
-}
-
-// buffer is device memory that grows as needed. What it holds is valid until it is asked for again.
-type buffer struct {
-	at    kernels.Address
-	bytes int64
+	memory memory
+	inbox  landing // for what flies to this device
+	outbox landing // for what flies from it, and for messages that are to be taken apart
+	mail   buffer  // of the host, for a message that is not direct
 }
 
 // NewDevices numbers the devices of all ranks. direct says that messages between ranks may lie in the
@@ -56,7 +50,8 @@ func NewDevices(world comm.Comm, backends []kernels.Backend, direct bool) (*Devi
 		}
 	}
 	for _, be := range backends {
-		d.own = append(d.own, &device{Backend: be, memory: map[kernels.Address]bool{}})
+		one := landing{one: len(d.ranks) == 1 || be.Limits().HostMemory}
+		d.own = append(d.own, &device{Backend: be, inbox: one, outbox: one})
 	}
 	return d, nil
 }
@@ -82,10 +77,9 @@ func (d *Devices) Free() error {
 	var err error
 	for _, dev := range d.own {
 		err = errors.Join(err, dev.Sync())
-		for a := range dev.memory {
-			err = errors.Join(err, dev.Backend.Free(a))
-		}
-		dev.memory, dev.inbox, dev.outbox = map[kernels.Address]bool{}, buffer{}, buffer{}
+		err = errors.Join(err, dev.freeAll())
+		dev.inbox, dev.outbox = landing{one: dev.inbox.one}, landing{one: dev.outbox.one}
+		err = errors.Join(err, dev.freePost())
 	}
 	if err != nil {
 		return fmt.Errorf("matrix: free: %w", err)
@@ -120,69 +114,6 @@ func (d *Devices) tiled(p kernels.Panel) (all []kernels.Panel) {
 	return all
 }
 
-// alloc returns zeroed memory.
-func (dev *device) alloc(bytes int64) (kernels.Address, error) {
-	a, err := dev.Alloc(bytes)
-	if err != nil {
-		return 0, err
-	}
-	dev.mu.Lock()
-	defer dev.mu.Unlock()
-	dev.memory[a] = true
-	return a, nil
-}
-
-// release gives memory back, once.
-func (dev *device) release(a kernels.Address) error {
-	dev.mu.Lock()
-	defer dev.mu.Unlock()
-	if !dev.memory[a] {
-		return nil
-	}
-	delete(dev.memory, a)
-	return dev.Backend.Free(a)
-}
-
-// panel returns a zero m×n matrix in memory of its own.
-func (dev *device) panel(m, n int) (kernels.Panel, error) {
-	p := kernels.Panel{M: m, N: n, Ld: dev.leading(m)}
-	var err error
-	p.Data, err = dev.alloc(p.Bytes())
-	return p, err
-}
-
-// leading returns the leading dimension of a matrix with m rows. On a GPU it is aligned.
-func (dev *device) leading(m int) int {
-	l := dev.Limits()
-	if l.HostMemory {
-		return max(m, 1)
-	}
-	return max(1, (m+l.Align-1)/l.Align) * l.Align
-}
-
-// need returns an m×n matrix in the buffer. What it held is lost, and what it holds now is undefined.
-func (b *buffer) need(dev *device, m, n int) (kernels.Panel, error) {
-	p := kernels.Panel{M: m, N: n, Ld: dev.leading(m)}
-	if p.Bytes() > b.bytes {
-		if b.bytes > 0 {
-			if err := dev.Sync(); err != nil {
-				return p, err
-			}
-			if err := dev.release(b.at); err != nil {
-				return p, err
-			}
-		}
-		*b = buffer{}
-		at, err := dev.alloc(p.Bytes())
-		if err != nil {
-			return p, err
-		}
-		*b = buffer{at, p.Bytes()}
-	}
-	p.Data = b.at
-	return p, nil
-}
-
 // drop gives the memory of buffers back, one of each device of this rank.
 func (d *Devices) drop(all []buffer) error {
 	return d.each(func(i int, dev *device) error { return dev.release(all[i].at) })
@@ -191,9 +122,7 @@ func (d *Devices) drop(all []buffer) error {
 // trim gives the memory of what was on its way back.
 func (d *Devices) trim() error {
 	return d.each(func(_ int, dev *device) error {
-		err := errors.Join(dev.Sync(), dev.release(dev.inbox.at), dev.release(dev.outbox.at))
-		dev.inbox, dev.outbox = buffer{}, buffer{}
-		return err
+		return errors.Join(dev.Sync(), dev.inbox.free(dev), dev.outbox.free(dev), dev.freePost())
 	})
 }
 

@@ -10,8 +10,11 @@
 // devices are formed in twice the working precision and rounded once (SumTwice, [Knu97], [ORO05]).
 //
 // In an operation on two matrices the blocks of one, or panels of reflectors, pass by on every device
-// (Devices.toAll). Nothing is gathered on one device. The devices of a rank copy from each other. Between
-// ranks all of this passes through the memory of the hosts (transfer, hostCopy).
+// (Devices.spread). Nothing is gathered on one device. The devices of a rank copy from each other, and ranks
+// send messages, which are direct or pass through the memory of the hosts (flight.go). What arrives lies in
+// one of two slots (landing), while the devices still work on the other. Marks keep the order
+// (kernels.Memory): work is queued, and no host waits for it, but before a message and where numbers come to
+// it.
 //
 // Memory on the devices is not left to the garbage collector. Who has no more use for a matrix frees it, and
 // Devices.Free gives back what is left in the end.
@@ -26,9 +29,11 @@
 // Factor and FactorPivoted compute A = Q·R and A·P = Q·R panel by panel. The device that has the first column
 // of a panel factors it (kernels.Dense, FactorPanel and FactorPivoted). All devices apply its reflectors to
 // their own blocks (Reflect). In the given order a panel has 64 columns, and no number comes to the hosts.
-// With pivoting it has the 32 longest columns at most; it ends before the first pivot that is shorter than
-// kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, each panel of them on
-// the device that made it (Orthogonal). FactorIndependent stops where columns seem to depend on each other.
+// The panels of a block are factored before the other blocks have what came before (stepping): they look
+// ahead. With pivoting it has the 32 longest columns at most; it ends before the first pivot that is shorter
+// than kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, each panel of them
+// on the device that made it (Orthogonal). FactorIndependent stops where columns seem to depend on each
+// other.
 //
 // While it is pivoted a column moves within its block: the columns that are not done come first, so that
 // reflectors are applied to one piece of memory (moving).

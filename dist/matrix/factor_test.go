@@ -93,7 +93,7 @@ func TestFactor(t *testing.T) {
 			wg.Wait()
 			for i := range a {
 				if d := math.Abs(qr[i] - a[i]); !(d < 1e-12) {
-					rt.Fatalf("Q·R is off by %g", d)
+					rt.Fatalf("Q·R is off by %g on %v at %d", d, grid, i)
 				}
 			}
 			if first == nil {

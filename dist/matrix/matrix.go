@@ -94,7 +94,7 @@ func (s *Matrix) Taller(m int) (*Matrix, error) {
 		return nil, err
 	}
 	return t, s.each(func(i int, dev *device) error {
-		return dev.Copy(t.shares[i].Rows(0, s.M), s.shares[i])
+		return dev.Convert(t.shares[i].Rows(0, s.M), s.shares[i])
 	})
 }
 

@@ -100,11 +100,19 @@ func (f *moving) lengths(lists ...func(i int) []kernels.Panel) ([][]float64, err
 				all[l][j] = own[i][l*len(live[i])+k]
 			}
 		}
-		if all[l], err = f.gatherEach(all[l]); err != nil {
-			return nil, err
+	}
+	if f.Comm.Size() == 1 {
+		return all, nil
+	}
+	parts := make([][]float64, len(f.own))
+	for i := range parts {
+		for _, j := range f.columns(i) {
+			for l := range lists {
+				parts[i] = append(parts[i], all[l][j])
+			}
 		}
 	}
-	return all, nil
+	return f.gatherLists(len(lists), parts)
 }
 
 // slot returns where column j, which must be this rank's, is now in its block.

@@ -153,11 +153,11 @@ func (n *noise) liveSamples(i, r0, r1 int) (all []kernels.Panel) {
 	return all
 }
 
-// advance keeps the noise up to date with the reflectors of a panel. It returns the largest ratio of noise to
-// what was taken.
-func (n *noise) advance(p kernels.PanelResult) (doubt float64, err error) {
+// advance keeps the noise up to date with the reflectors of a panel, which reflect applies to what is left of
+// the matrix. It returns the largest ratio of noise to what was taken.
+func (n *noise) advance(p kernels.PanelResult, reflect func() error) (doubt float64, err error) {
 	if !n.following() {
-		return 0, nil
+		return 0, reflect()
 	}
 	width, done := n.width(), n.of.done
 	subtracted := slices.Clone(p.Columns) // of each pivot, over its diagonal element
@@ -178,16 +178,22 @@ func (n *noise) advance(p kernels.PanelResult) (doubt float64, err error) {
 	for b := range n.rows {
 		copy(n.rows[b][done:], p.Rows[b])
 	}
+	pivots := make([]kernels.Panel, len(n.of.own)) // brought before the reflectors are applied
+	err = n.of.each(func(i int, dev *device) (err error) {
+		if pivots[i], err = n.of.factor[i].need(dev, width, p.Count); err == nil {
+			err = dev.Write(pivots[i], subtracted, width)
+		}
+		return err
+	})
+	if err == nil {
+		err = reflect()
+	}
+	if err != nil {
+		return doubt, err
+	}
 	return doubt, n.of.each(func(i int, dev *device) error {
-		pivots, err := n.of.factor[i].need(dev, width, p.Count)
-		if err != nil {
-			return err
-		}
-		if err := dev.Write(pivots, subtracted, width); err != nil {
-			return err
-		}
 		// One product for all columns: what is done has zeros in these rows.
-		return dev.Gemm([]kernels.Gemm{{Alpha: -1, A: pivots, B: n.of.shares[i].Rows(done, done+p.Count), Beta: 1,
-			C: n.of.samples[i]}})
+		return dev.Gemm([]kernels.Gemm{{Alpha: -1, A: pivots[i], B: n.of.shares[i].Rows(done, done+p.Count),
+			Beta: 1, C: n.of.samples[i]}})
 	})
 }

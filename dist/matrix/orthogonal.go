@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 
 	"jmpi/kernels"
 )
@@ -63,22 +64,55 @@ func (r reflectors) of(m int, p kernels.Panel) kernels.Reflectors {
 		T: p.Rows(rows, rows+r.count).Columns(0, r.count)}
 }
 
-// shown gives every device of this rank the reflectors of a panel, valid until something else is sent to all.
-// It is collective.
-func (q *Orthogonal) shown(r reflectors) ([]kernels.Reflectors, error) {
-	p := kernels.Panel{M: q.M - r.row + r.count, N: r.count}
-	if q.here(r.owner) != nil {
-		p = r.memory.Rows(0, p.M).Columns(0, r.count)
+// shown gives every device of this rank the reflectors of some panels, for what is queued before the next
+// call. It is collective.
+func (q *Orthogonal) shown(panels []reflectors, ready readiness) ([][]kernels.Reflectors, error) {
+	cargos, columns := make([]cargo, len(panels)), 0
+	for k, r := range panels {
+		p := kernels.Panel{M: q.M - r.row + r.count, N: r.count}
+		if q.here(r.owner) != nil {
+			p = r.memory.Rows(0, p.M).Columns(0, r.count)
+		}
+		cargos[k], columns = cargo{owner: r.owner, src: p, ready: ready.of(r.owner)}, columns+r.count
 	}
-	all, err := q.toAll(r.owner, p)
-	if err != nil {
+	if err := q.toAll(cargos); err != nil {
 		return nil, fmt.Errorf("matrix: reflectors: %w", err)
 	}
-	y := make([]kernels.Reflectors, len(all))
-	for i := range all {
-		y[i] = r.of(q.M, all[i])
+	y := make([][]kernels.Reflectors, len(panels))
+	for k, c := range cargos {
+		for _, p := range c.dst {
+			y[k] = append(y[k], panels[k].of(q.M, p))
+		}
 	}
 	return y, nil
+}
+
+// eachShown calls f with the panels in their order or, back, from the last to the first, and with their
+// reflectors on each device of this rank. Some are shown together. It is collective.
+func (q *Orthogonal) eachShown(back bool, f func(p reflectors, shown []kernels.Reflectors) error) error {
+	ready, err := q.ready()
+	panels := slices.Clone(q.panels)
+	if back {
+		slices.Reverse(panels)
+	}
+	for len(panels) > 0 && err == nil {
+		count, columns := 1, panels[0].count
+		for count < len(panels) && columns+panels[count].count <= q.tile {
+			columns += panels[count].count
+			count++
+		}
+		var shown [][]kernels.Reflectors
+		if shown, err = q.shown(panels[:count], ready); err != nil {
+			return err
+		}
+		for k, p := range panels[:count] {
+			if err := f(p, shown[k]); err != nil {
+				return err
+			}
+		}
+		panels = panels[count:]
+	}
+	return err
 }
 
 // Count returns the number of reflectors: how many columns were factored.
@@ -107,17 +141,11 @@ func (q *Orthogonal) Apply(c *Matrix) error {
 
 // applyTransposed does c ← Qᵀ·c. It is collective.
 func (q *Orthogonal) applyTransposed(c *Matrix) error {
-	for _, p := range q.panels {
-		r, err := q.shown(p)
-		if err != nil {
-			return err
-		}
-		err = c.each(func(i int, dev *device) error { return dev.Reflect(r[i], true, c.tiles(i, p.row, c.M)) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	return q.eachShown(false, func(p reflectors, shown []kernels.Reflectors) error {
+		return c.each(func(i int, dev *device) error {
+			return dev.Reflect(shown[i], true, c.tiles(i, p.row, c.M))
+		})
+	})
 }
 
 // Form returns so many columns of Q from the given one on. It is collective.
@@ -133,17 +161,10 @@ func (q *Orthogonal) Form(from, count int) (*Matrix, error) {
 // applyFrom does c ← Q·c, the reflectors that act from row k on being applied to the columns
 // j ≥ first(k) alone.
 func (q *Orthogonal) applyFrom(c *Matrix, first func(row int) int) error {
-	for k := len(q.panels) - 1; k >= 0; k-- {
-		p := q.panels[k]
-		r, err := q.shown(p)
-		if err != nil {
-			return err
-		}
+	return q.eachShown(true, func(p reflectors, shown []kernels.Reflectors) error {
 		from := first(p.row)
-		err = c.each(func(i int, dev *device) error { return dev.Reflect(r[i], false, c.behind(i, from, p.row)) })
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+		return c.each(func(i int, dev *device) error {
+			return dev.Reflect(shown[i], false, c.behind(i, from, p.row))
+		})
+	})
 }

@@ -65,19 +65,23 @@ func (f *factorization) panel() (bool, error) {
 	}
 	r := reflectors{row: f.done, count: p.Count, owner: lead, memory: memory}
 	f.q.panels = append(f.q.panels, r)
-	all, err := f.q.shown(r)
+	ready, err := f.ready()
+	if err != nil {
+		return false, err
+	}
+	all, err := f.q.shown([]reflectors{r}, ready)
 	if err != nil {
 		return false, err
 	}
 	if err := f.settle(chosen, p); err != nil {
 		return false, err
 	}
-	err = f.each(func(i int, dev *device) error { return dev.Reflect(all[i], true, f.live(i, f.done, f.M)) })
-	if err == nil {
-		var doubt float64
-		doubt, err = f.advance(p)
-		f.doubt = max(f.doubt, doubt)
-	}
+	doubt, err := f.advance(p, func() error {
+		return f.each(func(i int, dev *device) error {
+			return dev.Reflect(all[0][i], true, f.live(i, f.done, f.M))
+		})
+	})
+	f.doubt = max(f.doubt, doubt)
 	for _, x := range p.Noisy {
 		if err == nil {
 			err = f.zero(chosen[x[0]], f.done+x[1])

@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"errors"
 	"fmt"
 
 	"jmpi/kernels"
@@ -136,16 +135,16 @@ func (s *Matrix) broad(i, i0, i1 int) []kernels.Panel {
 	return []kernels.Panel{s.shares[i].Rows(i0, i1)}
 }
 
-// passColumns is how many columns pass by at a time on CPUs, where blocks are narrower, and products with few
-// columns slow. They are copied, for which there is room in the memory of a host.
-const passColumns = 256
+// passColumns is how many columns pass by at a time on CPUs, where blocks are narrower, passBlocks how many
+// blocks on GPUs: products with few columns are slow.
+const passColumns, passBlocks = 256, 4
 
-// Passing returns how many columns pass by at a time, 0 for a block.
-func Passing(l kernels.Limits) int {
-	if l.HostMemory {
-		return passColumns
+// PassColumns is how many columns of a matrix pass by at a time on devices of these limits.
+func PassColumns(limits kernels.Limits) int {
+	if limits.HostMemory {
+		return max(passColumns, limits.Tile)
 	}
-	return 0
+	return passBlocks * limits.Tile
 }
 
 // pass shows some blocks at a time, the columns i0 ≤ i < i1, to all devices, and does the products that
@@ -171,63 +170,51 @@ func (s *Matrix) pass(back bool, products func(i, i0, i1 int, a kernels.Panel) [
 }
 
 // visit is pass for anything that device i of this rank does with the columns.
-func (s *Matrix) visit(back bool, f func(i, i0, i1 int, a kernels.Panel) error) (err error) {
-	copies := make([]buffer, len(s.own))
-	defer func() { err = errors.Join(err, s.drop(copies)) }()
-	count := 1 // of blocks
-	if s.HostMemory() {
-		count = max(1, passColumns/s.tile)
-	}
-	groups := (s.blocks() + count - 1) / count
-	for k := range groups {
+func (s *Matrix) visit(back bool, f func(i, i0, i1 int, a kernels.Panel) error) error {
+	ready, err := s.ready() // s is there, and does not change before it has been shown
+	limits := s.own[0].Limits()
+	limits.Tile = s.tile // which may have become wider
+	width := PassColumns(limits)
+	for k, groups := 0, (s.N+width-1)/width; k < groups && err == nil; k++ {
+		i0 := k * width
 		if back {
-			k = groups - 1 - k
+			i0 = (groups - 1 - k) * width
 		}
-		i0, _ := s.span(k * count)
-		i1 := min(s.N, i0+count*s.tile)
-		all, err := s.shown(i0, i1, back || count > 1, copies)
-		if err == nil {
+		i1 := min(s.N, i0+width)
+		var all []kernels.Panel
+		if all, err = s.shown(i0, i1, back, ready); err == nil {
 			err = s.each(func(i int, _ *device) error { return f(i, i0, i1, all[i]) })
 		}
-		if err != nil {
-			return err
-		}
 	}
-	return nil
+	return err
 }
 
-// shown gives every device of this rank the columns i0 ≤ i < i1, whole blocks, valid until something else is
-// shown. If copied they are in its copies.
-func (s *Matrix) shown(i0, i1 int, copied bool, copies []buffer) ([]kernels.Panel, error) {
-	all := make([]kernels.Panel, len(s.own))
-	if copied {
-		err := s.each(func(i int, dev *device) (err error) {
-			all[i], err = copies[i].need(dev, s.M, i1-i0)
-			return err
-		})
-		if err != nil {
-			return nil, err
-		}
+// shown gives every device of this rank the columns i0 ≤ i < i1, whole blocks, for what is queued before the
+// next call. Where one device has all columns they stay where they are, unless they are to be copied.
+func (s *Matrix) shown(i0, i1 int, copied bool, ready readiness) ([]kernels.Panel, error) {
+	all, free := make([]kernels.Panel, len(s.own)), make([]kernels.Mark, len(s.own))
+	if len(s.ranks) == 1 && !copied {
+		all[0] = s.shares[0].Columns(i0, i1)
+		return all, nil
 	}
+	err := s.each(func(i int, dev *device) (err error) {
+		all[i], free[i], err = dev.inbox.next(dev, s.M, i1-i0)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var cargos []cargo
 	for b := i0 / s.tile; b*s.tile < i1; b++ {
 		j0, j1 := s.span(b)
-		a := kernels.Panel{M: s.M, N: j1 - j0}
-		if s.here(s.owner(b)) != nil {
-			a = s.block(b)
+		c := cargo{owner: s.owner(b), src: kernels.Panel{M: s.M, N: j1 - j0}}
+		if s.here(c.owner) != nil {
+			c.src, c.ready = s.block(b), ready.of(c.owner)
 		}
-		one, err := s.toAll(s.owner(b), a)
-		if err != nil || !copied {
-			return one, err
+		for i := range all {
+			c.dst = append(c.dst, all[i].Columns(j0-i0, j1-i0))
 		}
-		err = s.each(func(i int, dev *device) error {
-			if err := dev.Copy(all[i].Columns(j0-i0, j1-i0), one[i]); err != nil || len(s.own) == 1 {
-				return err
-			}
-			return dev.Sync() // others must not change what is copied
-		})
-		if err != nil {
-			return nil, err
-		}
+		cargos = append(cargos, c)
 	}
-	return all, nil
+	return all, s.spread(cargos, free)
 }

@@ -25,65 +25,128 @@ func FactorIndependent(s *Matrix, tol []float64) (q *Orthogonal, independent boo
 // waits.
 const checkedPanels = 8
 
-// factorWhile factors panels while no element on the diagonal of R is at most tol[j]; nil: all panels.
+// factorWhile factors blocks while no element on the diagonal of R is at most tol[j]; nil: all blocks. A
+// device factors its block as soon as it may, and sends the reflectors, before it applies those of the block
+// before to its other blocks. So all have something to do while one factors.
 func factorWhile(s *Matrix, tol []float64) (q *Orthogonal, independent bool, err error) {
-	q = &Orthogonal{Devices: s.Devices, M: s.M}
-	triangles := make([]buffer, len(s.own))
-	defer func() { err = errors.Join(err, s.drop(triangles)) }()
-	seen := 0 // columns of which the diagonal was looked at
-	for j := 0; j < min(s.M, s.N) && err == nil; {
-		_, end := s.span(j / s.tile)
-		count := min(kernels.PanelWidth, end-j, s.M-j)
-		if err = s.factorPanel(q, j, count, triangles); err != nil {
+	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M}, triangles: make([]buffer, len(s.own))}
+	defer func() { err = errors.Join(err, s.drop(f.triangles)) }()
+	count, seen := min(s.M, s.N), 0 // columns to be factored, and those of which the diagonal was looked at
+	for b := 0; b*s.tile < count && err == nil; b++ {
+		if err = f.block(b); err != nil {
 			break
 		}
-		j += count
-		if tol == nil || len(q.panels)%checkedPanels != 0 && j < min(s.M, s.N) {
+		_, end := s.span(b)
+		end = min(end, count)
+		if tol == nil || (end-seen)/kernels.PanelWidth < checkedPanels && end < count {
 			continue
 		}
-		if independent, err = s.exceed(seen, j, tol); err == nil && !independent {
-			return q, false, nil
+		if independent, err = s.exceed(seen, end, tol); err == nil && !independent {
+			return f.q, false, nil
 		}
-		seen = j
+		seen = end
+	}
+	if err == nil {
+		err = f.reflect((count + s.tile - 1) / s.tile)
 	}
 	if err != nil {
-		return q, false, fmt.Errorf("matrix: QR factorization: %w", err)
+		return f.q, false, fmt.Errorf("matrix: QR factorization: %w", err)
 	}
-	return q, true, nil
+	return f.q, true, nil
 }
 
-// factorPanel factors `count` columns from column j on, all of one block, from row j on, and applies the
-// reflectors to the columns behind them.
-func (s *Matrix) factorPanel(q *Orthogonal, j, count int, triangles []buffer) error {
-	lead, at := s.home(j)
-	r := reflectors{row: j, count: count, owner: lead}
-	if dev := s.here(lead); dev != nil {
-		i := lead - s.first
-		a := s.shares[i].Columns(at, at+count).Rows(j, s.M)
-		var err error
-		if r.memory, err = q.reserve(dev, a.M, count); err != nil {
+// stepping is a QR factorization under way. The reflectors of the last block that was factored have been
+// shown to all devices, but not been applied to other blocks.
+type stepping struct {
+	*Matrix
+	q         *Orthogonal
+	triangles []buffer
+	rows      []int                  // on which the reflectors of each panel act, from this one on
+	shown     [][]kernels.Reflectors // of each panel, on each device of this rank
+}
+
+// block factors block b, and applies the reflectors of the block before to those behind it.
+func (f *stepping) block(b int) error {
+	lead := f.owner(b)
+	var panels []reflectors
+	j0, j1 := f.span(b)
+	for j := j0; j < min(j1, f.M); j += kernels.PanelWidth {
+		panels = append(panels, reflectors{row: j, count: min(kernels.PanelWidth, j1-j, f.M-j), owner: lead})
+	}
+	if dev := f.here(lead); dev != nil {
+		if err := f.factor(dev, b, panels); err != nil {
 			return err
 		}
-		triangle, err := triangles[i].need(dev, count, count)
+	}
+	f.q.panels = append(f.q.panels, panels...)
+	ready, err := f.ready() // before what follows
+	if err != nil {
+		return err
+	}
+	if err := f.reflect(b + 1); err != nil {
+		return err
+	}
+	f.rows, f.shown = nil, nil
+	if j1 == f.N { // no columns are left
+		return nil
+	}
+	for _, p := range panels {
+		f.rows = append(f.rows, p.row)
+	}
+	f.shown, err = f.q.shown(panels, ready)
+	return err
+}
+
+// factor applies the reflectors of the block before to block b, and factors it panel by panel, on its device.
+func (f *stepping) factor(dev *device, b int, panels []reflectors) (err error) {
+	i, x := f.indexOf(dev), f.Matrix.block(b)
+	for k, row := range f.rows {
+		if err := dev.Reflect(f.shown[k][i], true, []kernels.Panel{x.Rows(row, f.M)}); err != nil {
+			return err
+		}
+	}
+	j0, _ := f.span(b)
+	for k := range panels {
+		r := &panels[k]
+		at, end := r.row-j0, r.row-j0+r.count
+		a := x.Columns(at, end).Rows(r.row, f.M)
+		if r.memory, err = f.q.reserve(dev, a.M, r.count); err != nil {
+			return err
+		}
+		triangle, err := f.triangles[i].need(dev, r.count, r.count)
 		if err != nil {
 			return err
 		}
-		if err := dev.FactorPanel(a, r.of(s.M, r.memory), triangle); err != nil {
+		q := r.of(f.M, r.memory)
+		if err := dev.FactorPanel(a, q, triangle); err != nil {
 			return err
 		}
 		if err := dev.Zero(a); err != nil {
 			return err
 		}
-		if err := dev.Copy(a.Rows(0, count), triangle); err != nil {
+		if err := dev.Convert(a.Rows(0, r.count), triangle); err != nil {
+			return err
+		}
+		if end == x.N {
+			continue
+		}
+		if err := dev.Reflect(q, true, []kernels.Panel{x.Columns(end, x.N).Rows(r.row, f.M)}); err != nil {
 			return err
 		}
 	}
-	q.panels = append(q.panels, r)
-	all, err := q.shown(r)
-	if err != nil {
-		return err
-	}
-	return s.each(func(i int, dev *device) error { return dev.Reflect(all[i], true, s.behind(i, j+count, j)) })
+	return nil
+}
+
+// reflect applies the reflectors that are shown to the blocks from one on.
+func (f *stepping) reflect(from int) error {
+	return f.each(func(i int, dev *device) error {
+		for k, row := range f.rows {
+			if err := dev.Reflect(f.shown[k][i], true, f.behind(i, from*f.tile, row)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // behind returns the columns from j on of each block of this rank's device i, from a row on.

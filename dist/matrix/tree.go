@@ -198,9 +198,9 @@ func (t tree) joinShared(v subtree, x values, join joint) error {
 	from, to := t.deviceOf(right.from), t.deviceOf(left.from)
 	dev, y := t.here(to), x[right.from]
 	if from != to {
-		landed, err := t.landing(dev)
+		landed, free, err := t.landing(dev)
 		if err == nil {
-			err = t.transfer(from, y, to, landed)
+			err = t.fly(flight{from: from, to: to, m: t.n, n: t.width, src: y, dst: landed, free: free})
 		}
 		if err != nil {
 			return err
@@ -224,20 +224,26 @@ func (t tree) partShared(v subtree, x values, part joint) error {
 		}
 		return part(dev, v, x[left.from], y)
 	}
-	leaving, err := t.landing(dev)
+	leaving, _, err := t.landing(dev)
 	if err == nil && dev != nil {
 		err = part(dev, v, x[left.from], leaving)
 	}
 	if err != nil {
 		return err
 	}
-	return t.transfer(from, leaving, to, y)
+	f := flight{from: from, to: to, m: t.n, n: t.width, src: leaving, dst: y}
+	if dev := t.here(to); dev != nil {
+		if f.free, err = dev.Mark(); err != nil {
+			return err
+		}
+	}
+	return t.fly(f)
 }
 
-// landing returns room on a device for a value from another device, or for it.
-func (t tree) landing(dev *device) (kernels.Panel, error) {
+// landing returns room on a device for a value from another device, or for it, and when it may be written.
+func (t tree) landing(dev *device) (kernels.Panel, kernels.Mark, error) {
 	if dev == nil {
-		return kernels.Panel{M: t.n, N: t.width}, nil
+		return kernels.Panel{M: t.n, N: t.width}, 0, nil
 	}
-	return dev.inbox.need(dev, t.n, t.width)
+	return dev.inbox.next(dev, t.n, t.width)
 }

@@ -13,8 +13,8 @@ import (
 // Blocks returns how many columns a block of a matrix of n columns has on such devices, and how many pass by
 // at a time in a product.
 func Blocks(l kernels.Limits, n int) (tile, passing int) {
-	tile = matrix.Tile(l, n)
-	return tile, max(tile, matrix.Passing(l))
+	l.Tile = matrix.Tile(l, n)
+	return l.Tile, matrix.PassColumns(l)
 }
 
 // dense measures what is done to whole matrices of order n.

@@ -42,7 +42,7 @@ func TestDevice(t *testing.T) {
 	}
 	for _, kind := range []string{"none", "qrcp-lq"} {
 		for _, ladder := range []bool{false, true} {
-			b := rates.Blocks{Columns: 8, PerMacro: 4}
+			b := rates.Blocks{Columns: 8, Pieces: 4}
 			f, err := r.Forecast(rates.Problem{M: order, N: order, Kind: kind, Ladder: ladder, Vectors: true,
 				Single: b,
 				Double: b, Machine: rates.Machine{Devices: 1, OnNode: 1, Phases: 1}})

@@ -58,7 +58,7 @@ func TestMemory(t *testing.T) {
 			t.Errorf("%s: %s", s.name, r.Outcome)
 		}
 		tile := dev.Limits().Tile
-		limit := int64(6*n*n+4*n*tile) * kernels.WordBytes
+		limit := int64(6*n*n+(matrix.PassColumns(dev.Limits())+4*tile)*n) * kernels.WordBytes
 		if dev.Peak > limit || dev.Peak < 4*n*n*kernels.WordBytes {
 			t.Errorf("%s: %d bytes at the worst moment, want %d at most\n%s", s.name, dev.Peak, limit, told(r.Steps))
 		}

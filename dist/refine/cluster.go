@@ -166,11 +166,11 @@ func (c cluster) columns(to []int) []int {
 
 // turnSome turns some clusters, which have these columns.
 func (s *state) turnSome(some []turn, columns []int) error {
-	var diagonal map[int][]float64
-	if s.x.Comm.Rank() == 0 {
-		diagonal = diagonalOf(some, len(columns))
+	var squares [][]float64
+	for _, t := range some {
+		squares = append(squares, t.q)
 	}
-	q, err := s.x.Scatter(len(columns), len(columns), diagonal)
+	q, err := s.x.BlockDiagonal(squares)
 	if err != nil {
 		return err
 	}
@@ -217,19 +217,4 @@ func turned(x *matrix.Matrix, columns []int, norms []float64, q *matrix.Matrix) 
 		}
 	}
 	return matrix.Product(y, q, false)
-}
-
-// diagonalOf returns the columns of the block-diagonal matrix of all turns.
-func diagonalOf(all []turn, order int) map[int][]float64 {
-	columns, at := map[int][]float64{}, 0 // first column and row of the turn
-	for _, t := range all {
-		k := t.width()
-		for j := range k {
-			x := make([]float64, order)
-			copy(x[at:], t.q[j*k:(j+1)*k])
-			columns[at+j] = x
-		}
-		at += k
-	}
-	return columns
 }

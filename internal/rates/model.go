@@ -23,8 +23,8 @@ type Problem struct {
 
 // Blocks are the block-columns of the Jacobi method.
 type Blocks struct {
-	Columns  int // narrow ones in all
-	PerMacro int // in a macro block-column
+	Columns int // narrow ones in all
+	Pieces  int // messages in which a macro block-column travels
 }
 
 // Machine is what computes.
@@ -181,13 +181,18 @@ func (x *forecaster) add(name string, seconds, waiting float64) {
 }
 
 // dense adds a step on whole matrices, which is divided among the devices: the busiest one counts. Each sees
-// bytes of a matrix, of which the others have most.
+// bytes of a matrix, of which the others have most. They come while it computes, where it does.
 func (x *forecaster) dense(name, what string, work, bytes float64) {
 	curve := x.Dense[what]
 	if other := map[string]string{Rough: Product, Combine: Times}[what]; len(curve) == 0 {
 		curve = x.Dense[other] // rates of an earlier version, of GPUs
 	}
-	x.add(name, curve.Seconds(work*x.p.busiest(x.p.N, what == Gram)), x.gathered(bytes))
+	computing, way := curve.Seconds(work*x.p.busiest(x.p.N, what == Gram)), x.gathered(bytes)
+	switch what {
+	case Product, Rough, Gram, Correct, Factor, Form, Apply:
+		way = max(0, way-computing)
+	}
+	x.add(name, computing, way)
 }
 
 // busiest returns which part of the work with n columns the device has that has most: blocks of columns are
@@ -292,7 +297,7 @@ func (x *forecaster) exchange(bytes, computing float64, b Blocks, times float64)
 		}
 		x.f.Sent[link] += phases * times * bytes
 		way := x.Links[link].Seconds(bytes)
-		first := way / float64(max(1, b.PerMacro))
+		first := way / float64(max(1, b.Pieces))
 		return phases * times * (first + max(0, way-first-computing))
 	}
 	x.add("exchange", 0, wait(x.fast, x.p.Phases-x.p.SlowPhases)+wait(slow, x.p.SlowPhases))

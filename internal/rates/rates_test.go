@@ -39,7 +39,7 @@ func even() *Rates {
 
 // problem is a square one on one device.
 func problem(n int) Problem {
-	b := Blocks{Columns: n / 64, PerMacro: n / 128}
+	b := Blocks{Columns: n / 64, Pieces: 4}
 	return Problem{M: n, N: n, Kind: "gauss", Vectors: true, Single: b, Double: b,
 		Machine: Machine{Devices: 1, OnNode: 1, Phases: 1}}
 }
@@ -163,7 +163,6 @@ func TestForecastOfSeveral(t *testing.T) {
 	one := forecast(t, even(), problem(4096))
 	p := problem(4096)
 	p.Machine = Machine{Devices: 8, OnNode: 8, Phases: 15}
-	p.Double.PerMacro = 4
 	eight := forecast(t, even(), p)
 	near(t, "the computing of 8 devices", eight.Seconds-eight.Waiting, one.Seconds/8)
 	if !(eight.Waiting > 0 && eight.Sent["peer"] > 0 && eight.Sent[slow] == 0) {

@@ -52,17 +52,27 @@ func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
 	return nil
 }
 
-func (d *device) Copy(dst, src kernels.Panel) error {
-	err := kernels.CheckConvert(dst, src)
-	if err == nil && dst.Type != src.Type {
-		err = fmt.Errorf("%w: dst is of %s, src of %s", kernels.ErrShape, dst.Type, src.Type)
-	}
+func (d *device) Copy(dst, src kernels.Panel) error { return d.copied("Copy", dst, src) }
+
+func (d *device) copied(operation string, dst, src kernels.Panel) error {
+	err := kernels.CheckCopy(dst, src)
 	if err == nil {
 		err = d.eachColumns(dst, func(j0, j1 int) {
 			convertTo(dst.Type, src.Type)(dst.Columns(j0, j1), src.Columns(j0, j1))
 		})
 	}
-	return named("Copy", err)
+	return named(operation, err)
+}
+
+// Mark, Follow and Await have nothing to do: all is done when a primitive returns.
+func (d *device) Mark() (kernels.Mark, error) { return 0, nil }
+
+func (d *device) Follow(...kernels.Mark) error { return nil }
+
+func (d *device) Await(...kernels.Mark) error { return nil }
+
+func (d *device) Bring(dst, src kernels.Panel, _ ...kernels.Mark) (kernels.Mark, error) {
+	return 0, d.copied("Bring", dst, src)
 }
 
 func (d *device) Identity(dst kernels.Panel, row0 int) error {

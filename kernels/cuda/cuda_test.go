@@ -41,6 +41,16 @@ func TestPrimitives(t *testing.T) {
 	kerneltest.All(t, d)
 }
 
+// TestMarks brings panels from one GPU to another, if there are two.
+func TestMarks(t *testing.T) {
+	a, other := mustOpen(t, 0), mustOpen(t, 0)
+	if count, err := Devices(); err == nil && count > 1 {
+		other = mustOpen(t, 1)
+	}
+	kerneltest.Marks(t, a, other)
+	kerneltest.Marks(t, other, a)
+}
+
 func TestDense(t *testing.T) { kerneltest.AllDense(t, mustOpen(t, 0)) }
 
 // TestLittleSharedMemory runs the kernels that serve GPUs with less shared memory for a block.

@@ -50,6 +50,7 @@ type device struct {
 	usage    usage
 	spare    spare
 	movers   movers
+	carrier  carrier
 	queue    queue
 	meetings meetings
 	blas     blas
@@ -133,7 +134,7 @@ func (d *device) open() error {
 	if err := d.loadKernels(code); err != nil {
 		return err
 	}
-	if err := d.queue.open(d); err != nil {
+	if err := errors.Join(d.queue.open(d), d.carrier.open(d)); err != nil {
 		return err
 	}
 	return d.befriend()
@@ -316,8 +317,9 @@ func (d *device) Close() error {
 		for i := range d.lanes {
 			err = errors.Join(err, d.lanes[i].wait(d))
 		}
-		err = errors.Join(err, d.blas.close(), d.solver.close(), d.movers.close(d), d.queue.close(d),
-			d.memory.close(d), d.spare.trim(0, d.release))
+		err = errors.Join(err, d.carrier.wait(d))
+		err = errors.Join(err, d.blas.close(), d.solver.close(), d.movers.close(d), d.carrier.close(d),
+			d.queue.close(d), d.memory.close(d), d.spare.trim(0, d.release))
 		for _, m := range d.modules {
 			err = errors.Join(err, d.check("cuModuleUnload", nvidia.Invoke(d.cuModuleUnload, m)))
 		}

@@ -131,4 +131,10 @@
 // start after the last block of a product. A lane waits for the other only where a batch has a panel that the
 // other had before. In a sweep of the default strategy this is so twice. What is not a primitive on batches
 // waits for both lanes, and they for it.
+//
+// # Marks
+//
+// A mark is an event on the first lane, when it has waited for the others. Panels are brought on a stream of
+// their own (marks.go), by copies that take no multiprocessor. Devices of a process wait for each other's
+// events.
 package cuda

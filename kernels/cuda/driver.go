@@ -19,8 +19,8 @@ type driver struct {
 	cuDeviceCanAccessPeer uintptr
 	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuCtxSetCurrent, cuCtxEnablePeerAccess uintptr
 
-	cuStreamCreate, cuStreamDestroy, cuStreamSynchronize, cuStreamWaitEvent uintptr
-	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventElapsedTime        uintptr
+	cuStreamCreate, cuStreamDestroy, cuStreamSynchronize, cuStreamWaitEvent              uintptr
+	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventElapsedTime, cuEventSynchronize uintptr
 
 	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemsetD2D8Async,
 	cuMemcpyAsync, cuMemcpy2DAsync, cuPointerGetAttribute uintptr
@@ -74,8 +74,8 @@ var loadDriver = sync.OnceValues(func() (*driver, error) {
 		"cuStreamSynchronize": &d.cuStreamSynchronize, "cuStreamWaitEvent": &d.cuStreamWaitEvent,
 		"cuEventCreate": &d.cuEventCreate, "cuEventDestroy_v2": &d.cuEventDestroy,
 		"cuEventRecord":      &d.cuEventRecord,
-		"cuEventElapsedTime": &d.cuEventElapsedTime,
-		"cuMemGetInfo_v2":    &d.cuMemGetInfo, "cuMemAlloc_v2": &d.cuMemAlloc, "cuMemFree_v2": &d.cuMemFree,
+		"cuEventElapsedTime": &d.cuEventElapsedTime, "cuEventSynchronize": &d.cuEventSynchronize,
+		"cuMemGetInfo_v2": &d.cuMemGetInfo, "cuMemAlloc_v2": &d.cuMemAlloc, "cuMemFree_v2": &d.cuMemFree,
 		"cuMemHostAlloc": &d.cuMemHostAlloc,
 		"cuMemFreeHost":  &d.cuMemFreeHost, "cuMemsetD8Async": &d.cuMemsetD8Async,
 		"cuMemsetD2D8Async": &d.cuMemsetD2D8Async, "cuMemcpyAsync": &d.cuMemcpyAsync,

@@ -170,11 +170,7 @@ func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
 // Copy copies from this device, in the order of the calls, or from another of this process: then it starts at
 // once, and both devices must be done with the memory that it touches.
 func (d *device) Copy(dst, src kernels.Panel) error {
-	err := kernels.CheckConvert(dst, src)
-	if err == nil && dst.Type != src.Type {
-		err = fmt.Errorf("%w: dst is of %s, src of %s", kernels.ErrShape, dst.Type, src.Type)
-	}
-	if err != nil {
+	if err := kernels.CheckCopy(dst, src); err != nil {
 		return fmt.Errorf("cuda: Copy: %w", err)
 	}
 	if dst.M == 0 || dst.N == 0 {

@@ -13,7 +13,8 @@ func All(t *testing.T, b kernels.Backend) {
 		name string
 		run  func(*testing.T, kernels.Backend)
 	}{
-		{"Memory", Memory}, {"Move", Move}, {"Identity", Identity}, {"ColumnNorms", ColumnNorms},
+		{"Memory", Memory}, {"Move", Move}, {"Marks", func(t *testing.T, b kernels.Backend) { Marks(t, b, b) }},
+		{"Identity", Identity}, {"ColumnNorms", ColumnNorms},
 		{"Product", Product},
 		{"Gram", Gram}, {"Cholesky", Cholesky}, {"QR", QR}, {"Multiply", Multiply},
 		{"Screen", Screen}, {"Inactive", Inactive},

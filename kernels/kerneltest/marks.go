@@ -1,0 +1,66 @@
+package kerneltest
+
+import (
+	"testing"
+
+	"jmpi/kernels"
+)
+
+// Marks tests that marks keep the order between two devices of a kind, which may be the same: what is brought
+// is there when it is brought, and stays until it has been read.
+func Marks(t *testing.T, a, b kernels.Backend) {
+	const m, n, rounds = 700, 500, 12
+	ones := newMatrix(m, n)
+	for i := range ones.a {
+		ones.a[i] = 1
+	}
+	source, work := upload(t, a, ones), upload(t, a, random(newRand(1), m, n))
+	square := upload(t, a, newMatrix(n, n))
+	var landing, sums [2]panel
+	for k := range landing {
+		landing[k], sums[k] = upload(t, b, nan(m, n)), upload(t, b, newMatrix(m, n))
+	}
+	var free [2]kernels.Mark
+	for k := range rounds {
+		// The source is late: it doubles after products that take a while.
+		for range 4 {
+			must(t, a.Gemm([]kernels.Gemm{{TransA: true, Alpha: 1, A: work.Panel, B: work.Panel, C: square.Panel}}))
+		}
+		must(t, a.Ldexp(source.Panel, 1))
+		ready, err := a.Mark()
+		must(t, err)
+		to := k % 2
+		inner := func(p panel) kernels.Panel { return p.Columns(1, n-1).Rows(k%3, m-2) }
+		must(t, b.Follow(free[to]))
+		must(t, b.Convert(landing[to].Panel, landing[1-to].Panel)) // so that what arrives late is seen
+		cleared, err := b.Mark()
+		must(t, err)
+		arrived, err := b.Bring(inner(landing[to]), inner(source), ready, free[to], cleared)
+		must(t, err)
+		must(t, a.Follow(arrived))
+		must(t, b.Follow(arrived))
+		must(t, b.Add(inner(sums[to]), inner(landing[to])))
+		if free[to], err = b.Mark(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	must(t, b.Await(free[0], free[1], 0))
+	for to := range sums {
+		want := newMatrix(m, n)
+		for k := to; k < rounds; k += 2 {
+			for j := 1; j < n-1; j++ {
+				for i := k % 3; i < m-2; i++ {
+					want.set(i, j, want.at(i, j)+float64(int(2)<<k))
+				}
+			}
+		}
+		equal(t, sums[to].download(), want)
+	}
+	// Without elements there is nothing to do.
+	none, err := b.Bring(kernels.Panel{Ld: 1}, kernels.Panel{Ld: 1})
+	must(t, err)
+	must(t, b.Await(none))
+	if _, err := b.Bring(landing[0].Panel, source.Columns(0, 1)); err == nil {
+		t.Error("panels of other shapes were taken")
+	}
+}
