@@ -198,12 +198,12 @@ func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
 	if again {
 		d.usage.add(a, size)
 	}
-	err = d.move("Alloc", again, func(stream uintptr) (err error) {
+	err = d.move("Alloc", again, func(x mover) (err error) {
 		if !again {
 			a, err = d.alloc(size)
 		}
 		if err == nil && bytes > 0 {
-			err = d.zeroBytes(stream, a, bytes)
+			err = d.zeroBytes(x.stream, a, bytes)
 		}
 		if err != nil && a != 0 {
 			err = errors.Join(err, d.free(a))
