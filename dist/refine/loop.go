@@ -104,7 +104,7 @@ func (s *state) look() (l look, err error) {
 // check tells whether random vectors find the columns of U orthonormal.
 func (s *state) check() (ok bool, err error) {
 	err = s.timed(Step{What: "check"}, func(step *Step) error {
-		size, err := departure(s.u)
+		size, err := s.departure(s.u)
 		step.Departure = []float64{finite(size)}
 		ok = size <= orthogonal*float64(s.x.N)*kernels.Epsilon
 		return err

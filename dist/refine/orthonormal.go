@@ -43,7 +43,7 @@ func (s *state) orthonormalize() error {
 				break
 			}
 			if left > enough && left < correctable { // a bound
-				if left, err = departure(s.v); err != nil {
+				if left, err = s.departure(s.v); err != nil {
 					return err
 				}
 			}

@@ -96,6 +96,7 @@ type state struct {
 	steps    []Step
 	orthV    float64
 	residual float64
+	z        []float64 // random vectors
 }
 
 func (s *state) run(begin func() (Outcome, error)) (*Result, error) {
