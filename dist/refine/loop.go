@@ -290,8 +290,9 @@ func (s *state) second(l *look, limit float64) error {
 // ratios returns D, divided by the largest norm, and its inverse.
 func (s *state) ratios() (ratios, inverse []float64) {
 	largest := slices.Max(s.norms)
-	for _, x := range s.norms {
-		ratios, inverse = append(ratios, x/largest), append(inverse, largest/x)
+	ratios, inverse = make([]float64, len(s.norms)), make([]float64, len(s.norms))
+	for j, x := range s.norms {
+		ratios[j], inverse[j] = x/largest, largest/x
 	}
 	return ratios, inverse
 }
