@@ -101,7 +101,7 @@ func (d *device) alloc(bytes int64) (a kernels.Address, err error) {
 	if bytes > d.bytes {
 		return 0, fmt.Errorf("%w: %d bytes, the device has %d", kernels.ErrMemory, bytes, d.bytes)
 	}
-	if err := d.spare.trim(d.usage.room()-bytes, d.release); err != nil {
+	if err := d.spare.trim(max(d.usage.room()-bytes, d.bytes/spareShare), d.release); err != nil {
 		return 0, err
 	}
 	take := func() error {
