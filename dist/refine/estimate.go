@@ -44,8 +44,8 @@ func (s *state) random() []float64 {
 	return s.z
 }
 
-// departure estimates ‖xᵀx − I‖_F, of V or U, by what is made of random vectors z: the mean square of ‖A·z‖ is
-// ‖A‖_F².
+// departure estimates ‖xᵀx − I‖_F, of V or U, by what is made of random vectors z: the mean square of ‖A·z‖
+// is ‖A‖_F².
 func (s *state) departure(x *matrix.Matrix) (float64, error) {
 	z := s.random()
 	xz, err := x.Times(false, z, vectors)

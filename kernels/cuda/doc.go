@@ -125,8 +125,8 @@
 //
 // # Memory
 //
-// Memory that the caller gives back is kept for the next allocation of its size (spare.go). A few numbers pass
-// through pinned memory of their own (move.go): the driver takes ten times as long otherwise.
+// Memory that the caller gives back is kept for the next allocation of its size (spare.go). A few numbers
+// pass through pinned memory (move.go): the driver takes ten times as long otherwise.
 //
 // # Lanes
 //

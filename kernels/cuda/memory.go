@@ -105,7 +105,8 @@ func (d *device) alloc(bytes int64) (a kernels.Address, err error) {
 		return 0, err
 	}
 	take := func() error {
-		return d.check("cuMemAlloc", nvidia.Invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1))))
+		return d.check("cuMemAlloc", nvidia.Invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)),
+			uintptr(max(bytes, 1))))
 	}
 	if err = take(); err != nil && d.spare.held() > 0 { // others may have taken memory of the device
 		if err = d.spare.trim(0, d.release); err == nil {

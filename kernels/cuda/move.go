@@ -76,8 +76,8 @@ func (m *movers) close(d *device) error {
 	return err
 }
 
-// move calls f with a mover of its own and waits for what f queues on its stream. With ordered, that starts when
-// everything queued on the device before is done.
+// move calls f with a mover of its own and waits for what f queues on its stream. With ordered, that starts
+// when everything queued on the device before is done.
 func (d *device) move(operation string, ordered bool, f func(x mover) error) error {
 	return d.bound(operation, func() error {
 		x, err := d.movers.take(d)

@@ -8,7 +8,8 @@ import (
 	"jmpi/kernels"
 )
 
-// TestSpare: memory that was given back is found again by its size, the last first, and goes the oldest first.
+// TestSpare: memory that was given back is found again by its size, the last first, and goes the oldest
+// first.
 func TestSpare(t *testing.T) {
 	var s spare
 	for i, bytes := range []int64{1, 2, 1, 3} {
@@ -37,8 +38,8 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// TestMemoryKept: memory that is used again is zero, also where what is queued still writes to it, and no more
-// is taken than the sizes that were asked for.
+// TestMemoryKept: memory that is used again is zero, also where what is queued still writes to it, and no
+// more is taken than the sizes that were asked for.
 func TestMemoryKept(t *testing.T) {
 	d := mustOpen(t, 0)
 	const m, n = 3000, 2000
