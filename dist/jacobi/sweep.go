@@ -134,18 +134,13 @@ func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
 // panic does the same. Its *parallel.Panic is the error.
 func (r *run) all(f func(*runner) error) error {
 	var wg sync.WaitGroup
-	for i, x := range r.runners {
+	for _, x := range r.runners {
 		one := func() {
 			if err := f(x); err != nil {
 				r.cancel(err)
 			}
 		}
-		guarded := func() { parallel.Guard(one, r.cancel) }
-		if i == len(r.runners)-1 {
-			guarded() // here: to wake another thread takes as long as some p-steps on a GPU
-		} else {
-			wg.Go(guarded)
-		}
+		wg.Go(func() { parallel.Guard(one, r.cancel) })
 	}
 	wg.Wait()
 	return context.Cause(r.ctx)
