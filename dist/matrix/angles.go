@@ -27,6 +27,7 @@ func (s *Matrix) Angles(norms []float64,
 	}
 	parts := make([][]float64, len(own))
 	for i, x := range own {
+		parts[i] = make([]float64, 0, 5*len(x.Cosine))
 		for k := range x.Cosine {
 			parts[i] = append(parts[i], x.Cosine[k], x.Largest[k], x.Sum[k], float64(x.Low[k]), float64(x.High[k]))
 		}

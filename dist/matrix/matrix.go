@@ -45,7 +45,8 @@ func (s *Matrix) block(b int) kernels.Panel {
 func (s *Matrix) columns(i int) []int { return s.columnsOf(s.first + i) }
 
 // columnsOf returns the columns of a device, in the order of its share.
-func (s *Matrix) columnsOf(id int) (columns []int) {
+func (s *Matrix) columnsOf(id int) []int {
+	columns := make([]int, 0, (s.blocks()/len(s.ranks)+1)*s.tile) // room for all
 	for b := id; b < s.blocks(); b += len(s.ranks) {
 		j0, j1 := s.span(b)
 		for j := j0; j < j1; j++ {
@@ -145,9 +146,10 @@ func (s *Matrix) local(i int, x []float64) []float64 {
 	if x == nil {
 		return nil
 	}
-	y := []float64{}
-	for _, j := range s.columns(i) {
-		y = append(y, x[j])
+	columns := s.columns(i)
+	y := make([]float64, len(columns))
+	for k, j := range columns {
+		y[k] = x[j]
 	}
 	return y
 }

@@ -36,9 +36,18 @@ func (s *state) estimate(e *matrix.Matrix) (norm float64, err error) {
 	return caution * norm, nil
 }
 
-// departure estimates ‖xᵀx − I‖_F by what is made of random vectors z: the mean square of ‖A·z‖ is ‖A‖_F².
-func departure(x *matrix.Matrix) (float64, error) {
-	z := matrix.RandomNormal(x.N, vectors, seed, 0)
+// random returns the random vectors of all estimates of Frobenius norms, which are made once.
+func (s *state) random() []float64 {
+	if s.z == nil {
+		s.z = matrix.RandomNormal(s.x.N, vectors, seed, 0)
+	}
+	return s.z
+}
+
+// departure estimates ‖xᵀx − I‖_F, of V or U, by what is made of random vectors z: the mean square of ‖A·z‖
+// is ‖A‖_F².
+func (s *state) departure(x *matrix.Matrix) (float64, error) {
+	z := s.random()
 	xz, err := x.Times(false, z, vectors)
 	if err != nil {
 		return 0, err
@@ -58,7 +67,7 @@ func departure(x *matrix.Matrix) (float64, error) {
 func (s *state) verify() (ok bool, err error) {
 	err = s.timed(Step{What: "verify"}, func(*Step) error {
 		n := s.x.N
-		z := matrix.RandomNormal(n, vectors, seed, 0)
+		z := s.random()
 		vz, err := s.v.Times(false, z, vectors)
 		if err != nil {
 			return err

@@ -113,7 +113,7 @@ func (s *state) look() (l look, err error) {
 // check tells whether random vectors find the columns of U orthonormal.
 func (s *state) check() (ok bool, err error) {
 	err = s.timed(Step{What: "check"}, func(step *Step) error {
-		size, err := departure(s.u)
+		size, err := s.departure(s.u)
 		step.Departure = []float64{finite(size)}
 		ok = size <= orthogonal*float64(s.x.N)*kernels.Epsilon
 		return err
@@ -308,8 +308,9 @@ func (s *state) second(l *look, limit float64) error {
 // ratios returns D, divided by the largest norm, and its inverse.
 func (s *state) ratios() (ratios, inverse []float64) {
 	largest := slices.Max(s.norms)
-	for _, x := range s.norms {
-		ratios, inverse = append(ratios, x/largest), append(inverse, largest/x)
+	ratios, inverse = make([]float64, len(s.norms)), make([]float64, len(s.norms))
+	for j, x := range s.norms {
+		ratios[j], inverse[j] = x/largest, largest/x
 	}
 	return ratios, inverse
 }

@@ -46,7 +46,7 @@ func (s *state) correct() error {
 		step.Departure = append(step.Departure, finite(size))
 		step.Second = step.Second || off != nil && 3*size*size > enough
 		if off != nil && left > enough && left < correctable { // a bound
-			if left, err = departure(s.v); err != nil {
+			if left, err = s.departure(s.v); err != nil {
 				return err
 			}
 		}

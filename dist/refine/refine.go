@@ -103,6 +103,7 @@ type state struct {
 	orthV    float64
 	residual float64
 	hooks    Hooks
+	z        []float64 // random vectors
 	// of the pass that is made, in units of n³ operations: its products, and those of them in float32
 	products, single float64
 }

@@ -101,11 +101,12 @@ func (d *device) alloc(bytes int64) (a kernels.Address, err error) {
 	if bytes > d.bytes {
 		return 0, fmt.Errorf("%w: %d bytes, the device has %d", kernels.ErrMemory, bytes, d.bytes)
 	}
-	if err := d.spare.trim(d.usage.room()-bytes, d.release); err != nil {
+	if err := d.spare.trim(max(d.usage.room()-bytes, d.bytes/spareShare), d.release); err != nil {
 		return 0, err
 	}
 	take := func() error {
-		return d.check("cuMemAlloc", nvidia.Invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1))))
+		return d.check("cuMemAlloc", nvidia.Invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)),
+			uintptr(max(bytes, 1))))
 	}
 	if err = take(); err != nil && d.spare.held() > 0 { // others may have taken memory of the device
 		if err = d.spare.trim(0, d.release); err == nil {
@@ -198,12 +199,12 @@ func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
 	if again {
 		d.usage.add(a, size)
 	}
-	err = d.move("Alloc", again, func(stream uintptr) (err error) {
+	err = d.move("Alloc", again, func(x mover) (err error) {
 		if !again {
 			a, err = d.alloc(size)
 		}
 		if err == nil && bytes > 0 {
-			err = d.zeroBytes(stream, a, bytes)
+			err = d.zeroBytes(x.stream, a, bytes)
 		}
 		if err != nil && a != 0 {
 			err = errors.Join(err, d.free(a))

@@ -153,9 +153,9 @@ __device__ inline void add_pair(double &high, double &low, double x, double rest
 	high = sum;
 }
 
-// product puts p·x into y, for the m×n panel p and `count` vectors x of length n, one after the other as those
-// of y are; y holds the high parts of the sums, in twice the working precision, and then the low ones. A warp
-// sums every eighth column. Grid (pieces of 32 rows, at most 65535), block 256 threads.
+// product puts p·x into y, for the m×n panel p and `count` vectors x of length n, one after the other as
+// those of y are; y holds the high parts of the sums, in twice the working precision, and then the low ones.
+// A warp sums every eighth column. Grid (pieces of 32 rows, at most 65535), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y, i64 count)
 {

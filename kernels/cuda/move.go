@@ -11,8 +11,26 @@ import (
 	"jmpi/kernels"
 )
 
-// mover is a stream for copies that run beside the primitives, and an event to order them by.
-type mover struct{ stream, event uintptr }
+// mover is a stream for copies that run beside the primitives, an event to order them by, and pinned memory
+// for small ones: the driver takes ten times as long to read a few numbers to memory that is not pinned.
+type mover struct {
+	stream, event uintptr
+	pinned        kernels.Address
+}
+
+// smallNumbers is the most numbers of a copy that passes through pinned memory.
+const smallNumbers = 1 << 17
+
+// small returns the pinned memory for an m×n matrix, nil if that is too large.
+func (x mover) small(m, n int) []float64 {
+	if m*n > smallNumbers {
+		return nil
+	}
+	return structs[float64](x.pinned, m*n)
+}
+
+// side is the pinned memory as an end of a copy of a matrix with m rows.
+func (x mover) side(m int) side { return side{host: true, address: uintptr(x.pinned), ld: m} }
 
 // movers are the movers that are free.
 type movers struct {
@@ -33,8 +51,13 @@ func (m *movers) take(d *device) (mover, error) {
 		streamNonBlocking)); err != nil {
 		return x, err
 	}
-	return x, d.check("cuEventCreate", nvidia.Invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&x.event)),
-		eventDisableTiming))
+	if err := d.check("cuEventCreate", nvidia.Invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&x.event)),
+		eventDisableTiming)); err != nil {
+		return x, err
+	}
+	var err error
+	x.pinned, err = d.allocHost(smallNumbers * kernels.WordBytes)
+	return x, err
 }
 
 func (m *movers) give(x mover) {
@@ -47,15 +70,15 @@ func (m *movers) close(d *device) error {
 	var err error
 	for _, x := range m.free {
 		err = errors.Join(err, d.check("cuEventDestroy", nvidia.Invoke(d.cuEventDestroy, x.event)),
-			d.check("cuStreamDestroy", nvidia.Invoke(d.cuStreamDestroy, x.stream)))
+			d.check("cuStreamDestroy", nvidia.Invoke(d.cuStreamDestroy, x.stream)), d.freeHost(x.pinned))
 	}
 	m.free = nil
 	return err
 }
 
-// move calls f with a stream of its own and waits for what f queues on it. With ordered, that starts when
-// everything queued on the device before is done.
-func (d *device) move(operation string, ordered bool, f func(stream uintptr) error) error {
+// move calls f with a mover of its own and waits for what f queues on its stream. With ordered, that starts
+// when everything queued on the device before is done.
+func (d *device) move(operation string, ordered bool, f func(x mover) error) error {
 	return d.bound(operation, func() error {
 		x, err := d.movers.take(d)
 		if err != nil {
@@ -75,11 +98,15 @@ func (d *device) move(operation string, ordered bool, f func(stream uintptr) err
 				return err
 			}
 		}
-		if err := f(x.stream); err != nil {
+		if err := f(x); err != nil {
 			return err
 		}
-		return d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, x.stream))
+		return x.wait(d)
 	})
+}
+
+func (x mover) wait(d *device) error {
+	return d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, x.stream))
 }
 
 // side is one end of a copy: a matrix in host memory, or on a device.
@@ -151,8 +178,14 @@ func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
 	}
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	return d.move("Write", true, func(stream uintptr) error {
-		return d.copyMatrix(stream, on(dst), pinned(&pin, src, ld), dst.M, dst.N)
+	return d.move("Write", true, func(x mover) error {
+		if small := x.small(dst.M, dst.N); len(small) > 0 {
+			for j := range dst.N {
+				copy(small[j*dst.M:][:dst.M], src[j*ld:])
+			}
+			return d.copyMatrix(x.stream, on(dst), x.side(dst.M), dst.M, dst.N)
+		}
+		return d.copyMatrix(x.stream, on(dst), pinned(&pin, src, ld), dst.M, dst.N)
 	})
 }
 
@@ -162,8 +195,19 @@ func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
 	}
 	var pin runtime.Pinner
 	defer pin.Unpin()
-	return d.move("Read", true, func(stream uintptr) error {
-		return d.copyMatrix(stream, pinned(&pin, dst, ld), on(src), src.M, src.N)
+	return d.move("Read", true, func(x mover) error {
+		small := x.small(src.M, src.N)
+		if len(small) == 0 {
+			return d.copyMatrix(x.stream, pinned(&pin, dst, ld), on(src), src.M, src.N)
+		}
+		err := d.copyMatrix(x.stream, x.side(src.M), on(src), src.M, src.N)
+		if err == nil {
+			err = x.wait(d)
+		}
+		for j := range src.N {
+			copy(dst[j*ld:][:src.M], small[j*src.M:])
+		}
+		return err
 	})
 }
 
@@ -183,20 +227,20 @@ func (d *device) Copy(dst, src kernels.Panel) error {
 		return fmt.Errorf("cuda: Copy: src %#x: %w: %w", uintptr(src.Data), kernels.ErrAddress,
 			d.check("cuPointerGetAttribute", code))
 	}
-	return d.move("Copy", int(home) == d.index, func(stream uintptr) error {
-		return d.copyMatrix(stream, on(dst), on(src), dst.M, dst.N)
+	return d.move("Copy", int(home) == d.index, func(x mover) error {
+		return d.copyMatrix(x.stream, on(dst), on(src), dst.M, dst.N)
 	})
 }
 
 func (d *device) Fetch(host, device kernels.Address, bytes int64) error {
-	return d.move("Fetch", false, func(stream uintptr) error {
-		return d.copyBytes(stream, uintptr(host), uintptr(device), bytes)
+	return d.move("Fetch", false, func(x mover) error {
+		return d.copyBytes(x.stream, uintptr(host), uintptr(device), bytes)
 	})
 }
 
 func (d *device) Store(device, host kernels.Address, bytes int64) error {
-	return d.move("Store", false, func(stream uintptr) error {
-		return d.copyBytes(stream, uintptr(device), uintptr(host), bytes)
+	return d.move("Store", false, func(x mover) error {
+		return d.copyBytes(x.stream, uintptr(device), uintptr(host), bytes)
 	})
 }
 

@@ -21,6 +21,10 @@ type spareBlock struct {
 	bytes   int64
 }
 
+// spareShare says how much may be kept in any case, as a share of the device's memory. Beyond that, what is
+// kept and what is in use never add up to more than was in use at a time.
+const spareShare = 64
+
 // spareSize is the size of a block for so many bytes. All are multiples of a unit, so that matrices of nearly
 // the same size follow each other.
 func spareSize(bytes int64) int64 {

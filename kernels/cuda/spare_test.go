@@ -8,7 +8,8 @@ import (
 	"jmpi/kernels"
 )
 
-// TestSpare: memory that was given back is found again by its size, the last first, and goes the oldest first.
+// TestSpare: memory that was given back is found again by its size, the last first, and goes the oldest
+// first.
 func TestSpare(t *testing.T) {
 	var s spare
 	for i, bytes := range []int64{1, 2, 1, 3} {
@@ -37,8 +38,8 @@ func TestSpare(t *testing.T) {
 	}
 }
 
-// TestMemoryKept: memory that is used again is zero, also where what is queued still writes to it, and never
-// is more taken than was in use at a time.
+// TestMemoryKept: memory that is used again is zero, also where what is queued still writes to it, and no
+// more is taken than the sizes that were asked for.
 func TestMemoryKept(t *testing.T) {
 	d := mustOpen(t, 0)
 	const m, n = 3000, 2000
@@ -52,7 +53,7 @@ func TestMemoryKept(t *testing.T) {
 	p := kernels.Panel{M: m, N: n, Ld: m}
 	for round := range 20 {
 		bytes := p.Bytes()
-		if round%3 == 2 { // of another size, for which there is no room beside
+		if round%3 == 2 { // of another size
 			bytes += 256 << 10
 		}
 		a, err := d.Alloc(bytes)
@@ -78,7 +79,7 @@ func TestMemoryKept(t *testing.T) {
 	if most := d.usage.most() - first; most > p.Bytes()+1<<20 {
 		t.Errorf("%d bytes were in use at a time, of %d", most, p.Bytes())
 	}
-	if taken := start - before(); taken > 2*p.Bytes() {
-		t.Errorf("%d bytes are taken, one matrix has %d", taken, p.Bytes())
+	if taken := start - before(); taken > 3*p.Bytes() {
+		t.Errorf("%d bytes are taken, one matrix has %d, of two sizes", taken, p.Bytes())
 	}
 }
