@@ -124,24 +124,60 @@ __device__ inline void update_panel(float *l, int ld, int n, int c)
 	}
 }
 
-// orthogonal tells whether no cosine of an angle between two columns with the Gram matrix R exceeds b.screen.
-// diagonal is that of R. A warp takes every 16th column, until it finds one. All threads call it, and all get
-// the answer.
-template <class E> __device__ inline bool orthogonal(const ProblemOf<E> &b, const E *diagonal)
+// What a thread has seen of the cosines of the angles between columns.
+template <class E> struct Cosines {
+	E limit, largest = 0;
+	bool within = true; // none is above the limit, and all are numbers
+
+	__device__ void see(E h, E scale, E other)
+	{
+		const E cosine = fabs(h) * scale * other;
+		largest = cosine > largest ? cosine : largest; // which stays where that is not a number
+		within = within && cosine <= limit;
+	}
+};
+
+// measure notes the diagonal of R, and 1/√h_jj of each element, 0 where h_jj is not known well enough. It
+// tells whether R is to be trusted. All threads call it, and all get the answer.
+template <class E> __device__ inline bool measure(const ProblemOf<E> &b, E *diagonal, E *scales)
 {
 	bool ok = true;
-	for (i64 j = threadIdx.x / 32; ok && j < b.k; j += THREADS / 32) {
-		const E most = (E)b.screen * sqrt(diagonal[j]);
-		for (i64 i = threadIdx.x % 32; ok && i < j; i += 32)
-			ok = fabs(b.r[i + j * b.ldr]) <= most * sqrt(diagonal[i]);
+	for (i64 j = threadIdx.x; j < b.k; j += THREADS) {
+		const E h = b.r[j + j * b.ldr];
+		const bool known = h >= Trust<E>::SMALLEST && h < (E)(1.0 / 0.0);
+		diagonal[j] = h;
+		scales[j] = known ? inverse_root(h) : 0;
+		ok = ok && (known || (Trust<E>::ZERO && h == 0));
 	}
 	return __syncthreads_and(ok);
 }
 
+// begin_tally sets the tally by what all threads have seen, and whether R is to be trusted. It returns
+// whether there is a factor to be formed. All threads call it.
+template <class E> __device__ inline bool begin_tally(Tally *tally, bool trusted, const Cosines<E> &seen)
+{
+	constexpr int WARPS = THREADS / 32;
+	__shared__ E largest[WARPS];
+	const E most = warp_max(seen.largest);
+	if (threadIdx.x % 32 == 0)
+		largest[threadIdx.x / 32] = most;
+	const bool inactive = __syncthreads_and(seen.within) && trusted;
+	if (threadIdx.x == THREADS - 1) { // of a warp that has little to do now
+		E cosine = 0;
+		for (int w = 0; w < WARPS; w++)
+			cosine = fmax(cosine, largest[w]);
+		*tally = {};
+		tally->broken = !trusted;
+		tally->inactive = inactive;
+		tally->cosine = fmin(cosine, (E)1);
+	}
+	return trusted && !inactive;
+}
+
 // cholesky_block factors rows and columns j0 … j1−1 of R in place, upper triangular, zero below the diagonal,
-// and sets the tally: to zero when j0 = 0, Inactive = 1 instead where the columns are orthogonal, Broken = 1
-// where the factorization breaks down. diagonal has `order` elements for each problem, which keep the
-// diagonal of H from the block with j0 = 0 on.
+// and sets the tally: with j0 = 0 to zero and the largest cosine, and Inactive = 1 where the columns are
+// orthogonal; Broken = 1 where the factorization breaks down. diagonal has 2·order elements for each
+// problem, which keep the diagonal of H from the block with j0 = 0 on, and what its cosines are formed with.
 template <class E>
 __device__ inline void factor_block(const ProblemOf<E> *problems, i64 j0, i64 j1, E *diagonal, i64 order)
 {
@@ -149,36 +185,33 @@ __device__ inline void factor_block(const ProblemOf<E> *problems, i64 j0, i64 j1
 	E *const l = (E *)memory; // element (i,j) of the lower triangular factor at i + j·ld
 	const ProblemOf<E> &b = problems[blockIdx.x];
 	const int n = (int)(min(b.k, j1) - j0), ld = Trust<E>::leading((int)(j1 - j0 + 15) / 16 * 16);
-	diagonal += blockIdx.x * order;
-	bool ok = true;
-	if (j0 == 0) {
-		for (i64 j = threadIdx.x; j < b.k; j += THREADS) {
-			const E h = b.r[j + j * b.ldr];
-			diagonal[j] = h;
-			ok = ok && ((h >= Trust<E>::SMALLEST && h < (E)(1.0 / 0.0)) || (Trust<E>::ZERO && h == 0));
-		}
-		ok = __syncthreads_and(ok);
-		const bool inactive = ok && orthogonal(b, diagonal);
-		if (threadIdx.x == 0) {
-			*b.tally = {};
-			b.tally->broken = !ok;
-			b.tally->inactive = inactive;
-		}
-		ok = ok && !inactive;
-	} else {
-		ok = factored(b);
-	}
-	if (!ok || n <= 0)
+	diagonal += blockIdx.x * 2 * order;
+	const E *const scales = diagonal + order;
+	const bool first = j0 == 0;
+	bool ok = first ? measure(b, diagonal, diagonal + order) : n > 0 && factored(b);
+	if (!ok && !first)
 		return;
 	E *r = b.r + j0 * (b.ldr + 1);
 	const i64 ldr = b.ldr;
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	Cosines<E> seen = {(E)b.screen};
 #pragma unroll 4
 	for (int j = warp; j < n; j += THREADS / 32)
 #pragma unroll
 		for (int i = lane; i < 128; i += 32)
-			if (i >= j && i < n)
-				l[i + j * ld] = r[i + j * ldr];
+			if (i >= j && i < n) {
+				const E h = r[i + j * ldr];
+				l[i + j * ld] = h;
+				if (first && i > j)
+					seen.see(h, scales[i], scales[j]);
+			}
+	if (first) {
+		for (i64 j = warp; n < b.k && j < b.k; j += THREADS / 32) // what is not in shared memory
+			for (i64 i = max((i64)n, j + 1) + lane; i < b.k; i += 32)
+				seen.see(r[i + j * ldr], scales[i], scales[j]);
+		if (!begin_tally(b.tally, ok, seen))
+			return;
+	}
 	if (Trust<E>::ZERO) { // 1 instead, for a while
 		__syncthreads();
 		for (int j = threadIdx.x; j < n; j += THREADS)

@@ -16,7 +16,7 @@ func All(t *testing.T, b kernels.Backend) {
 		{"Memory", Memory}, {"Move", Move}, {"Identity", Identity}, {"ColumnNorms", ColumnNorms},
 		{"Product", Product},
 		{"Gram", Gram}, {"Cholesky", Cholesky}, {"QR", QR}, {"Multiply", Multiply},
-		{"Screen", Screen}, {"Inactive", Inactive},
+		{"Screen", Screen}, {"Cosines", Cosines}, {"Inactive", Inactive},
 		{"Rotations", Rotations}, {"Jacobi", Jacobi}, {"JacobiSweep", JacobiSweep},
 		{"JacobiAccuracy", JacobiAccuracy},
 		{"JacobiScale", JacobiScale},
