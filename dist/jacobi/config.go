@@ -161,7 +161,7 @@ type SweepInfo struct {
 	Rotations int64   `json:"rotations"`
 	Proper    int64   `json:"proper"`
 	Active    float64 `json:"active"` // the share of pivots whose columns were not orthogonal
-	// the largest cosine of an angle between two columns of a pivot, when it was its turn; 0: none, or not known
+	// the largest cosine of an angle between two columns of a pivot, when it was its turn; 0: none
 	Cosine    float64 `json:"cosine,omitempty"`
 	Seconds   float64 `json:"seconds"`
 	Flops     int64   `json:"flops"` // of Gram and postmultiply

@@ -11,7 +11,10 @@ import (
 
 // The largest cosine of the first sweep is that of the matrix where there is one pivot. It falls to what ends
 // the method, in the end quadratically, and is the same on every rank.
-func TestLargestCosine(t *testing.T) {
+func TestLargestCosine(t *testing.T) { largestCosine(t, decompose) }
+
+func largestCosine(t *testing.T,
+	decompose func(t *testing.T, a []float64, ranks, devices int, c Config) outcome) {
 	const m, n = 90, 40
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 5})
 	want := 0.0

@@ -115,6 +115,19 @@ func TestGPUSplitsAreBitIdentical(t *testing.T) {
 	}
 }
 
+// The largest cosine of each sweep, also with pivots that many devices share, and that QR factors.
+func TestGPULargestCosine(t *testing.T) {
+	disttest.GPUs(t)
+	largestCosine(t, decomposeOnGPUs)
+	const n = 96
+	a := disttest.Generate(t, "lowrank", gen.Options{Rows: n, Cols: n, Seed: 4})
+	c := Config{Problem: Problem{M: n, N: n, Vectors: true}, Settings: Settings{Variant: Block, Block: n / 2}}
+	onCPU, onGPU := decompose(t, a, 1, 1, c).sweeps, decomposeOnGPUs(t, a, 1, 1, c).sweeps
+	if x, y := onGPU[0].Cosine, onCPU[0].Cosine; !(math.Abs(x-y) <= 1e-14) {
+		t.Errorf("lowrank: the largest cosine is %g, on a CPU %g", x, y)
+	}
+}
+
 // splits compares ranks with g devices in all.
 func splits(t *testing.T, m, n, g int, settings Settings) {
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 3})
@@ -126,6 +139,12 @@ func splits(t *testing.T, m, n, g int, settings Settings) {
 		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) ||
 			!reflect.DeepEqual(got.v, want.v) {
 			t.Errorf("%d ranks × %d devices: other bits than 1 × %d", ranks, g/ranks, g)
+		}
+		for i, s := range got.sweeps {
+			if s.Cosine != want.sweeps[i].Cosine || s.Cosine == 0 {
+				t.Errorf("%d ranks × %d devices: the largest cosine of sweep %d is %g, not %g", ranks, g/ranks, i+1,
+					s.Cosine, want.sweeps[i].Cosine)
+			}
 		}
 	}
 	one := decomposeOnGPUs(t, a, 1, 1, c) // hoped for, not promised (docs/design.md)

@@ -31,7 +31,6 @@ func mustOpen(t testing.TB, threads int, instructions string) *device {
 func TestPrimitives(t *testing.T) {
 	for _, set := range instructions {
 		t.Run(set, func(t *testing.T) { kerneltest.All(t, mustOpen(t, 2, set)) })
-		t.Run(set+"/Cosines", func(t *testing.T) { kerneltest.Cosines(t, mustOpen(t, 2, set)) })
 	}
 }
 

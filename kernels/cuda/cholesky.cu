@@ -6,6 +6,7 @@
 
 constexpr int PANEL = 8; // columns that are factored at a time
 constexpr int THREADS = 512;
+constexpr int ORDER = 128; // of a block, at most
 
 // Which Gram matrices are trusted: the least squared norm of a column, whether one of zeros is, and
 // the unit roundoff. leading returns the leading dimension in shared memory, for so many rows that
@@ -22,68 +23,75 @@ template <> struct Trust<float> {
 	static __device__ int leading(int rows) { return (rows + 31) / 32 * 32 + 8; }
 };
 
-__device__ inline double inverse_root(double x) { return rsqrt(x); }
+// inverse_root is 1/√x, but for its last digit. It is not finite where x is not a positive normal number.
+__device__ inline double inverse_root(double x)
+{
+	double y;
+	asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));
+	const double e = __fma_rn(x, -(y * y), 1.0);
+	return __fma_rn(__fma_rn(e, 0.375, 0.5), e * y, y);
+}
 __device__ inline float inverse_root(float x)
 {
 	const float y = rsqrtf(x);
 	return __fmaf_rn(0.5f * y, __fmaf_rn(-x * y, y, 1), y);
 }
 
-// factor_panel does what is left to do on columns c … c+PANEL−1 of the lower triangular factor l: every
-// thread that has a row c + thread factors the block on the diagonal for itself, and then solves for its row.
-template <class E> __device__ inline void factor_panel(E *l, int ld, int n, int c)
+// factor_panel does what is left to do on row i of columns c … c+PANEL−1 of the lower triangular factor l,
+// and puts it in x: every thread factors the block on the diagonal for itself, and then solves for its row.
+template <class E> __device__ inline void factor_panel(const E *l, int ld, int n, int c, int i, E (&x)[PANEL])
 {
-	const int i = c + threadIdx.x, width = min(PANEL, n - c);
-	const bool busy = i - (int)threadIdx.x % 32 < n;
-	E x[PANEL], d[PANEL][PANEL];
-	if (busy) {
+	const int width = min(PANEL, n - c);
+	E d[PANEL][PANEL];
 #pragma unroll
-		for (int j = 0; j < PANEL; j++) {
-			x[j] = j < width && i < n ? l[i + (c + j) * ld] : 0;
+	for (int j = 0; j < PANEL; j++) {
+		x[j] = j < width && i < n ? l[i + (c + j) * ld] : 0;
 #pragma unroll
-			for (int m = j; m < PANEL; m++)
-				d[m][j] = m < width ? l[c + m + (c + j) * ld] : m == j;
-		}
+		for (int m = j; m < PANEL; m++)
+			d[m][j] = m < width ? l[c + m + (c + j) * ld] : m == j;
+	}
 #pragma unroll
-		for (int j = 0; j < PANEL; j++) {
-			// not finite, and found later, if the matrix is not positive definite
-			const E inverse = inverse_root(d[j][j]);
-			x[j] *= inverse;
+	for (int j = 0; j < PANEL; j++) {
+		// not finite, and found later, if the matrix is not positive definite
+		const E inverse = inverse_root(d[j][j]);
+		x[j] *= inverse;
 #pragma unroll
-			for (int m = j + 1; m < PANEL; m++)
-				d[m][j] *= inverse;
+		for (int m = j + 1; m < PANEL; m++)
+			d[m][j] *= inverse;
 #pragma unroll
-			for (int m = j + 1; m < PANEL; m++) {
-				x[m] = fused(-x[j], d[m][j], x[m]);
+		for (int m = j + 1; m < PANEL; m++) {
+			x[m] = fused(-x[j], d[m][j], x[m]);
 #pragma unroll
-				for (int o = m; o < PANEL; o++)
-					d[o][m] = fused(-d[o][j], d[m][j], d[o][m]);
-			}
+			for (int o = m; o < PANEL; o++)
+				d[o][m] = fused(-d[o][j], d[m][j], d[o][m]);
 		}
 	}
-	__syncthreads(); // all have read the block
-	if (busy && i < n)
-#pragma unroll
-		for (int j = 0; j < PANEL; j++)
-			if (j < width && c + j <= i)
-				l[i + (c + j) * ld] = x[j];
 }
 
-// update_panel subtracts from columns c … c+PANEL−1, lower triangle, what the columns left of them have in
-// the product. A warp does 16 rows at a time, with four sums of their own.
-__device__ inline void update_panel(double *l, int ld, int n, int c)
-{
-	const int lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
-	for (int i = c + threadIdx.x / 32 * 16; i < n; i += THREADS / 2) {
-		double sum[4][4] = {};
-		for (int p = 0; p < c; p += 16)
+// What is to be subtracted from PANEL columns of the lower triangle, from c on, and sixteen rows, from i on:
+// what columns to the left have in the product. add sums that of columns p0 ≤ p < p1, multiples of PANEL; put
+// subtracts it. A warp calls them.
+template <class E> struct Update;
+
+template <> struct Update<double> {
+	double sum[4][4] = {};
+
+	__device__ void add(const double *l, int ld, int n, int c, int i, int p0, int p1)
+	{
+		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, below = i + 8 < n ? i + 8 : i;
+		for (int p = p0; p < p1; p += 16)
 #pragma unroll
 			for (int h = 0; h < 4; h++) {
-				if (p + 4 * h >= c)
+				if (p + 4 * h >= p1)
 					break;
-				const double *const at = l + (p + 4 * h + t) * ld + g, x[2] = {at[i], at[i + 8]};
+				const double *const at = l + (p + 4 * h + t) * ld + g, x[2] = {at[i], at[below]};
 				add_product(sum[h], x, at[c]);
 			}
+	}
+
+	__device__ void put(double *l, int ld, int n, int c, int i) const
+	{
+		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
 		for (int m = 0; m < 4; m++) {
 			const int row = i + g + m / 2 * 8;
@@ -91,57 +99,138 @@ __device__ inline void update_panel(double *l, int ld, int n, int c)
 				l[row + (c + 2 * t + m % 2) * ld] -= (sum[0][m] + sum[1][m]) + (sum[2][m] + sum[3][m]);
 		}
 	}
-}
+};
 
-// The same for float32. A warp does 8 rows, four lanes to a row, each with a quarter of the columns
-// to the left.
-__device__ inline void update_panel(float *l, int ld, int n, int c)
-{
-	const int lane = threadIdx.x % 32, part = lane / 8;
-	for (int i = c + threadIdx.x / 32 * 8; i < n; i += THREADS / 4) {
-		const int row = i + lane % 8;
-		float sum[8] = {};
-		for (int p = part; p < c; p += 4) {
-			const float *const at = l + p * ld, x = at[row];
+// Of float32 four lanes do a row, each with a quarter of the columns to the left.
+template <> struct Update<float> {
+	float sum[2][8] = {};
+
+	__device__ void add(const float *l, int ld, int n, int c, int i, int p0, int p1)
+	{
+		const int lane = threadIdx.x % 32, part = lane / 8, below = i + 8 < n ? i + 8 : i;
+		for (int p = p0 + part; p < p1; p += 4) {
+			const float *const at = l + p * ld, x[2] = {at[i + lane % 8], at[below + lane % 8]};
 			const float4 y = *(const float4 *)(at + c), z = *(const float4 *)(at + c + 4);
 			const float other[8] = {y.x, y.y, y.z, y.w, z.x, z.y, z.z, z.w};
 #pragma unroll
 			for (int m = 0; m < 8; m++)
-				sum[m] = __fmaf_rn(x, other[m], sum[m]);
-		}
-		float half[4];
 #pragma unroll
-		for (int m = 0; m < 4; m++)
-			half[m] = (part & 2 ? sum[m + 4] : sum[m]) +
-				  __shfl_xor_sync(0xffffffff, part & 2 ? sum[m] : sum[m + 4], 16);
-#pragma unroll
-		for (int m = 0; m < 2; m++) {
-			const float all = (part & 1 ? half[m + 2] : half[m]) +
-					  __shfl_xor_sync(0xffffffff, part & 1 ? half[m] : half[m + 2], 8);
-			if (row < n)
-				l[row + (c + part / 2 * 4 + part % 2 * 2 + m) * ld] -= all;
+				for (int h = 0; h < 2; h++)
+					sum[h][m] = __fmaf_rn(x[h], other[m], sum[h][m]);
 		}
 	}
+
+	__device__ void put(float *l, int ld, int n, int c, int i) const
+	{
+		const int lane = threadIdx.x % 32, part = lane / 8;
+#pragma unroll
+		for (int h = 0; h < 2; h++) {
+			const int row = i + lane % 8 + 8 * h;
+			float half[4];
+#pragma unroll
+			for (int m = 0; m < 4; m++)
+				half[m] = (part & 2 ? sum[h][m + 4] : sum[h][m]) +
+					  __shfl_xor_sync(0xffffffff, part & 2 ? sum[h][m] : sum[h][m + 4], 16);
+#pragma unroll
+			for (int m = 0; m < 2; m++) {
+				const float all = (part & 1 ? half[m + 2] : half[m]) +
+						  __shfl_xor_sync(0xffffffff, part & 1 ? half[m] : half[m + 2], 8);
+				if (row < n)
+					l[row + (c + part / 2 * 4 + part % 2 * 2 + m) * ld] -= all;
+			}
+		}
+	}
+};
+
+// factor_columns factors the lower triangle of l, of order n ≤ ORDER. Four warps factor a panel, a thread to
+// each row, while eight others sum what the panels before it have to do with the next one. All four read the
+// block on the diagonal. So its rows are put last; for the next panel they are not needed.
+template <class E> __device__ inline void factor_columns(E *l, int ld, int n)
+{
+	const int thread = threadIdx.x, row = thread - THREADS / 2;
+	for (int c = 0; c < n; c += PANEL) {
+		const int i = c + thread, next = c + PANEL, first = next + row / 32 * 16;
+		const bool factors = i - thread % 32 < n, updates = row >= 0 && first < n;
+		E x[PANEL];
+		Update<E> update;
+		auto put = [&](bool now) {
+			if (factors && i < n && now)
+#pragma unroll
+				for (int j = 0; j < PANEL; j++)
+					if (c + j <= i && c + j < n)
+						l[i + (c + j) * ld] = x[j];
+		};
+		__syncthreads();
+		if (factors) {
+			factor_panel(l, ld, n, c, i, x);
+			put(thread >= PANEL);
+		} else if (updates) {
+			update.add(l, ld, n, next, first, 0, c);
+		}
+		__syncthreads();
+		put(thread < PANEL);
+		if (updates) {
+			update.add(l, ld, n, next, first, c, next);
+			update.put(l, ld, n, next, first);
+		}
+	}
+	__syncthreads();
 }
 
-// orthogonal tells whether no cosine of an angle between two columns with the Gram matrix R exceeds b.screen.
-// diagonal is that of R. A warp takes every 16th column, until it finds one. All threads call it, and all get
-// the answer.
-template <class E> __device__ inline bool orthogonal(const ProblemOf<E> &b, const E *diagonal)
+// What a thread has seen of the cosines of the angles between columns.
+template <class E> struct Cosines {
+	E limit, largest = 0;
+	bool within = true; // none is above the limit, and all are numbers
+
+	__device__ void see(E h, E scale, E other)
+	{
+		const E cosine = fabs(h) * scale * other;
+		largest = cosine > largest ? cosine : largest; // which stays where that is not a number
+		within = within && cosine <= limit;
+	}
+};
+
+// measure notes the diagonal of R, and 1/√h_jj of each element, 0 where h_jj is not known well enough. It
+// tells whether R is to be trusted. All threads call it, and all get the answer.
+template <class E> __device__ inline bool measure(const ProblemOf<E> &b, E *diagonal, E *scales)
 {
 	bool ok = true;
-	for (i64 j = threadIdx.x / 32; ok && j < b.k; j += THREADS / 32) {
-		const E most = (E)b.screen * sqrt(diagonal[j]);
-		for (i64 i = threadIdx.x % 32; ok && i < j; i += 32)
-			ok = fabs(b.r[i + j * b.ldr]) <= most * sqrt(diagonal[i]);
+	for (i64 j = threadIdx.x; j < b.k; j += THREADS) {
+		const E h = b.r[j + j * b.ldr];
+		const bool known = h >= Trust<E>::SMALLEST && h < (E)(1.0 / 0.0);
+		diagonal[j] = h;
+		scales[j] = known ? inverse_root(h) : 0;
+		ok = ok && (known || (Trust<E>::ZERO && h == 0));
 	}
 	return __syncthreads_and(ok);
 }
 
+// begin_tally sets the tally by what all threads have seen, and whether R is to be trusted. It returns
+// whether there is a factor to be formed. All threads call it.
+template <class E> __device__ inline bool begin_tally(Tally *tally, bool trusted, const Cosines<E> &seen)
+{
+	constexpr int WARPS = THREADS / 32;
+	__shared__ E largest[WARPS];
+	const E most = warp_max(seen.largest);
+	if (threadIdx.x % 32 == 0)
+		largest[threadIdx.x / 32] = most;
+	const bool inactive = __syncthreads_and(seen.within) && trusted;
+	if (threadIdx.x == THREADS - 1) { // of a warp that has little to do now
+		E cosine = 0;
+		for (int w = 0; w < WARPS; w++)
+			cosine = fmax(cosine, largest[w]);
+		*tally = {};
+		tally->broken = !trusted;
+		tally->inactive = inactive;
+		tally->cosine = fmin(cosine, (E)1);
+	}
+	return trusted && !inactive;
+}
+
 // cholesky_block factors rows and columns j0 … j1−1 of R in place, upper triangular, zero below the diagonal,
-// and sets the tally: to zero when j0 = 0, Inactive = 1 instead where the columns are orthogonal, Broken = 1
-// where the factorization breaks down. diagonal has `order` elements for each problem, which keep the
-// diagonal of H from the block with j0 = 0 on.
+// and sets the tally: with j0 = 0 to zero and the largest cosine, and Inactive = 1 where the columns are
+// orthogonal; Broken = 1 where the factorization breaks down. diagonal has 2·order elements for each
+// problem, which keep the diagonal of H from the block with j0 = 0 on, and what its cosines are formed with.
 template <class E>
 __device__ inline void factor_block(const ProblemOf<E> *problems, i64 j0, i64 j1, E *diagonal, i64 order)
 {
@@ -149,50 +238,56 @@ __device__ inline void factor_block(const ProblemOf<E> *problems, i64 j0, i64 j1
 	E *const l = (E *)memory; // element (i,j) of the lower triangular factor at i + j·ld
 	const ProblemOf<E> &b = problems[blockIdx.x];
 	const int n = (int)(min(b.k, j1) - j0), ld = Trust<E>::leading((int)(j1 - j0 + 15) / 16 * 16);
-	diagonal += blockIdx.x * order;
-	bool ok = true;
-	if (j0 == 0) {
-		for (i64 j = threadIdx.x; j < b.k; j += THREADS) {
-			const E h = b.r[j + j * b.ldr];
-			diagonal[j] = h;
-			ok = ok && ((h >= Trust<E>::SMALLEST && h < (E)(1.0 / 0.0)) || (Trust<E>::ZERO && h == 0));
-		}
-		ok = __syncthreads_and(ok);
-		const bool inactive = ok && orthogonal(b, diagonal);
-		if (threadIdx.x == 0) {
-			*b.tally = {};
-			b.tally->broken = !ok;
-			b.tally->inactive = inactive;
-		}
-		ok = ok && !inactive;
-	} else {
-		ok = factored(b);
-	}
-	if (!ok || n <= 0)
+	diagonal += blockIdx.x * 2 * order;
+	const E *const scales = diagonal + order;
+	const bool first = j0 == 0;
+	bool ok = first ? measure(b, diagonal, diagonal + order) : n > 0 && factored(b);
+	if (!ok && !first)
 		return;
 	E *r = b.r + j0 * (b.ldr + 1);
 	const i64 ldr = b.ldr;
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-#pragma unroll 4
-	for (int j = warp; j < n; j += THREADS / 32)
+	Cosines<E> seen = {(E)b.screen};
+	if (n <= 0) {
+		begin_tally(b.tally, ok, seen);
+		return;
+	}
+	E h[ORDER * 32 / THREADS][ORDER / 32], scale[ORDER / 32];
 #pragma unroll
-		for (int i = lane; i < 128; i += 32)
+	for (int s = 0; s < ORDER * 32 / THREADS; s++)
+#pragma unroll
+		for (int m = 0; m < ORDER / 32; m++) // all at once, where there is none another one
+			h[s][m] = r[min(lane + 32 * m, n - 1) + min(warp + s * THREADS / 32, n - 1) * ldr];
+#pragma unroll
+	for (int m = 0; m < ORDER / 32; m++)
+		scale[m] = first ? scales[min(lane + 32 * m, n - 1)] : 0;
+#pragma unroll
+	for (int s = 0; s < ORDER * 32 / THREADS; s++) {
+		const int j = warp + s * THREADS / 32;
+		const E own = first ? scales[min(j, n - 1)] : 0;
+#pragma unroll
+		for (int m = 0; m < ORDER / 32; m++) {
+			const int i = lane + 32 * m;
 			if (i >= j && i < n)
-				l[i + j * ld] = r[i + j * ldr];
+				l[i + j * ld] = h[s][m];
+			if (first && 32 * m + 31 > j) // the warp has some below the diagonal
+				seen.see(i > j && i < n ? h[s][m] : 0, scale[m], own);
+		}
+	}
+	if (first) {
+		for (i64 j = warp; n < b.k && j < b.k; j += THREADS / 32) // what is not in shared memory
+			for (i64 i = max((i64)n, j + 1) + lane; i < b.k; i += 32)
+				seen.see(r[i + j * ldr], scales[i], scales[j]);
+		if (!begin_tally(b.tally, ok, seen))
+			return;
+	}
 	if (Trust<E>::ZERO) { // 1 instead, for a while
 		__syncthreads();
 		for (int j = threadIdx.x; j < n; j += THREADS)
 			if (diagonal[j0 + j] == 0)
 				l[j + j * ld] = 1;
 	}
-	for (int c = 0; c < n; c += PANEL) {
-		__syncthreads();
-		if (c > 0)
-			update_panel(l, ld, n, c);
-		__syncthreads();
-		factor_panel(l, ld, n, c);
-	}
-	__syncthreads();
+	factor_columns(l, ld, n);
 	for (int j = threadIdx.x; j < n; j += THREADS) {
 		const E x = l[j + j * ld], h = diagonal[j0 + j];
 		if (Trust<E>::ZERO && h == 0)

@@ -13,7 +13,7 @@ func (d *device) Cholesky(b *kernels.Batch) error {
 // cholesky factors by block-rows of the order that one block of threads can take.
 func (d *device) cholesky(s *batch) error {
 	size := s.Type.Bytes()
-	diagonal, err := d.need("diagonals", int64(s.n())*int64(s.order)*int64(size))
+	diagonal, err := d.need("diagonals", 2*int64(s.n())*int64(s.order)*int64(size))
 	if err != nil {
 		return err
 	}

@@ -168,7 +168,7 @@ func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 	for i := range b.G {
 		tally := b.Tally[i]
 		x := []float64{float64(tally.Rotations), float64(tally.Proper), float64(tally.Changed),
-			float64(tally.Broken)}
+			float64(tally.Broken), tally.Cosine}
 		for _, a := range []kernels.Panel{b.G[i].P, b.G[i].Q, b.V[i].P, b.V[i].Q, b.R[i], b.T[i]} {
 			x = append(x, download(t, d, a)...)
 		}

@@ -15,7 +15,8 @@
 //	Gram       Alg. 4.1      gram_diagonal, gram_other        64² or 128² elements over a chunk of rows
 //	                         gram_add                         the sum of the chunks in order, mirrored
 //	Cholesky   §4.1          cholesky_block                   a factor up to k = 128, 8 columns at a time,
-//	                                                          unless the columns are orthogonal
+//	                                                          unless the columns are orthogonal; it tells the
+//	                                                          largest cosine of two columns
 //	                         cholesky_row, gram_* (k > 128)   a block-row of a larger one; its rest
 //	QR         §4.2          qr_64, qr_128                    the factor of 2048 rows of a broken pivot; the
 //	                                                          last one also that of the factors of all
@@ -68,11 +69,11 @@
 // A sweep of a factor of order k is k−1 p-steps one after the other, each of k/2 independent pairs of
 // columns. Up to eight p-steps, where the schedule allows, are a round (rounds.go). In a round a warp has
 // sixteen columns to itself, in shared memory (group.cuh). It forms their Gram matrix on the tensor cores. A
-// p-step is eight rotations, each formed in a lane of its own, and their application to the Gram matrix, of
-// which each lane has eight numbers. The columns are multiplied once, at the end of the round, by the product
-// of the rotations. If a column becomes much shorter, they are multiplied at once, and the Gram matrix is
-// formed anew. It also tells where no pair of a round needs a rotation. A round of one p-step goes without
-// it. Between rounds the warps of a block meet.
+// p-step is eight rotations, each formed in a lane of its own (rotation.cuh), and their application to the
+// Gram matrix, of which each lane has eight numbers. The columns are multiplied once, at the end of the
+// round, by the product of the rotations. If a column becomes much shorter, they are multiplied at once, and
+// the Gram matrix is formed anew. It also tells where no pair of a round needs a rotation. A round of one
+// p-step goes without it. Between rounds the warps of a block meet.
 //
 // T needs as much room again, but only listens: another block multiplies it by the rotations as they come,
 // and makes T orthogonal after the last sweep. So a problem has two multiprocessors, and its time is that of

@@ -14,6 +14,20 @@ __device__ inline int owner(int s) { return 4 * s + s / 2; }
 // number returns the number of column s of eight, a byte each.
 __device__ inline int number(u64 columns, int s) { return (int)(columns >> 8 * s & 0xff); }
 
+// What a rotation makes of two columns p and q: p·a + q·c and p·b + q·d.
+struct alignas(16) Mix {
+	double a, b, c, d;
+};
+
+// mix_of returns cos φ·(p − 𝔱·tan φ·q) and cos φ·(q + tan φ·p), in the other order where the columns are
+// swapped: then cos is negative.
+__device__ inline Mix mix_of(double cos, double sin, double kind)
+{
+	const bool swap = signbit(cos);
+	const double c = fabs(cos), back = -kind * sin;
+	return {swap ? sin : c, swap ? c : sin, swap ? c : back, swap ? back : c};
+}
+
 // What the p-steps of a round do to sixteen columns: a matrix by which they are multiplied. Lane 4g+t has
 // rows t, t+4, t+8, t+12 of two of its columns, the left one of pair g and the right one.
 struct Product {
@@ -42,11 +56,14 @@ struct Product {
 	}
 
 	// turn applies the rotation of pair g.
-	__device__ void turn(const Turn<double> &turn, bool swap)
+	__device__ void turn(const Mix &m)
 	{
 #pragma unroll
-		for (int i = 0; i < 4; i++)
-			rotate(left[i], right[i], turn, swap);
+		for (int i = 0; i < 4; i++) {
+			const double x = left[i], y = right[i];
+			left[i] = __fma_rn(y, m.c, x * m.a);
+			right[i] = __fma_rn(y, m.d, x * m.b);
+		}
 	}
 };
 
@@ -117,17 +134,6 @@ template <int SIZE> struct Group {
 	}
 };
 
-// A rotation of two columns p and q: cos φ·(p − 𝔱·tan φ·q) and cos φ·(q + tan φ·p). cos φ has the sign of 𝔱.
-struct alignas(16) Angle {
-	double cos, tan;
-
-	// back returns 𝔱·tan φ.
-	__device__ double back() const
-	{
-		return __hiloint2double(__double2hiint(tan) ^ (__double2hiint(cos) & (int)0x80000000), __double2loint(tan));
-	}
-};
-
 // The products of sixteen columns with each other. Lane 4g+t has those of the columns of pair g with those of
 // pairs 2t and 2t+1: left·left, left·right, right·left and right·right.
 struct Products {
@@ -191,16 +197,16 @@ struct Products {
 	}
 
 	// quiet tells whether no pair of the round has a cosine near tol or above: nothing will be rotated. The
-	// products must be ordinary.
-	__device__ bool quiet(double tol) const
+	// products must be those that quick_rotation is for. square is tol².
+	__device__ bool quiet(double square) const
 	{
 		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-		const double left = Ordinary::root(__shfl_sync(0xffffffff, g & 1 ? ll[1] : ll[0], owner(g)));
+		const double left = 0.98 * square * __shfl_sync(0xffffffff, g & 1 ? ll[1] : ll[0], owner(g));
 		bool all = true;
 #pragma unroll
 		for (int e = 0; e < 2; e++) {
-			const double right = Ordinary::root(__shfl_sync(0xffffffff, rr[e], owner(2 * t + e)));
-			all = all && (lr[e] == 0 || fabs(lr[e]) <= 0.99 * tol * left * right);
+			const double right = __shfl_sync(0xffffffff, rr[e], owner(2 * t + e));
+			all = all && lr[e] * lr[e] <= left * right;
 		}
 		return __all_sync(0xffffffff, all);
 	}
@@ -224,52 +230,30 @@ struct Products {
 		step = t;
 	}
 
-	// turn applies the rotations of a p-step, swapping no columns.
-	__device__ void turn(const Angle *angles)
+	// turn applies the rotations of a p-step; own is that of pair g.
+	__device__ void turn(const Mix *mixes, const Mix &own)
 	{
-		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-		const Angle own = angles[g];
+		const int t = threadIdx.x % 4;
 #pragma unroll
 		for (int e = 0; e < 2; e++) {
-			const Angle other = angles[2 * t + e];
-			const double scale = fabs(own.cos * other.cos);
-			const double left = __fma_rn(-other.back(), lr[e], ll[e]), right = __fma_rn(other.tan, ll[e], lr[e]);
-			const double low = __fma_rn(-other.back(), rr[e], rl[e]), last = __fma_rn(other.tan, rl[e], rr[e]);
-			ll[e] = scale * __fma_rn(-own.back(), low, left);
-			rl[e] = scale * __fma_rn(own.tan, left, low);
-			lr[e] = scale * __fma_rn(-own.back(), last, right);
-			rr[e] = scale * __fma_rn(own.tan, right, last);
+			const Mix other = mixes[2 * t + e];
+			const double a = __fma_rn(lr[e], other.c, ll[e] * other.a), b = __fma_rn(lr[e], other.d, ll[e] * other.b);
+			const double c = __fma_rn(rr[e], other.c, rl[e] * other.a), d = __fma_rn(rr[e], other.d, rl[e] * other.b);
+			ll[e] = __fma_rn(own.c, c, own.a * a);
+			rl[e] = __fma_rn(own.d, c, own.b * a);
+			lr[e] = __fma_rn(own.c, d, own.a * b);
+			rr[e] = __fma_rn(own.d, d, own.b * b);
 		}
 	}
 
-	// swap swaps the columns of pairs. swapped has bit owner(s) set for pair s.
-	__device__ void swap(unsigned swapped)
+	__device__ void scale(double by)
 	{
-		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-		const bool own = swapped >> owner(g) & 1;
 #pragma unroll
 		for (int e = 0; e < 2; e++) {
-			const bool other = swapped >> owner(2 * t + e) & 1;
-			const double a = other ? lr[e] : ll[e], b = other ? ll[e] : lr[e];
-			const double c = other ? rr[e] : rl[e], d = other ? rl[e] : rr[e];
-			ll[e] = own ? c : a;
-			lr[e] = own ? d : b;
-			rl[e] = own ? a : c;
-			rr[e] = own ? b : d;
+			ll[e] *= by;
+			lr[e] *= by;
+			rl[e] *= by;
+			rr[e] *= by;
 		}
-	}
-
-	// set_pair sets the products of the columns of pair g with each other, in its owner, to those of columns
-	// that are orthogonal.
-	__device__ void set_pair(double pp, double qq)
-	{
-		const int odd = threadIdx.x % 32 / 4 & 1;
-#pragma unroll
-		for (int e = 0; e < 2; e++)
-			if (e == odd) {
-				ll[e] = pp;
-				rr[e] = qq;
-				lr[e] = rl[e] = 0;
-			}
 	}
 };

@@ -11,6 +11,23 @@
 #include "orthogonal.cuh"
 #include "sweeper.cuh"
 
+// fetch brings a warp's sixteen columns of a matrix of order k > 0, all at once. What is not there is 0.
+template <int SIZE>
+__device__ inline void fetch(const double *from, i64 ld, int k, double (&x)[16][SIZE / 32])
+{
+	const int lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
+#pragma unroll
+	for (int s = 0; s < 16; s++)
+#pragma unroll
+		for (int r = 0; r < SIZE / 32; r++)
+			x[s][r] = from[min(lane + 32 * r, k - 1) + min(j0 + s, k - 1) * ld];
+#pragma unroll
+	for (int s = 0; s < 16; s++)
+#pragma unroll
+		for (int r = 0; r < SIZE / 32; r++)
+			x[s][r] = lane + 32 * r < k && j0 + s < k ? x[s][r] : 0;
+}
+
 // store_norms puts the squared norms of a warp's sixteen columns to `to`, or the norms.
 template <int SIZE, bool ROOT>
 __device__ inline void store_norms(const double x[16][SIZE / 32], double *to)
@@ -48,13 +65,7 @@ __device__ inline int begin_factor(const Sweep &a, const Problem &b, State &stat
 	__shared__ double largest[WARPS];
 	const int k = (int)b.k, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	double x[16][ROWS];
-#pragma unroll
-	for (int s = 0; s < 16; s++)
-#pragma unroll
-		for (int r = 0; r < ROWS; r++) {
-			const int i = lane + 32 * r, j = 16 * warp + s;
-			x[s][r] = i < k && j < k ? b.r[i + j * b.ldr] : 0;
-		}
+	fetch<SIZE>(b.r, b.ldr, k, x);
 	int shift = (int)state.shift;
 	if (a.number == 0) {
 		double most = 0;
@@ -92,7 +103,8 @@ __device__ inline void end_factor(const Problem &b, State &state, const double *
 	constexpr int ROWS = SIZE / 32;
 	const int k = (int)b.k, lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 	const double scale = ldexp(1.0, -shift);
-	double x[16][ROWS];
+	double *const to = b.r, x[16][ROWS];
+	const i64 ldr = b.ldr;
 #pragma unroll
 	for (int s = 0; s < 16; s++)
 #pragma unroll
@@ -100,7 +112,7 @@ __device__ inline void end_factor(const Problem &b, State &state, const double *
 			const int i = lane + 32 * r, j = 16 * warp + s;
 			x[s][r] = shared[j * Group<SIZE>::LD + i];
 			if (changed && i < k && j < k)
-				b.r[i + j * b.ldr] = scale * x[s][r];
+				to[i + j * ldr] = scale * x[s][r];
 		}
 	store_norms<SIZE, false>(x, state.after + 16 * warp);
 }
@@ -114,15 +126,15 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 	__shared__ Counts all;
 	const Problem &b = a.problems[problem];
 	State &state = a.states[problem];
-	if (skipped(b) || (a.number > 0 && state.done < a.number))
+	if (b.k == 0 || skipped(b) || (a.number > 0 && state.done < a.number))
 		return;
 	const int thread = threadIdx.x, warp = thread / 32;
 	if (thread == 0)
 		all = {};
 	zero_column<SIZE>(shared);
 	const int shift = begin_factor<SIZE>(a, b, state, shared);
-	Sweeper<SIZE> sweeper = {b.tol, (int)b.positive, shared_steps + warp,
-				 a.letters + problem * a.steps * PAIRS + warp * 8, {}};
+	Letter *const letters = a.letters + problem * a.steps * PAIRS + warp * 8;
+	Sweeper<SIZE> sweeper = {b.tol, (int)b.positive, b.positive < b.k, shared_steps + warp, letters, {}};
 	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
 #pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
@@ -159,7 +171,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, double *shared)
 {
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
-	__shared__ Turn<double> turns[WARPS][8][8]; // of the p-steps of a round
+	__shared__ Mix mixes[WARPS][8][8]; // of the p-steps of a round
+	__shared__ Turn<double> turns[WARPS][8]; // of a round of one
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, positive = (int)a.problems[problem].positive;
 	// Lane l receives the letters of pair l mod 8 in p-steps l/8 and l/8 + 4.
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane % 8 + lane / 8 * PAIRS;
@@ -170,25 +183,30 @@ template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, d
 		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
 		__syncthreads();
 		const Group<SIZE> c = {shared, now.lefts, now.rights};
-		u64 rotated = 0, swapped = 0; // a byte for each p-step
+		const bool alone = now.steps == 1;
+		unsigned rotated = 0, swapped = 0; // swapped: of a round of one
 #pragma unroll
 		for (int half = 0; half < 2; half++) {
 			const int t = lane / 8 + 4 * half;
 			double2 x = {0, 0};
 			if (t < now.steps)
 				x = receive(letter + 4 * half * PAIRS);
-			const bool swap = signbit(x.x) != signbit(x.y);
-			rotated |= (u64)__ballot_sync(0xffffffff, x.x != 0 || swap) << 32 * half;
-			swapped |= (u64)__ballot_sync(0xffffffff, swap) << 32 * half;
 			const Signs signs = signs_of(number(c.lefts, lane % 8), number(c.rights, lane % 8 ^ t), positive);
-			turns[warp][t][lane % 8] = turn_of(swap ? -x.x : x.x, x.y, signs.kind);
+			const bool swap = alone ? signbit(x.x) != signbit(x.y) : signbit(x.x);
+			rotated |= __ballot_sync(0xffffffff, x.y != 0 || swap);
+			if (!alone)
+				mixes[warp][t][lane % 8] = mix_of(x.x, x.y, signs.kind);
+			else if (t == 0)
+				turns[warp][lane % 8] = turn_of(swap ? -x.x : x.x, x.y, signs.kind);
+			if (half == 0)
+				swapped = __ballot_sync(0xffffffff, swap) & 0xff;
 		}
 		letter += now.steps * PAIRS;
 		__syncwarp();
 		if (rotated == 0)
 			continue;
-		if (now.steps == 1) {
-			c.turn(turns[warp][0], (unsigned)swapped & 0xff);
+		if (alone) {
+			c.turn(turns[warp], swapped);
 			continue;
 		}
 		Product product;
@@ -196,7 +214,7 @@ template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, d
 #pragma unroll 1
 		for (int t = 0; t < now.steps; t++) {
 			product.go_to(t);
-			product.turn(turns[warp][t][lane / 4], swapped >> (8 * t + lane / 4) & 1);
+			product.turn(mixes[warp][t][lane / 4]);
 		}
 		product.go_to(0);
 		c.multiply(product);
@@ -212,7 +230,7 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 	const Problem &b = a.problems[problem];
 	const State &state = a.states[problem];
 	const bool done = a.number > 0 && *(volatile const i64 *)&state.done < a.number;
-	if (skipped(b) || (done && !a.last))
+	if (b.k == 0 || skipped(b) || (done && !a.last))
 		return;
 	const int k = (int)b.k, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
 	double *const t = b.t;

@@ -10,17 +10,33 @@
 // columns have sign −1, no |tᵢⱼ| counts for more than 1.
 template <int SIZE> __device__ inline void cancel(const Problem &b, const State &state, const double *t)
 {
+	constexpr int ROWS = SIZE / 32;
 	const double most = b.positive < b.k ? 1 : 1.0 / 0.0;
-	const int k = (int)b.k, lane = threadIdx.x % 32;
-	for (int j = threadIdx.x / 32; j < k; j += SIZE / 16) {
-		double sum = 0;
-		for (int i = lane; i < k; i += 32) {
-			const double part = fmin(fabs(t[i + j * Group<SIZE>::LD]), most) * state.before[i];
-			sum = __fma_rn(part, part, sum);
-		}
-		if (sqrt(state.after[j]) <= b.tol * sqrt(warp_sum(sum)))
-			for (int i = lane; i < k; i += 32)
-				b.r[i + j * b.ldr] = 0;
+	const int k = (int)b.k, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
+	double before[ROWS], sums[2];
+#pragma unroll
+	for (int r = 0; r < ROWS; r++)
+		before[r] = state.before[lane + 32 * r];
+	const double after = state.after[j0 + lane % 16];
+#pragma unroll
+	for (int half = 0; half < 2; half++) {
+		double sum[8] = {};
+#pragma unroll
+		for (int s = 0; s < 8; s++)
+#pragma unroll
+			for (int r = 0; r < ROWS; r++) {
+				const double x = fabs(t[lane + 32 * r + (j0 + 8 * half + s) * Group<SIZE>::LD]);
+				const double part = fmin(x, most) * before[r];
+				sum[s] = __fma_rn(part, part, sum[s]);
+			}
+		sums[half] = scatter_sum(sum);
+	}
+	const double sum = lane % 16 < 8 ? sums[0] : sums[1];
+	unsigned noise = __ballot_sync(0xffffffff, lane < 16 && j0 + lane < k && sqrt(after) <= b.tol * sqrt(sum));
+	for (; noise; noise &= noise - 1) {
+		const int j = j0 + __ffs(noise) - 1;
+		for (int i = lane; i < k; i += 32)
+			b.r[i + j * b.ldr] = 0;
 	}
 }
 

@@ -172,11 +172,11 @@ __device__ inline void follow(const SingleSweep &a, i64 problem, float *shared, 
 			Letter x = {0, 0};
 			if (t < now.steps)
 				x = receive_words(letter + 4 * half * PAIRS);
-			const float sin = low(x.sin), tau = low(x.tau);
+			const float sin = low(x.first), tau = low(x.second);
 			const bool swap = signbit(sin) != signbit(tau);
-			rotated |= (u64)__ballot_sync(0xffffffff, sin != 0 || high(x.sin) != 0 || swap) << 32 * half;
+			rotated |= (u64)__ballot_sync(0xffffffff, sin != 0 || high(x.first) != 0 || swap) << 32 * half;
 			swapped |= (u64)__ballot_sync(0xffffffff, swap) << 32 * half;
-			turns[warp][t][lane % 8] = turn_of(sin, swap ? -tau : tau, high(x.sin), high(x.tau), swap);
+			turns[warp][t][lane % 8] = turn_of(sin, swap ? -tau : tau, high(x.first), high(x.second), swap);
 		}
 		letter += now.steps * PAIRS;
 		__syncwarp();

@@ -67,7 +67,8 @@ func singleStep(t testing.TB, d *device, shapes []shape) (out [][]float64) {
 	must(t, d.Multiply(b))
 	must(t, d.Sync())
 	for i := range b.G {
-		x := []float64{float64(b.Tally[i].Rotations), float64(b.Tally[i].Proper), float64(b.Tally[i].Changed)}
+		x := []float64{float64(b.Tally[i].Rotations), float64(b.Tally[i].Proper), float64(b.Tally[i].Changed),
+			b.Tally[i].Cosine}
 		for _, a := range []kernels.Panel{b.G[i].P, b.G[i].Q, b.V[i].P, b.V[i].Q, b.R[i], b.T[i]} {
 			x = append(x, s.wide(t, a)...)
 		}

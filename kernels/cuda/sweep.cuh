@@ -19,12 +19,13 @@ struct State {
 
 constexpr i64 NEVER = 1ll << 62;
 
-// A rotation on its way from one block to the other: the complements of sin φ and of tan(φ/2), with the
-// opposite sign where the columns are swapped, or of the four numbers of one of float32. 0 is what has not
-// come yet; who fetches a rotation puts 0 in its place. So a rotation says itself that it is there, and no
-// block waits for memory to become consistent.
+// A rotation on its way from one block to the other: the complements of two numbers, or of the four of one of
+// float32. In a round of one p-step they are sin φ and tan(φ/2), with the opposite sign where the columns are
+// swapped; in a longer one cos φ, negative where they are swapped, and sin φ. 0 is what has not come yet; who
+// fetches a rotation puts 0 in its place. So a rotation says itself that it is there, and no block waits for
+// memory to become consistent.
 struct Letter {
-	u64 sin, tau;
+	u64 first, second;
 };
 
 // What a launch works on. rounds has for each round its number of p-steps, and then for each warp the numbers
@@ -70,9 +71,9 @@ template <class E> __device__ inline i64 role_of(const SweepOf<E> &a)
 }
 
 // A word of a letter is the complement of what it says. 0 says nothing.
-__device__ inline void send_words(Letter *to, u64 sin, u64 tau)
+__device__ inline void send_words(Letter *to, u64 first, u64 second)
 {
-	asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(~sin), "l"(~tau) : "memory");
+	asm volatile("st.relaxed.gpu.global.v2.u64 [%0], {%1, %2};" ::"l"(to), "l"(~first), "l"(~second) : "memory");
 }
 
 // receive_words waits for a letter, and takes it.
@@ -81,26 +82,26 @@ __device__ inline Letter receive_words(Letter *from)
 	Letter x;
 	for (;;) {
 		asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
-			     : "=l"(x.sin), "=l"(x.tau)
+			     : "=l"(x.first), "=l"(x.second)
 			     : "l"(from)
 			     : "memory");
-		if (x.sin != 0 && x.tau != 0)
+		if (x.first != 0 && x.second != 0)
 			break;
 		__nanosleep(100);
 	}
 	*from = {0, 0};
-	return {~x.sin, ~x.tau};
+	return {~x.first, ~x.second};
 }
 
-__device__ inline void send(Letter *to, double sin, double tau)
+__device__ inline void send(Letter *to, double first, double second)
 {
-	send_words(to, (u64)__double_as_longlong(sin), (u64)__double_as_longlong(tau));
+	send_words(to, (u64)__double_as_longlong(first), (u64)__double_as_longlong(second));
 }
 
 __device__ inline double2 receive(Letter *from)
 {
 	const Letter x = receive_words(from);
-	return {__longlong_as_double((i64)x.sin), __longlong_as_double((i64)x.tau)};
+	return {__longlong_as_double((i64)x.first), __longlong_as_double((i64)x.second)};
 }
 
 // publish makes everything that the block wrote before its last barrier visible to who waits for this value.
