@@ -106,7 +106,7 @@ func TestLostDeviceResumes(t *testing.T) {
 	gauss(t, 260, 240).write(t, filepath.Join(inputs, "a.npy"))
 	resumed := 0
 	const none = deviceVariable + "=0 none 0 lost" // devices of the same kind, that are not lost
-	for _, lost := range []string{"1 Jacobi 30 lost", "0 Multiply 60 lost", "0 Fetch 20 lost",
+	for _, lost := range []string{"1 Jacobi 30 lost", "0 Multiply 30 lost", "0 Fetch 20 lost",
 		"1 Read 3 memory"} {
 		t.Run(lost, func(t *testing.T) {
 			dir := t.TempDir()
