@@ -20,6 +20,8 @@ const (
 	// Where so few pivots were active, what a sweep has left is small enough for passes. From an order on one
 	// sweep more costs less than the pass that it spares.
 	fewActive, fewerActive, largeOrder = 0.1, 0.01, 8192
+	// But where one of them had a cosine so large, it may have left one that is too large for passes.
+	largeLeft = 0.2
 	// From this sweep on, sweeps must leave fewer pivots active than so much of those before.
 	slowSweep, slowShare = 8, 0.8
 )
@@ -32,8 +34,9 @@ func lowEnough(columns int) func(sweeps []jacobi.SweepInfo) bool {
 	}
 	return func(sweeps []jacobi.SweepInfo) bool {
 		n := len(sweeps)
-		active := sweeps[n-1].Active
-		return active <= few || n >= slowSweep && active > slowShare*sweeps[n-2].Active
+		last := sweeps[n-1]
+		return last.Active <= few && last.Cosine <= largeLeft ||
+			n >= slowSweep && last.Active > slowShare*sweeps[n-2].Active
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"jmpi/dist/disttest"
+	"jmpi/dist/jacobi"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
 )
@@ -26,6 +27,32 @@ func TestFloat32First(t *testing.T) {
 		t.Skip("the rest takes minutes with the race detector")
 	}
 	t.Run("Graded", func(t *testing.T) { testGraded(t, onCPUs, 128, 2, 1e-13) })
+}
+
+// Sweeps in float32 end when few pivots were active and had no large cosine, or when they are of little use.
+func TestLowEnough(t *testing.T) {
+	for _, c := range []struct {
+		columns        int
+		active, cosine float64
+		want           bool
+	}{
+		{500, 0.08, 0.02, true},
+		{500, 0.08, 0.53, false}, // of it 0.32 may be left, which is too large for passes
+		{500, 0.2, 0.02, false},
+		{500, 0.08, 0, true}, // not known
+		{10000, 0.08, 0.02, false},
+		{10000, 0.008, 0.02, true},
+		{10000, 0.008, 0.53, false},
+	} {
+		sweeps := []jacobi.SweepInfo{{Active: 1}, {Active: c.active, Cosine: c.cosine}}
+		if got := lowEnough(c.columns)(sweeps); got != c.want {
+			t.Errorf("%d columns, %g active, cosine %g: %t", c.columns, c.active, c.cosine, got)
+		}
+	}
+	slow := slices.Repeat([]jacobi.SweepInfo{{Active: 0.5, Cosine: 0.6}}, slowSweep)
+	if lowEnough(500)(slow[1:]) || !lowEnough(500)(slow) {
+		t.Errorf("sweeps that leave as much as those before end after %d", slowSweep)
+	}
 }
 
 // testLowKinds is a test of all kinds of devices: every kind of test matrix comes to an end, by products
