@@ -53,13 +53,21 @@ type document struct {
 	file uintptr
 }
 
-// open opens the file for reading.
+// openDocument opens the file for reading. The library reads without its sieve buffer, which beyond the end
+// that the file tells reads zeros, and not an error.
 func (l *library) openDocument(path string) (*document, error) {
 	d := &document{library: l}
-	const readOnly, defaults = 0, 0
-	var err error
-	name := cstring(path)
-	d.file, err = l.id(&d.holder, "H5Fclose", "H5Fopen", uintptr(unsafe.Pointer(name)), readOnly, defaults)
+	var h holder
+	defer h.release()
+	list, err := l.properties(&h, "H5P_CLS_FILE_ACCESS_ID_g")
+	if err == nil {
+		_, err = l.status("H5Pset_sieve_buf_size", list, 0)
+	}
+	if err == nil {
+		const readOnly = 0
+		name := cstring(path)
+		d.file, err = l.id(&d.holder, "H5Fclose", "H5Fopen", uintptr(unsafe.Pointer(name)), readOnly, list)
+	}
 	return d, err
 }
 
@@ -252,7 +260,25 @@ func (d *document) place(set *Dataset, id, list uintptr) error {
 		return err
 	}
 	set.Offset = int64(offset)
-	return d.enough(set, id)
+	if err := d.enough(set, id); err != nil {
+		return err
+	}
+	return d.allotted(uint64(offset), uint64(size))
+}
+
+// allotted makes sure that bytes lie before the end that the file tells: what is behind it is not the file's.
+func (d *document) allotted(offset, size uint64) error {
+	const routine = "H5Fget_eoa" // of 1.10.2; it counts a user block, as the offset does
+	if d.routine(routine) == 0 {
+		return nil
+	}
+	var end uint64
+	_, err := d.status(routine, d.file, uintptr(unsafe.Pointer(&end)))
+	if err == nil && (size > end || offset > end-size) {
+		err = fmt.Errorf("damaged or cut short: its numbers end at byte %d, and the file, by what it tells, at "+
+			"%d; write it again, or copy it again", offset+size, end)
+	}
+	return err
 }
 
 // filters makes sure that chunks can be unpacked.

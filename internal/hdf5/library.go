@@ -152,13 +152,16 @@ func (h *holder) release() {
 	h.undo = nil
 }
 
-// complaint is what the library says of its last error: the deepest message.
+// complaint is what the library says of its last error: the deepest message, and what it means if something
+// lies beyond the end that a file tells.
 func (l *library) complaint() error {
 	const upward, current = 0, 0
 	l.messages = nil
 	_, _ = l.call("H5Ewalk2", current, upward, l.walk, 0)
 	for _, m := range l.messages {
-		if m != "" {
+		if strings.HasPrefix(m, "addr overflow") {
+			return fmt.Errorf("damaged or cut short: %s", m)
+		} else if m != "" {
 			return errors.New(m)
 		}
 	}

@@ -152,6 +152,27 @@ func TestHDF5Refused(t *testing.T) {
 	}
 }
 
+// A file whose superblock tells an end before that of its numbers is damaged, in one piece or in chunks: the
+// library would give zeros for some.
+func TestHDF5Ended(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join(makeHDF5(t), "ended_*.h5"))
+	if err != nil || len(files) != 33 {
+		t.Fatalf("%d files, error %v", len(files), err)
+	}
+	for _, path := range files {
+		f, err := Open(path)
+		if err == nil {
+			err = f.ReadColumns(0, f.Cols, make([]float64, f.Rows*f.Cols), int(f.Rows))
+			f.Close()
+		}
+		if err == nil {
+			t.Errorf("%s is read", filepath.Base(path))
+		} else if s := err.Error(); !strings.Contains(s, "damaged or cut short") || strings.Contains(s, "\n") {
+			t.Error(s)
+		}
+	}
+}
+
 // What the library does not unpack is refused, though it could be unpacked.
 func TestHDF5Level(t *testing.T) {
 	f, err := Open(filepath.Join(makeHDF5(t), "bad_level.h5"))

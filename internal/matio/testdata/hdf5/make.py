@@ -171,3 +171,34 @@ for name, kind in ("char", "u2"), ("cell", "u8"):
 with h5py.File(path("bad_sparse", "mat"), "w", userblock_size=512) as f:
     f.create_group("A").attrs["MATLAB_sparse"] = np.uint64(4)
     f["A/data"] = np.ones(3)
+
+
+def ended(name, matrix, userblock=0, attributes=None, **how):
+    """Files NAME.N.h5 whose superblock tells an end that is N bytes before that of the numbers."""
+    attributes = attributes or {}
+    whole = path("good")
+    with h5py.File(whole, "w", libver="earliest", userblock_size=userblock) as f:
+        f.create_dataset("A", data=matrix, **how).attrs.update(attributes)
+    with open(whole, "rb") as f:
+        image = bytearray(f.read())
+    os.remove(whole)
+    at = userblock + 40  # of the end in a superblock of version 0
+    assert image[userblock + 8] == 0 and int.from_bytes(image[at : at + 8], "little") == len(image)
+    for less in 1, 7, np.asarray(matrix).nbytes if not how else 200:
+        image[at : at + 8] = (len(image) - less).to_bytes(8, "little")
+        with open(path("ended_%s.%d" % (name, less)), "wb") as f:
+            f.write(image)
+
+
+ended("plain", A)
+ended("big", A.astype(">f4"))
+ended("user", A, 512)
+ended("large", np.ones((500, 300)))
+ended("matlab", A, 512, {"MATLAB_class": np.bytes_("double")})
+none = {"MATLAB_class": np.bytes_("double"), "MATLAB_empty": np.uint32(1)}
+ended("empty", np.array([0, 5], "u8"), 512, none)
+ended("chunked", A, chunks=(8, 5))
+ended("whole", np.ones((500, 300)), chunks=(500, 300))
+ended("gzip", A, chunks=(8, 5), compression="gzip")
+ended("scaled", np.round(30 * A).astype("i4"), chunks=(61, 43), scaleoffset=0)
+ended("shuffled", A, 512, chunks=(8, 5), compression="gzip", shuffle=True, fletcher32=True)
