@@ -9,7 +9,7 @@ import (
 )
 
 // spare is device memory that the caller has given back, kept for the next allocation of its size. See
-// docs/decisions/054-memory-kept.md.
+// docs/decisions/054-between-the-kernels.md.
 type spare struct {
 	mu     sync.Mutex
 	blocks []spareBlock // the one that was given back last is the last
