@@ -51,7 +51,7 @@ var lostDevices = []struct {
 }{
 	{"read", "", "Write", 1, 3},
 	{"read", "", "Alloc", 1, 1},
-	{"read, tall", "tall", "Write", 2, 2},
+	{"read, tall", "tall", "Write", 1, 2},
 	{"prepare", "--precondition qrcp-lq", "FactorPivoted", 2, 2},
 	{"prepare", "--precondition qr-lq", "FactorPanel", 1, 1},
 	{"prepare, tall", "tall", "Gemm", 1, 2},

@@ -78,6 +78,7 @@ var panickings = []panicking{
 	{"dist/matrix", "svd a.npy -o x --precondition qrcp-lq", []int{1, 4}, onLast},
 	{"dist/matrix", "svd a.npy -o x --precondition qrcp-lq", []int{4}, onEvery},
 	{"dist/jacobi", "svd a.npy -o x", []int{1, 4}, onLast},
+	{"dist/refine", "svd clusters.npy -o x --precision float32", []int{1, 4}, onFirst},
 	{"dist/exchange", "svd a.npy -o x --devices-per-rank 2", []int{1, 4}, onLast},
 	{"dist/comm StartMPI", "svd a.npy -o x", []int{4}, onLast},
 	{"dist/comm StartMPI", "selftest --backend cpu", []int{1}, onLast},
@@ -103,6 +104,7 @@ func TestPanics(t *testing.T) {
 	c := filepath.Join(inputs, "c.npy")
 	gauss(t, 200, 200).write(t, filepath.Join(inputs, "a.npy"))
 	gauss(t, 60, 60).write(t, c)
+	gauss(t, 700, 700).write(t, filepath.Join(inputs, "clusters.npy")) // some singular values are close
 	runOn(t, 1, []svdRun{{c, filepath.Join(inputs, "c.svd"), "both"}})[0].right(t)
 	for _, p := range panickings {
 		for _, ranks := range p.ranks {
