@@ -97,8 +97,8 @@ func TestDecomposeAnything(t *testing.T) {
 			rt.Fatal(err)
 		}
 		limit := 10.0
-		// long sums of few different numbers, in units of n·ε; auto takes no factorization where m ≥ 4n either
-		if m > 1000 && (task.Precondition == NoPreconditioner || task.Precondition == AutoPreconditioner) {
+		// long sums of few different numbers, in units of n·ε
+		if task.Precondition == NoPreconditioner && m > 1000 {
 			limit = 50
 		}
 		o.verify(rt, a, limit)

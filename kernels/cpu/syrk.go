@@ -11,6 +11,10 @@ import (
 const (
 	syrkRows   = 256
 	syrkPieces = 16
+
+	// Of so few columns the sums are formed over so many rows at a time: BLAS adds all of a piece one after the
+	// other, which is off by many rounding errors where the terms are equal, and costs as much as that here.
+	fewColumns, fewRows = 16, 32
 )
 
 // Syrk forms the tiles on and above the diagonal, and copies them below it.
@@ -60,7 +64,14 @@ func (d *device) syrkTall(a, c kernels.Panel) error {
 	parts := make([]float64, pieces*n*n)
 	err := d.each(pieces, func(_ *workspace, k int) error {
 		rows := a.Rows(k*a.M/pieces, (k+1)*a.M/pieces)
-		openblas.Dsyrk(blas.Lower, blas.NoTrans, n, rows.M, 1, elements(rows), rows.Ld, 0, parts[k*n*n:], n)
+		step := rows.M
+		if n <= fewColumns {
+			step = fewRows
+		}
+		for i := 0; i < rows.M; i += step {
+			some := rows.Rows(i, min(i+step, rows.M))
+			openblas.Dsyrk(blas.Lower, blas.NoTrans, n, some.M, 1, elements(some), some.Ld, 1, parts[k*n*n:], n)
+		}
 		return nil
 	})
 	for j := range n {
