@@ -91,6 +91,9 @@ func NewDevice(be kernels.Backend, c Config) (*Device, error) {
 			"or inner block", last, limits.PointwiseOrder)
 	}
 	base, err := be.Alloc(a.bytes)
+	if err == nil {
+		err = be.Sync() // messages that come to it are not queued
+	}
 	if err != nil {
 		return nil, fmt.Errorf("node: block-columns of %d rows and %d columns, and their factors: %w", c.M,
 			c.Layout.MacroWidth(), err)

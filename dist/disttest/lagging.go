@@ -1,9 +1,11 @@
 package disttest
 
 import (
+	"errors"
 	"slices"
 	"sync"
 
+	"jmpi/dist/comm"
 	"jmpi/kernels"
 )
 
@@ -13,6 +15,7 @@ import (
 type Lagging struct {
 	*Apart
 	lag             *Lag
+	heap            *kernels.Heap
 	queued, brought line
 }
 
@@ -38,8 +41,12 @@ type task struct {
 
 // OpenLagging opens a device.
 func OpenLagging(lag *Lag) (*Lagging, error) {
-	d, err := OpenApart()
-	return &Lagging{Apart: d, lag: lag}, err
+	a, err := OpenApart()
+	d := &Lagging{Apart: a, lag: lag}
+	d.heap = &kernels.Heap{Get: a.Alloc, Put: func(at kernels.Address, _ int64) error {
+		return d.now(func() error { return a.Free(at) })
+	}}
+	return d, err
 }
 
 // add appends a task to a line.
@@ -155,11 +162,21 @@ func (d *Lagging) Bring(dst, src kernels.Panel, after ...kernels.Mark) (kernels.
 	return d.lag.mark(t), nil
 }
 
-func (d *Lagging) Free(a kernels.Address) error {
-	return d.now(func() error { return d.Apart.Free(a) })
+// Alloc queues that the memory becomes zero, which others may still use if it is used again.
+func (d *Lagging) Alloc(bytes int64) (kernels.Address, error) {
+	a, _, err := d.heap.Alloc(bytes)
+	if err != nil || bytes == 0 {
+		return a, err
+	}
+	return a, d.later(func() error {
+		clear(comm.HostBytes(a, bytes))
+		return nil
+	})
 }
 
-func (d *Lagging) Close() error { return d.now(d.Apart.Close) }
+func (d *Lagging) Free(a kernels.Address) error { return d.heap.Free(a) }
+
+func (d *Lagging) Close() error { return errors.Join(d.heap.Close(), d.Apart.Close()) }
 
 // Copy waits for what is queued here, but not on another device.
 func (d *Lagging) Copy(dst, src kernels.Panel) error {

@@ -121,6 +121,9 @@ func (b *exchangeBench) alloc(longest int64) error {
 		if m.receive, err = be.Alloc(longest); err != nil {
 			return err
 		}
+		if err := be.Sync(); err != nil { // they are zero
+			return err
+		}
 	}
 	return nil
 }

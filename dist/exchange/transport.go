@@ -113,6 +113,9 @@ var probeBytes = []int64{8, 1 << 20}
 func prove(c comm.Comm, library comm.DeviceMemory, be kernels.Memory) error {
 	most := probeBytes[len(probeBytes)-1]
 	memory, err := be.Alloc(2 * most)
+	if err == nil {
+		err = be.Sync() // it is zero
+	}
 	if err := comm.Agree(c, comm.BadResource, err); err != nil {
 		return err
 	}

@@ -38,7 +38,9 @@ func newCopies(be kernels.Backend, s *spread) (*copies, error) {
 	c := &copies{be: be, limit: max(copyBytes, int64(kernels.WordBytes*max(s.m, s.n)))}
 	var err error
 	if c.staging, err = be.Alloc(c.limit); err == nil && !be.Limits().HostMemory {
-		c.host, err = be.AllocHost(c.limit)
+		if c.host, err = be.AllocHost(c.limit); err == nil {
+			err = be.Sync() // the staging is zero before anything is stored there
+		}
 	}
 	return c, err
 }

@@ -33,7 +33,10 @@ func (l *landing) next(dev *device, m, n int) (p kernels.Panel, free kernels.Mar
 		return p, 0, err
 	}
 	s.sends = nil
-	p, err = s.need(dev, m, n)
+	before := s.bytes
+	if p, err = s.need(dev, m, n); err == nil && s.bytes > before {
+		s.done, err = dev.Mark() // the new memory is zero
+	}
 	return p, s.done, err
 }
 

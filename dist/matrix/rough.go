@@ -205,7 +205,7 @@ func (r *singles) addTo(w *Matrix) error {
 				err = dev.Add(w.shares[i].Columns(j, j+p.N), q)
 			}
 			if err != nil {
-				return err
+				return errors.Join(err, dev.release(piece.at))
 			}
 		}
 		return dev.release(piece.at)

@@ -179,6 +179,9 @@ func (m *measurer) transfer(order int) error {
 		return err
 	}
 	defer func() { _ = be.Free(device) }()
+	if err := be.Sync(); err != nil { // it is zero
+		return err
+	}
 	host, err := be.AllocHost(longest)
 	if err != nil {
 		return err

@@ -133,7 +133,6 @@ const (
 // run goes on to the end, step by step.
 func (s *state) run() (*Result, error) {
 	var err error
-	release := s.x.Hold()
 	for err == nil && s.Next != ended {
 		begin, step := time.Now(), s.Next
 		if err = s.advance(); err == nil {
@@ -142,9 +141,6 @@ func (s *state) run() (*Result, error) {
 	}
 	if err == nil && s.norms != nil {
 		err = s.sort()
-	}
-	if e := release(); err == nil {
-		err = e
 	}
 	if err != nil {
 		s.free()

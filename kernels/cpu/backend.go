@@ -32,7 +32,7 @@ const preferredWidth = 32
 type device struct {
 	threads int
 	kernels [2]*C.struct_jmpi_kernels // by element type
-	memory  memory
+	heap    *kernels.Heap
 	work    []workspace // one a thread
 }
 
@@ -48,7 +48,7 @@ func open(threads int, instructions string) (kernels.Backend, error) {
 	C.openblas_set_num_threads(1)
 	name := C.CString(instructions)
 	defer C.free(unsafe.Pointer(name))
-	d := &device{threads: threads, work: make([]workspace, threads)}
+	d := &device{threads: threads, heap: newHeap(), work: make([]workspace, threads)}
 	for e := range d.kernels {
 		d.kernels[e] = C.jmpi_select(name, C.int(8*kernels.Element(e).Bytes()))
 	}
@@ -86,7 +86,7 @@ func (d *device) Sync() error { return nil }
 
 // Close frees all memory of the device.
 func (d *device) Close() error {
-	err := d.memory.close()
+	err := d.heap.Close()
 	for i := range d.work {
 		err = errors.Join(err, d.work[i].release())
 	}

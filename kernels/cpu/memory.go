@@ -1,10 +1,7 @@
 package cpu
 
 import (
-	"errors"
 	"fmt"
-	"slices"
-	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -12,16 +9,16 @@ import (
 	"jmpi/kernels"
 )
 
-// memory keeps the device's allocations: anonymous mappings outside the Go heap, so that panels
-// may be handed to C and to MPI as they are. What is freed is kept for the next allocation of the same size,
-// since the system takes longer to give zeroed pages than it takes to clear these. With what is kept the
-// device never has more than the most that was allocated at a time.
-type memory struct {
-	mu         sync.Mutex
-	blocks     map[kernels.Address][]byte
-	kept       [][]byte // the oldest first
-	used, most int64    // bytes in blocks, now and at most
-	idle       int64    // bytes kept
+// newHeap returns the heap of a device: anonymous mappings outside the Go heap, so that panels may be handed to
+// C and to MPI as they are. The system takes longer to give zeroed pages than it takes to clear kept ones.
+func newHeap() *kernels.Heap {
+	return &kernels.Heap{
+		Get: func(bytes int64) (kernels.Address, error) {
+			b, err := mapZeroed(bytes)
+			return kernels.Address(uintptr(unsafe.Pointer(unsafe.SliceData(b)))), err
+		},
+		Put: func(a kernels.Address, bytes int64) error { return unix.Munmap(numbers[byte](a, int(bytes))) },
+	}
 }
 
 // mapZeroed maps bytes > 0 of zeroed memory, aligned to a page.
@@ -38,84 +35,22 @@ func mapZeroed(bytes int64) ([]byte, error) {
 	return b, nil
 }
 
-func (m *memory) alloc(bytes int64) (kernels.Address, error) {
-	if bytes < 0 {
-		return 0, fmt.Errorf("%w: %d bytes", kernels.ErrShape, bytes)
-	}
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	b, err := m.take(max(bytes, 1))
-	if err != nil {
-		return 0, err
-	}
-	a := kernels.Address(uintptr(unsafe.Pointer(unsafe.SliceData(b))))
-	if m.blocks == nil {
-		m.blocks = make(map[kernels.Address][]byte)
-	}
-	m.blocks[a] = b
-	m.used += int64(len(b))
-	m.most = max(m.most, m.used)
-	return a, nil
-}
-
-// take returns zeroed memory: kept, or new, for which others that are kept make room.
-func (m *memory) take(bytes int64) ([]byte, error) {
-	for i, b := range slices.Backward(m.kept) {
-		if int64(len(b)) == bytes {
-			m.kept = slices.Delete(m.kept, i, i+1)
-			m.idle -= bytes
-			clear(b)
-			return b, nil
-		}
-	}
-	for len(m.kept) > 0 && m.used+m.idle+bytes > m.most {
-		b := m.kept[0]
-		m.kept = m.kept[1:]
-		m.idle -= int64(len(b))
-		if err := unix.Munmap(b); err != nil {
-			return nil, err
-		}
-	}
-	return mapZeroed(bytes)
-}
-
-func (m *memory) free(a kernels.Address) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	b, ok := m.blocks[a]
-	if !ok {
-		return fmt.Errorf("%w: %#x", kernels.ErrAddress, uintptr(a))
-	}
-	delete(m.blocks, a)
-	m.kept = append(m.kept, b)
-	m.used, m.idle = m.used-int64(len(b)), m.idle+int64(len(b))
-	return nil
-}
-
-func (m *memory) close() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var err error
-	for _, b := range m.blocks {
-		err = errors.Join(err, unix.Munmap(b))
-	}
-	for _, b := range m.kept {
-		err = errors.Join(err, unix.Munmap(b))
-	}
-	m.blocks, m.kept, m.used, m.idle = nil, nil, 0, 0
-	return err
-}
-
 func (d *device) Alloc(bytes int64) (kernels.Address, error) {
-	a, err := d.memory.alloc(bytes)
+	if bytes == 0 {
+		bytes = 1
+	}
+	a, again, err := d.heap.Alloc(bytes)
 	if err != nil {
 		return 0, fmt.Errorf("cpu: alloc: %w", err)
+	}
+	if again {
+		clear(numbers[byte](a, int(bytes)))
 	}
 	return a, nil
 }
 
 func (d *device) Free(a kernels.Address) error {
-	if err := d.memory.free(a); err != nil {
+	if err := d.heap.Free(a); err != nil {
 		return fmt.Errorf("cpu: free: %w", err)
 	}
 	return nil
@@ -166,7 +101,7 @@ func column(p kernels.Panel, j int) []float64 { return columnOf[float64](p, j) }
 type real interface{ float32 | float64 }
 
 // numbers, elementsOf and columnOf are floats, elements and column for elements of any type.
-func numbers[T real](a kernels.Address, n int) []T {
+func numbers[T real | byte](a kernels.Address, n int) []T {
 	return unsafe.Slice(*(**T)(unsafe.Pointer(&a)), n)
 }
 

@@ -46,9 +46,8 @@ type device struct {
 	shared     int   // bytes of shared memory that a block can have
 	tiling     tiling
 
-	memory   memory
-	usage    usage
-	spare    spare
+	heap     *kernels.Heap
+	host     hostMemory
 	movers   movers
 	carrier  carrier
 	queue    queue
@@ -102,6 +101,7 @@ func (d *device) open() error {
 	if err := d.describe(); err != nil {
 		return err
 	}
+	d.heap = d.newHeap()
 	code, err := build(d.architecture, cached)
 	if err != nil {
 		return err
@@ -264,7 +264,7 @@ func (d *device) available() int64 {
 	if d.info(&free, &total) != nil {
 		return 0
 	}
-	free += d.spare.held()
+	free += d.heap.Idle()
 	return max(1, free-min(spareBytes, free/8))
 }
 
@@ -276,7 +276,7 @@ func (d *device) Describe() kernels.Description {
 		Threads: 1,
 		Memory:  d.bytes,
 		Free:    d.available(),
-		Peak:    d.usage.most(),
+		Peak:    d.heap.Peak(),
 		Library: fmt.Sprintf("CUDA driver %d.%d, NVRTC %s, %s", d.version/1000, d.version%1000/10, d.compiler,
 			d.architecture),
 	}
@@ -319,13 +319,14 @@ func (d *device) Close() error {
 		}
 		err = errors.Join(err, d.carrier.wait(d))
 		err = errors.Join(err, d.blas.close(), d.solver.close(), d.movers.close(d), d.carrier.close(d),
-			d.queue.close(d), d.memory.close(d), d.spare.trim(0, d.release))
+			d.queue.close(d), d.host.close(d))
 		for _, m := range d.modules {
 			err = errors.Join(err, d.check("cuModuleUnload", nvidia.Invoke(d.cuModuleUnload, m)))
 		}
 		for i := range d.lanes {
 			err = errors.Join(err, d.lanes[i].close(d))
 		}
+		err = errors.Join(err, d.heap.Close())
 	}
 	err = errors.Join(err, d.check("cuDevicePrimaryCtxRelease",
 		nvidia.Invoke(d.cuDevicePrimaryCtxRelease, d.handle)))

@@ -126,7 +126,7 @@
 //
 // # Memory
 //
-// Memory that the caller gives back is kept for the next allocation of its size (spare.go). A few numbers
+// Memory that the caller gives back is kept for the next allocation of its size (kernels.Heap). A few numbers
 // pass through pinned memory (move.go): the driver takes ten times as long otherwise.
 //
 // # Lanes

@@ -28,7 +28,7 @@ func (e *epoch) close(d *device) error {
 		return nil
 	}
 	defer func() { *e = epoch{} }()
-	return d.free(e.ticket)
+	return d.heap.Return(e.ticket)
 }
 
 func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {

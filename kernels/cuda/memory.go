@@ -10,138 +10,52 @@ import (
 	"jmpi/kernels"
 )
 
-// memory keeps the caller's allocations.
-type memory struct {
-	mu     sync.Mutex
-	blocks map[kernels.Address]bool // true: host memory
-}
+// unit is what sizes of allocations are multiples of, so that matrices of nearly the same size follow each
+// other in the same memory.
+const unit = 64 << 10
 
-func (m *memory) add(a kernels.Address, host bool) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.blocks == nil {
-		m.blocks = map[kernels.Address]bool{}
-	}
-	m.blocks[a] = host
-}
-
-// remove forgets an allocation; it fails if there is none of that kind.
-func (m *memory) remove(a kernels.Address, host bool) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if is, ok := m.blocks[a]; !ok || is != host {
-		return fmt.Errorf("%w: %#x", kernels.ErrAddress, uintptr(a))
-	}
-	delete(m.blocks, a)
-	return nil
-}
-
-// usage counts what is allocated on a device, by the caller and by the primitives.
-type usage struct {
-	mu        sync.Mutex
-	sizes     map[kernels.Address]int64
-	now, peak int64
-}
-
-func (u *usage) add(a kernels.Address, bytes int64) {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	if u.sizes == nil {
-		u.sizes = map[kernels.Address]int64{}
-	}
-	u.sizes[a] = bytes
-	u.now += bytes
-	u.peak = max(u.peak, u.now)
-}
-
-// remove returns the bytes that were allocated there.
-func (u *usage) remove(a kernels.Address) int64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	bytes := u.sizes[a]
-	u.now -= bytes
-	delete(u.sizes, a)
-	return bytes
-}
-
-// room returns how much more may be allocated until it is as much as at any time before.
-func (u *usage) room() int64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.peak - u.now
-}
-
-// most returns the largest number of bytes that were allocated at a time.
-func (u *usage) most() int64 {
-	u.mu.Lock()
-	defer u.mu.Unlock()
-	return u.peak
-}
-
-func (m *memory) close(d *device) error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var err error
-	for a, host := range m.blocks {
-		if host {
-			err = errors.Join(err, d.freeHost(a))
-		} else {
-			err = errors.Join(err, d.free(a))
-		}
-	}
-	m.blocks = nil
-	return err
-}
-
-// alloc returns device memory. The device must be entered.
-func (d *device) alloc(bytes int64) (a kernels.Address, err error) {
+// rounded is the size of a block for so many bytes.
+func rounded(bytes int64) int64 {
 	if bytes < 0 {
-		return 0, fmt.Errorf("%w: %d bytes", kernels.ErrShape, bytes)
+		return bytes
 	}
-	if bytes > d.bytes {
-		return 0, fmt.Errorf("%w: %d bytes, the device has %d", kernels.ErrMemory, bytes, d.bytes)
-	}
-	if err := d.spare.trim(max(d.usage.room()-bytes, d.bytes/spareShare), d.release); err != nil {
-		return 0, err
-	}
-	take := func() error {
-		return d.check("cuMemAlloc", nvidia.Invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)),
-			uintptr(max(bytes, 1))))
-	}
-	if err = take(); err != nil && d.spare.held() > 0 { // others may have taken memory of the device
-		if err = d.spare.trim(0, d.release); err == nil {
-			err = take()
-		}
-	}
-	if err != nil {
-		return 0, fmt.Errorf("%d bytes, the device has %d in all: %w", bytes, d.bytes, err)
-	}
-	d.usage.add(a, bytes)
-	return a, nil
+	return max(1, (bytes+unit-1)/unit) * unit
 }
 
-// allocZero is alloc, zeroed before whatever is queued next.
+// spareShare says how much of what was given back may be kept in any case, as a share of the device's memory.
+const spareShare = 64
+
+// newHeap returns the heap of the device, which must be entered for it. To get memory from the driver, and to
+// return it, waits for all that is queued, on other devices too. See docs/decisions/054-between-the-kernels.md.
+func (d *device) newHeap() *kernels.Heap {
+	get := func(bytes int64) (a kernels.Address, err error) {
+		if bytes > d.bytes {
+			return 0, fmt.Errorf("%w: %d bytes, the device has %d", kernels.ErrMemory, bytes, d.bytes)
+		}
+		code := nvidia.Invoke(d.cuMemAlloc, uintptr(unsafe.Pointer(&a)), uintptr(max(bytes, 1)))
+		if err := d.check("cuMemAlloc", code); err != nil {
+			return 0, fmt.Errorf("%d bytes, the device has %d in all: %w", bytes, d.bytes, err)
+		}
+		return a, nil
+	}
+	put := func(a kernels.Address, _ int64) error {
+		return d.check("cuMemFree", nvidia.Invoke(d.cuMemFree, uintptr(a)))
+	}
+	return &kernels.Heap{Get: get, Put: put, Spare: d.bytes / spareShare}
+}
+
+// allocZero returns memory of a primitive, zeroed before whatever is queued next on its lane.
 func (d *device) allocZero(bytes int64) (kernels.Address, error) {
-	a, err := d.alloc(bytes)
+	a, err := d.heap.New(bytes)
 	if err != nil || bytes == 0 {
 		return a, err
 	}
-	return a, d.zeroBytes(d.stream, a, bytes)
+	return a, d.zeroBytes(a, bytes)
 }
 
-func (d *device) zeroBytes(stream uintptr, a kernels.Address, bytes int64) error {
-	return d.check("cuMemsetD8Async", nvidia.Invoke(d.cuMemsetD8Async, uintptr(a), 0, uintptr(bytes), stream))
-}
-
-// free waits for the work that is queued.
-func (d *device) free(a kernels.Address) error {
-	d.usage.remove(a)
-	return d.release(a)
-}
-
-// release gives memory back to the driver.
-func (d *device) release(a kernels.Address) error {
-	return d.check("cuMemFree", nvidia.Invoke(d.cuMemFree, uintptr(a)))
+// zeroBytes queues that memory is zeroed.
+func (d *device) zeroBytes(a kernels.Address, bytes int64) error {
+	return d.check("cuMemsetD8Async", nvidia.Invoke(d.cuMemsetD8Async, uintptr(a), 0, uintptr(bytes), d.stream))
 }
 
 // allocHost returns pinned host memory that all devices of the process know.
@@ -188,42 +102,28 @@ func (d *device) checked(operation string, wrong error, f func() error) error {
 	return d.entered(operation, f)
 }
 
-// Alloc waits until the memory is zero. It waits for what is queued only where memory is used again.
+// Alloc queues that the memory is zeroed. It waits for nothing where memory is used again.
 func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
-	size := bytes
-	if bytes >= 0 {
-		size = spareSize(bytes)
-	}
-	a = d.spare.take(size)
-	again := a != 0
-	if again {
-		d.usage.add(a, size)
-	}
-	err = d.move("Alloc", again, func(x mover) (err error) {
-		if !again {
-			a, err = d.alloc(size)
+	err = d.entered("Alloc", func() error {
+		if a, _, err = d.heap.Alloc(rounded(bytes)); err != nil || bytes == 0 {
+			return err
 		}
-		if err == nil && bytes > 0 {
-			err = d.zeroBytes(x.stream, a, bytes)
-		}
-		if err != nil && a != 0 {
-			err = errors.Join(err, d.free(a))
+		if err = d.zeroBytes(a, bytes); err != nil {
+			err = errors.Join(err, d.heap.Return(a))
 		}
 		return err
 	})
 	if err != nil {
 		return 0, err
 	}
-	d.memory.add(a, false)
 	return a, nil
 }
 
 // Free keeps the memory for the next allocation of its size. What is queued may still use it.
 func (d *device) Free(a kernels.Address) error {
-	if err := d.memory.remove(a, false); err != nil {
+	if err := d.heap.Free(a); err != nil {
 		return fmt.Errorf("cuda: Free: %w", err)
 	}
-	d.spare.keep(a, d.usage.remove(a))
 	return nil
 }
 
@@ -235,17 +135,53 @@ func (d *device) AllocHost(bytes int64) (a kernels.Address, err error) {
 	if err != nil {
 		return 0, err
 	}
-	d.memory.add(a, true)
+	d.host.add(a)
 	return a, nil
 }
 
 func (d *device) FreeHost(a kernels.Address) error {
 	return d.bound("FreeHost", func() error {
-		if err := d.memory.remove(a, true); err != nil {
+		if err := d.host.remove(a); err != nil {
 			return err
 		}
 		return d.freeHost(a)
 	})
+}
+
+// hostMemory is the caller's pinned memory.
+type hostMemory struct {
+	mu     sync.Mutex
+	blocks map[kernels.Address]bool
+}
+
+func (m *hostMemory) add(a kernels.Address) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.blocks == nil {
+		m.blocks = map[kernels.Address]bool{}
+	}
+	m.blocks[a] = true
+}
+
+func (m *hostMemory) remove(a kernels.Address) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.blocks[a] {
+		return fmt.Errorf("%w: %#x", kernels.ErrAddress, uintptr(a))
+	}
+	delete(m.blocks, a)
+	return nil
+}
+
+func (m *hostMemory) close(d *device) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var err error
+	for a := range m.blocks {
+		err = errors.Join(err, d.freeHost(a))
+	}
+	m.blocks = nil
+	return err
 }
 
 // scratch are buffers of the primitives, by what they hold. They grow, and keep their contents only
@@ -265,7 +201,7 @@ func (d *device) need(what string, bytes int64) (kernels.Address, error) {
 	}
 	if b.bytes > 0 {
 		delete(d.scratch.buffers, what)
-		if err := d.free(b.address); err != nil { // waits until the device is done with it
+		if err := d.heap.Return(b.address); err != nil { // waits until the device is done with it
 			return 0, err
 		}
 	}
@@ -283,7 +219,7 @@ func (d *device) need(what string, bytes int64) (kernels.Address, error) {
 func (s *scratch) close(d *device) error {
 	var err error
 	for _, b := range s.buffers {
-		err = errors.Join(err, d.free(b.address))
+		err = errors.Join(err, d.heap.Return(b.address))
 	}
 	s.buffers = nil
 	return err

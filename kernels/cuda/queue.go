@@ -68,8 +68,8 @@ func (q *queue) open(d *device) error {
 		allocate func(int64) (kernels.Address, error)
 		bytes    int
 	}{
-		{&q.problems, d.allocHost, tallyLimit * problemBytes}, {&q.image, d.alloc, tallyLimit * problemBytes},
-		{&q.staging, d.allocHost, stagingBytes}, {&q.tallies, d.alloc, tallyLimit * tallyBytes},
+		{&q.problems, d.allocHost, tallyLimit * problemBytes}, {&q.image, d.heap.New, tallyLimit * problemBytes},
+		{&q.staging, d.allocHost, stagingBytes}, {&q.tallies, d.heap.New, tallyLimit * tallyBytes},
 		{&q.tallyMirror, d.allocHost, tallyLimit * tallyBytes},
 	} {
 		a, err := x.allocate(int64(x.bytes))
@@ -90,7 +90,7 @@ func (q *queue) close(d *device) error {
 	}
 	for _, a := range []kernels.Address{q.image, q.tallies} {
 		if a != 0 {
-			err = errors.Join(err, d.free(a))
+			err = errors.Join(err, d.heap.Return(a))
 		}
 	}
 	*q = queue{}

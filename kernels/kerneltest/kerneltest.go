@@ -14,6 +14,7 @@ func All(t *testing.T, b kernels.Backend) {
 		run  func(*testing.T, kernels.Backend)
 	}{
 		{"Memory", Memory}, {"Move", Move}, {"Marks", func(t *testing.T, b kernels.Backend) { Marks(t, b, b) }},
+		{"Again", func(t *testing.T, b kernels.Backend) { Again(t, b, b) }},
 		{"Identity", Identity}, {"ColumnNorms", ColumnNorms},
 		{"Product", Product},
 		{"Gram", Gram}, {"Cholesky", Cholesky}, {"QR", QR}, {"Multiply", Multiply},

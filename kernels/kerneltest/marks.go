@@ -64,3 +64,71 @@ func Marks(t *testing.T, a, b kernels.Backend) {
 		t.Error("panels of other shapes were taken")
 	}
 }
+
+// Again tests memory that is used again while what was done with it before is still queued, on two devices of
+// a kind, which may be the same. It is zero for what is queued then, and was not for what was queued before. So
+// it is for Write and Read, for panels that are brought to it when a mark is done, and for Store after Sync.
+func Again(t *testing.T, a, b kernels.Backend) {
+	const m, n, rounds = 500, 300, 10
+	panel := func(d kernels.Backend) kernels.Panel {
+		p := kernels.Panel{M: m, N: n, Ld: m}
+		var err error
+		p.Data, err = d.Alloc(p.Bytes())
+		must(t, err)
+		return p
+	}
+	sum, work, square := upload(t, b, newMatrix(m, n)), upload(t, a, random(newRand(1), m, n)),
+		upload(t, a, newMatrix(n, n))
+	want, host := newMatrix(m, n), newMatrix(m, n)
+	for i := range host.a {
+		host.a[i] = 1
+	}
+	for k := range rounds {
+		p := panel(a)
+		for range 3 { // so that it takes a while
+			must(t, a.Gemm([]kernels.Gemm{{TransA: true, Alpha: 1, A: work.Panel, B: work.Panel, C: square.Panel}}))
+		}
+		must(t, a.Identity(p, k)) // other elements must be zero: it is added below
+		must(t, a.Ldexp(p, k))
+		for j := range n {
+			if i := j + k; i < m {
+				want.set(i, j, want.at(i, j)+float64(int(1)<<k))
+			}
+		}
+		ready, err := a.Mark()
+		must(t, err)
+		q := panel(b)
+		zero, err := b.Mark()
+		must(t, err)
+		arrived, err := b.Bring(q, p, ready, zero)
+		must(t, err)
+		must(t, a.Follow(arrived))
+		must(t, b.Follow(arrived))
+		must(t, a.Free(p.Data)) // while it is on its way
+		must(t, b.Add(sum.Panel, q))
+		must(t, b.Free(q.Data))
+
+		p = panel(a)
+		switch k % 3 {
+		case 0:
+			must(t, a.Write(p.Columns(0, n/2), host.a, m))
+		case 1:
+			h, err := a.AllocHost(p.Bytes())
+			must(t, err)
+			must(t, a.Sync())
+			must(t, a.Fetch(h, p.Data, p.Bytes()))
+			must(t, a.Store(p.Data, h, p.Bytes()))
+			must(t, a.FreeHost(h))
+		}
+		got := newMatrix(m, n)
+		must(t, a.Read(got.a, m, p))
+		for i, x := range got.a {
+			if first := k%3 == 0 && i < n/2*m; first && x != 1 || !first && x != 0 {
+				t.Fatalf("round %d: element %d of memory that is used again is %g", k, i, x)
+			}
+		}
+		must(t, a.Identity(p, 0)) // so that it is not zero
+		must(t, a.Free(p.Data))
+	}
+	equal(t, sum.download(), want)
+}
