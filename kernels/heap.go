@@ -9,8 +9,8 @@ import (
 
 // Heap keeps account of a device's memory. What is given back is kept for the next allocation of its size,
 // since it takes long to get memory from the system and to return it. What is in use and what is kept never
-// add up to more than the most that was in use at a time, and Spare. Its methods may be called at any time, by
-// anybody.
+// add up to more than the most that was in use at a time, and Spare. Its methods may be called at any time,
+// by anybody.
 type Heap struct {
 	Get   func(bytes int64) (Address, error) // from the system
 	Put   func(a Address, bytes int64) error // back to it

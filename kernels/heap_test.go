@@ -121,7 +121,8 @@ func TestHeapOrder(t *testing.T) {
 	}
 }
 
-// TestHeapFull: where the system has no memory left, it gets what is kept. Errors are told, and change nothing.
+// TestHeapFull: where the system has no memory left, it gets what is kept. Errors are told, and change
+// nothing.
 func TestHeapFull(t *testing.T) {
 	s := system{room: 100}
 	h := s.heap(100)

@@ -202,11 +202,11 @@ type Memory interface {
 
 	// Alloc returns bytes of memory, aligned to 256 bytes. It fails with ErrMemory if the device has not got
 	// them. 0 bytes are allowed. That the memory becomes zero is queued. So what is queued afterwards finds it
-	// zero, and Write, Read, and Copy on this device; others use it after Sync, or follow a later mark. One large
-	// allocation that is cut into panels is faster to work on than many small ones (large pages).
+	// zero, and Write, Read, and Copy on this device; others use it after Sync, or follow a later mark. One
+	// large allocation that is cut into panels is faster to work on than many small ones (large pages).
 	Alloc(bytes int64) (Address, error)
-	// Free gives memory back, which what is queued may still use. What else uses it must have ended, or the device
-	// follows its mark.
+	// Free gives memory back, which what is queued may still use. What else uses it must have ended, or the
+	// device follows its mark.
 	Free(a Address) error
 
 	// Write copies a host matrix (column-major, leading dimension ld ≥ dst.M) to dst; Read the reverse.

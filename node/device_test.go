@@ -111,6 +111,7 @@ func TestPhasesAreTimedWhereAsked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		be.syncs = 0
 		d.SetColumn(0, 0)
 		d.SetColumn(1, 1)
 		for range 3 {

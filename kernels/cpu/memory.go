@@ -9,8 +9,8 @@ import (
 	"jmpi/kernels"
 )
 
-// newHeap returns the heap of a device: anonymous mappings outside the Go heap, so that panels may be handed to
-// C and to MPI as they are. The system takes longer to give zeroed pages than it takes to clear kept ones.
+// newHeap returns the heap of a device: anonymous mappings outside the Go heap, so that panels may be handed
+// to C and to MPI as they are. The system takes longer to give zeroed pages than it takes to clear kept ones.
 func newHeap() *kernels.Heap {
 	return &kernels.Heap{
 		Get: func(bytes int64) (kernels.Address, error) {

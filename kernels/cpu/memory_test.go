@@ -7,8 +7,8 @@ import (
 	"jmpi/kernels"
 )
 
-// TestMemory allocates and frees blocks of some sizes, again and again. Every block is zero, and has no byte in
-// common with another one.
+// TestMemory allocates and frees blocks of some sizes, again and again. Every block is zero, and has no byte
+// in common with another one.
 func TestMemory(t *testing.T) {
 	d := mustOpen(t, 1, "generic")
 	sizes := []int64{1, 4096, 5000, 1 << 16, 1 << 20, 1<<20 + 1}

@@ -26,7 +26,7 @@ func rounded(bytes int64) int64 {
 const spareShare = 64
 
 // newHeap returns the heap of the device, which must be entered for it. To get memory from the driver, and to
-// return it, waits for all that is queued, on other devices too. See docs/decisions/054-between-the-kernels.md.
+// return it, waits for what is queued, on other devices too. See docs/decisions/054-between-the-kernels.md.
 func (d *device) newHeap() *kernels.Heap {
 	get := func(bytes int64) (a kernels.Address, err error) {
 		if bytes > d.bytes {

@@ -66,8 +66,9 @@ func Marks(t *testing.T, a, b kernels.Backend) {
 }
 
 // Again tests memory that is used again while what was done with it before is still queued, on two devices of
-// a kind, which may be the same. It is zero for what is queued then, and was not for what was queued before. So
-// it is for Write and Read, for panels that are brought to it when a mark is done, and for Store after Sync.
+// a kind, which may be the same. It is zero for what is queued then, and was not for what was queued before.
+// So it is for Write and Read, for panels that are brought to it when a mark is done, and for Store after
+// Sync.
 func Again(t *testing.T, a, b kernels.Backend) {
 	const m, n, rounds = 500, 300, 10
 	panel := func(d kernels.Backend) kernels.Panel {
