@@ -151,6 +151,9 @@ func (d *Lagging) Await(marks ...kernels.Mark) error {
 }
 
 func (d *Lagging) Bring(dst, src kernels.Panel, after ...kernels.Mark) (kernels.Mark, error) {
+	if err := kernels.CheckCopy(dst, src); err != nil {
+		return 0, err
+	}
 	d.lag.mu.Lock()
 	defer d.lag.mu.Unlock()
 	t := d.brought.add(func() error { return d.Apart.Copy(dst, src) }, d.lag.of(after))

@@ -1,11 +1,13 @@
 package matrix
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"testing"
 
+	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
@@ -159,6 +161,105 @@ func TestAddIdentity(t *testing.T) {
 			}
 			if x != want {
 				t.Fatalf("%v: element %d is %g, want %g", grid, i, x, want)
+			}
+		}
+	}
+}
+
+// stumbling is a CPU device of which one call fails.
+type stumbling struct {
+	kernels.Backend
+	held        map[kernels.Address]bool
+	calls, fail int // the call that fails, from 1 on
+}
+
+var errStumbled = errors.New("the device has stumbled")
+
+func (d *stumbling) call(f func() error) error {
+	if d.calls++; d.calls == d.fail {
+		return errStumbled
+	}
+	return f()
+}
+
+func (d *stumbling) Alloc(bytes int64) (a kernels.Address, err error) {
+	err = d.call(func() error {
+		a, err = d.Backend.Alloc(bytes)
+		return err
+	})
+	if err == nil {
+		d.held[a] = true
+	}
+	return a, err
+}
+
+func (d *stumbling) Free(a kernels.Address) error {
+	delete(d.held, a)
+	return d.Backend.Free(a)
+}
+
+func (d *stumbling) Gemm(g []kernels.Gemm) error {
+	return d.call(func() error { return d.Backend.Gemm(g) })
+}
+
+func (d *stumbling) Syrk(a, c []kernels.Panel) error {
+	return d.call(func() error { return d.Backend.Syrk(a, c) })
+}
+
+func (d *stumbling) Add(dst, src kernels.Panel) error {
+	return d.call(func() error { return d.Backend.Add(dst, src) })
+}
+
+func (d *stumbling) Convert(dst, src kernels.Panel) error {
+	return d.call(func() error { return d.Backend.Convert(dst, src) })
+}
+
+func (d *stumbling) Identity(dst kernels.Panel, row0 int) error {
+	return d.call(func() error { return d.Backend.Identity(dst, row0) })
+}
+
+func (d *stumbling) Scale(p kernels.Panel, rows, columns []float64) error {
+	return d.call(func() error { return d.Backend.Scale(p, rows, columns) })
+}
+
+// TestFailedProducts: a product that fails, at whichever call of the device, gives all its memory back.
+func TestFailedProducts(t *testing.T) {
+	const n = 200
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})
+	for name, f := range map[string]func(w, x, u *Matrix) error{
+		"AddProduct": func(w, x, u *Matrix) error {
+			_, err := AddProduct(w, x, u, 1, math.Inf(1))
+			return err
+		},
+		"AddProduct to the same": func(_, x, u *Matrix) error {
+			_, err := AddProduct(x, x, u, 1, math.Inf(1))
+			return err
+		},
+		"RoughGram": func(_, x, _ *Matrix) error {
+			h, err := RoughGram(x)
+			h.Free()
+			return err
+		},
+		"AddIdentity": func(w, _, _ *Matrix) error { return w.AddIdentity(1) },
+	} {
+		for fail, failed := 0, true; failed; fail++ { // first none
+			d := &stumbling{Backend: disttest.OpenHost(t, 1), held: map[kernels.Address]bool{}}
+			where, err := NewDevices(comm.NewLocal(1)[0], []kernels.Backend{d}, true)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w, x, u := of(t, where, n, n, a), of(t, where, n, n, a), of(t, where, n, n, a)
+			before := len(d.held)
+			d.calls, d.fail = 0, fail
+			err = f(w, x, u)
+			if failed = err != nil || fail == 0; failed && fail > 0 && !errors.Is(err, errStumbled) {
+				t.Errorf("%s, call %d: %v", name, fail, err)
+			}
+			if err := where.trim(); err != nil {
+				t.Fatal(err)
+			}
+			if len(d.held) != before {
+				t.Errorf("%s, call %d fails: %d blocks are left", name, fail, len(d.held)-before)
 			}
 		}
 	}
