@@ -14,7 +14,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 
-packages=(kernels/cuda dist dist/jacobi internal/rivals)
+# Packages with tests on GPUs. Of the last ones those run that have GPU in their names.
+packages=(kernels/cuda internal/rivals dist dist/jacobi dist/matrix dist/refine)
 parts=(primitives messages checks splits failures files memory sanitizer)
 
 build() {
@@ -76,6 +77,14 @@ program() { # NAME PATTERN: a test program of Go; the figure is the number of it
 	why="exit code $code, $(grep -c '^ *--- FAIL' "$work/out") failed:"
 	why+=" $(grep -m 3 '^ *--- FAIL' "$work/out" | tr -s ' \n' ' ')"
 	return 1
+}
+
+# each_of FOLDER: the tests of a package that have GPU in their names, one by one
+each_of() {
+	local name names
+	names=$("bin/$(basename "$1").test" -test.list '^Test.*GPU' </dev/null)
+	[[ $names == *GPU* ]] || test_that "$1: a test on GPUs" false
+	for name in $names; do test_that "$1: $name" program "$(basename "$1")" "^$name\$" "$1"; done
 }
 
 # solve RANKS INPUT DIR FLAG...
@@ -262,10 +271,10 @@ one_blind() {
 }
 
 primitives() {
+	local package
 	test_that "primitives: the shared tests of all back ends" program cuda . kernels/cuda
-	test_that "the Jacobi method: sweeps, splits in one process" program jacobi GPU dist/jacobi
-	test_that "decompositions: accuracy, shapes, ranks in one process" program dist GPU dist
 	test_that "cuSOLVER and cuBLAS, the rivals" program rivals 'CUSOLVER|Device' internal/rivals
+	for package in "${packages[@]:2}"; do each_of "$package"; done
 	test_that "selftest" selftest 1
 }
 
