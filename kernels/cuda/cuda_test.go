@@ -41,6 +41,24 @@ func TestPrimitives(t *testing.T) {
 	kerneltest.All(t, d)
 }
 
+// TestFirstLaunch takes a step with pivots of every order. The limits of the kernels' shared memory are those
+// of before their first launch.
+func TestFirstLaunch(t *testing.T) {
+	d := mustOpen(t, 0)
+	first := map[string]int{}
+	for name, k := range d.kernels {
+		first[name] = k.shared
+	}
+	for k := 2; k <= pointwiseOrder; k++ {
+		for name, x := range d.kernels {
+			must(t, d.allowShared(name, x, first[name]))
+		}
+		shapes := []shape{{2 * k, k / 2, k - k/2}}
+		step(t, d, shapes, false)
+		singleStep(t, d, shapes)
+	}
+}
+
 // TestMarks brings panels from one GPU to another, if there are two.
 func TestMarks(t *testing.T) {
 	a, other := mustOpen(t, 0), mustOpen(t, 0)

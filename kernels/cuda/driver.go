@@ -25,8 +25,8 @@ type driver struct {
 	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemsetD2D8Async,
 	cuMemcpyAsync, cuMemcpy2DAsync, cuPointerGetAttribute uintptr
 
-	cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuFuncSetAttribute, cuLaunchKernel,
-	cuLaunchCooperativeKernel uintptr
+	cuModuleLoadData, cuModuleUnload, cuModuleGetFunction, cuFuncGetAttribute, cuFuncSetAttribute,
+	cuLaunchKernel, cuLaunchCooperativeKernel uintptr
 
 	cuCtxGetStreamPriorityRange uintptr
 	cuLaunchKernelEx            uintptr // 0 before CUDA 11.8
@@ -44,6 +44,7 @@ const (
 	attributeMinor        = 76
 	attributeSharedOptin  = 97 // CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 	attributePointerIndex = 9  // CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL
+	functionStatic        = 1  // CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES
 	functionShared        = 8  // CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
 	functionCarveout      = 9  // CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT
 
@@ -82,7 +83,8 @@ var loadDriver = sync.OnceValues(func() (*driver, error) {
 		"cuMemcpy2DAsync_v2": &d.cuMemcpy2DAsync, "cuPointerGetAttribute": &d.cuPointerGetAttribute,
 		"cuModuleLoadData": &d.cuModuleLoadData, "cuModuleUnload": &d.cuModuleUnload,
 		"cuModuleGetFunction": &d.cuModuleGetFunction, "cuFuncSetAttribute": &d.cuFuncSetAttribute,
-		"cuLaunchKernel": &d.cuLaunchKernel, "cuLaunchCooperativeKernel": &d.cuLaunchCooperativeKernel,
+		"cuFuncGetAttribute": &d.cuFuncGetAttribute,
+		"cuLaunchKernel":     &d.cuLaunchKernel, "cuLaunchCooperativeKernel": &d.cuLaunchCooperativeKernel,
 		"cuCtxGetStreamPriorityRange": &d.cuCtxGetStreamPriorityRange,
 	})
 	if err != nil {

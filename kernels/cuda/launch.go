@@ -46,7 +46,7 @@ var entries = map[string][]string{
 	"single_products.cu": {"single_weights", "single_norms", "single_copy", "single_product"},
 }
 
-// defaultShared is the dynamic shared memory that any kernel may have.
+// defaultShared is the shared memory that any kernel may have, static and dynamic.
 const defaultShared = 48 << 10
 
 // loadKernels loads the machine code of all source files.
@@ -68,17 +68,28 @@ func (d *device) loadKernels(code map[string][]byte) error {
 		d.modules = append(d.modules, module)
 		for _, name := range names {
 			var names cStrings
-			k := &kernel{shared: defaultShared}
+			k := &kernel{}
 			err := d.check("cuModuleGetFunction of "+name,
 				nvidia.Invoke(d.cuModuleGetFunction, uintptr(unsafe.Pointer(&k.function)), module, names.add(name)))
 			names.pin.Unpin()
 			if err != nil {
 				return err
 			}
+			if k.shared, err = d.firstShared(name, k.function); err != nil {
+				return err
+			}
 			d.kernels[name] = k
 		}
 	}
 	return nil
+}
+
+// firstShared returns the dynamic shared memory that a kernel may have before its limit is raised.
+func (d *device) firstShared(name string, function uintptr) (int, error) {
+	var static int32
+	err := d.check("cuFuncGetAttribute of "+name,
+		nvidia.Invoke(d.cuFuncGetAttribute, uintptr(unsafe.Pointer(&static)), functionStatic, function))
+	return max(0, defaultShared-int(static)), err
 }
 
 // launchCall is the memory that a launch passes its arguments in: cuLaunchKernel's `extra`, or the list of
