@@ -25,7 +25,7 @@ func (b *Batch) Check(n Needs) error {
 		length int
 	}{
 		{"V", n.V, len(b.V)}, {"R", n.R, len(b.R)}, {"T", n.T, len(b.T)}, {"Tally", n.Tally, len(b.Tally)},
-		{"Positive", b.Positive != nil, len(b.Positive)},
+		{"Positive", b.Positive != nil, len(b.Positive)}, {"Across", b.Across != nil, len(b.Across)},
 		{"Norms", single && n.G, len(x.Norms)}, {"Factors", single && n.R, len(x.Factors)},
 	} {
 		if s.needed && s.length != problems {
@@ -54,6 +54,9 @@ func checkProblem(b *Batch, i int, n Needs) error {
 	}
 	if b.Positive != nil && (b.Positive[i] < 0 || b.Positive[i] > k) {
 		return fmt.Errorf("%w: %d positive columns of %d", ErrShape, b.Positive[i], k)
+	}
+	if b.Across != nil && (b.Across[i] < 0 || b.Across[i] > k) {
+		return fmt.Errorf("%w: %d columns on the left of %d", ErrShape, b.Across[i], k)
 	}
 	if n.V {
 		if err := b.checkPivot("V", b.V[i], k); err != nil {
@@ -140,13 +143,17 @@ func (p Panel) CheckAny(name string) error {
 	return nil
 }
 
-// Check tells whether the schedule is one for factors of these orders, of which limit is the largest that the
+// Check tells whether the schedule is one for all factors of a batch, limit being the largest order that the
 // device takes. The error wraps ErrShape.
-func (s *Schedule) Check(factors []Panel, limit int) error {
+func (s *Schedule) Check(b *Batch, limit int) error {
 	if s == nil || s.Order < 0 || s.Order%2 != 0 || s.Order > 0 && len(s.Pairs)%s.Order != 0 {
 		return fmt.Errorf("%w: the schedule must have an even order and order/2 pairs in each p-step", ErrShape)
 	}
-	for i, r := range factors {
+	for i, r := range b.R {
+		if left := b.Left(i); left >= 0 && max(left, r.N-left) > s.Order/2 {
+			return fmt.Errorf("%w: problem %d: %d and %d columns, but the schedule has %d on either side", ErrShape, i,
+				left, r.N-left, s.Order/2)
+		}
 		if r.N > s.Order || r.N > limit {
 			return fmt.Errorf("%w: problem %d: a factor of order %d, but the schedule is of "+
 				"order %d and %d is the limit", ErrShape, i, r.N, s.Order, limit)

@@ -22,7 +22,7 @@
 //     R has the order k of the pivot instead of its m rows, and the same right singular vectors.
 //     Where H shows that all columns are orthogonal, that was all (ScreenTolerance).
 //  2. Orthogonalize: R ← R·T by Jacobi, pairs of columns (p,q) after pairs, in one sweep or until
-//     nothing is left to do.
+//     nothing is left to do. It may visit pairs of a column of P with one of Q alone (Batch.Across).
 //  3. Postmultiply: [P Q] ← [P Q]·T by Multiply, for G and, if wanted, for the accumulated V.
 //
 // The singular values are the ColumnNorms of the final G.

@@ -110,6 +110,9 @@ type Batch struct {
 	// Positive is the number of ones in each problem's J = diag(I, −I), the signs of its columns in the
 	// hyperbolic SVD: the leading Positive[i] of them have +1. nil: all, the SVD.
 	Positive []int
+	// Across is not nil where only pairs of a column of P with one of Q are to be made orthogonal. It has the
+	// number of columns of P. See Cholesky and Jacobi.
+	Across []int
 	// Tally is written by the primitives that say so. It is valid after Sync.
 	Tally []Tally
 }
@@ -135,6 +138,15 @@ func (b *Batch) Ones(i, k int) int {
 	return b.Positive[i]
 }
 
+// Left returns how many columns of problem i are those of P where only pairs across are to be made
+// orthogonal, -1 where all pairs are.
+func (b *Batch) Left(i int) int {
+	if b.Across == nil {
+		return -1
+	}
+	return b.Across[i]
+}
+
 // Schedule is a parallel pivot strategy as a table: Pairs holds the 0-based indices
 // p < q of the pairs of all p-steps one after the other, Order/2 pairs a p-step.
 type Schedule struct {
@@ -144,8 +156,10 @@ type Schedule struct {
 
 // JacobiOptions parametrize the pointwise Jacobi method on the factors of a batch.
 type JacobiOptions struct {
-	Schedule  *Schedule // of even order ≥ every factor's order; pairs with an index ≥ k are skipped
-	MaxSweeps int       // 1: block-oriented; 30: full block (until a sweep without rotations)
+	// Schedule is of even order ≥ every factor's order. Pairs with an index ≥ k are skipped. With Batch.Across
+	// the columns of P have the indices from 0 on, and those of Q from Order/2 on.
+	Schedule  *Schedule
+	MaxSweeps int // 1: block-oriented; 30: full block (until a sweep without rotations)
 	// Independent says that the columns of the matrix are linearly independent, whatever those of a factor look
 	// like: no column of R·T is set to zero.
 	Independent bool
@@ -272,8 +286,9 @@ type Pivots interface {
 	// diagonal element of H is not finite, if one is below 2⁻⁹⁰⁰ (its scaling is lost), or if a pivot r_jj² is
 	// at most k·u·h_jj, u being UnitRoundoff ([Nov15, §4.1], which calls it ε). Where no diagonal element is one
 	// of these and |h_ij| ≤ c·√h_ii·√h_jj for all i ≠ j, c being ScreenTolerance, Inactive is 1 and R stays as
-	// it is. QR, Jacobi and Multiply do nothing for such problems. Cosine is the largest |h_ij|/(√h_ii·√h_jj) of
-	// all i ≠ j, up to a few roundings, but for columns whose diagonal element is one of these, or zero.
+	// it is. With Across only the i and j across count. QR, Jacobi and Multiply do nothing for such problems.
+	// Cosine is the largest |h_ij|/(√h_ii·√h_jj) of all i ≠ j, up to a few roundings, but for columns whose
+	// diagonal element is one of these, or zero.
 	Cholesky(b *Batch) error
 	// QR puts the upper triangular QR factor of [P Q] (zero below the diagonal, and below row min(m,k))
 	// into R for the problems with Broken = 1 ([Nov15, (2.8)]). G is not changed.

@@ -104,9 +104,9 @@ func NewDevice(be kernels.Backend, c Config) (*Device, error) {
 	// still in the cache of the core when they are multiplied.
 	d.single = limits.HostMemory && be.Describe().Threads == 1
 	d.rec = recursion{
-		be: be, levels: a.levels, widths: append([]int{0}, c.Widths...), sweeps: c.Sweeps,
-		precision: c.Precision, independent: c.Independent, schedules: newSchedules(c.Strategy),
-		profile: c.Profile, trace: c.Trace, phases: &d.Phases,
+		be: be, levels: a.levels, sweeps: c.Sweeps, precision: c.Precision, independent: c.Independent,
+		mixed: c.Positive < c.Layout.N, schedules: newSchedules(c.Strategy), profile: c.Profile, trace: c.Trace,
+		phases: &d.Phases,
 	}
 	return d, nil
 }
@@ -148,14 +148,15 @@ func (d *Device) Panels(s, column, i0, i1 int) Block {
 func (d *Device) Staging() kernels.Panel { return d.staging }
 
 // Run orthogonalizes pairs of narrow block-columns of the matrix, which must be disjoint and lie on
-// this device. It may return before the work is done, and can be called again at once: see Sync.
-func (d *Device) Run(pairs []strategy.Pair) error {
+// this device. They are some of a sub-step, which has its number in the sweep, from 0. Run may return before
+// the work is done, and can be called again at once: see Sync.
+func (d *Device) Run(step int, pairs []strategy.Pair) error {
 	size := max(1, len(pairs))
 	if d.single {
 		size = 1
 	}
 	for group := range slices.Chunk(pairs, size) {
-		if err := d.run(group); err != nil {
+		if err := d.run(step, group); err != nil {
 			return err
 		}
 	}
@@ -163,7 +164,7 @@ func (d *Device) Run(pairs []strategy.Pair) error {
 }
 
 // run is Run for the pairs of a batch.
-func (d *Device) run(pairs []strategy.Pair) error {
+func (d *Device) run(step int, pairs []strategy.Pair) error {
 	l := d.c.Layout
 	x := newPivots(len(pairs), d.slots[0].Block)
 	for _, p := range pairs {
@@ -183,7 +184,7 @@ func (d *Device) run(pairs []strategy.Pair) error {
 			d.c.Trace(0, 0, p.P, p.Q)
 		}
 	}
-	b, err := d.rec.batch(0, x)
+	b, err := d.rec.batch(0, step, x)
 	if err != nil {
 		return err
 	}

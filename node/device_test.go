@@ -115,7 +115,7 @@ func TestPhasesAreTimedWhereAsked(t *testing.T) {
 		d.SetColumn(0, 0)
 		d.SetColumn(1, 1)
 		for range 3 {
-			if err := d.Run([]strategy.Pair{{P: 0, Q: 1}, {P: 2, Q: 5}}); err != nil {
+			if err := d.Run(0, []strategy.Pair{{P: 0, Q: 1}, {P: 2, Q: 5}}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -165,7 +165,7 @@ func BenchmarkRun(b *testing.B) {
 			pairs := table.Steps[0]
 			b.ReportAllocs()
 			for b.Loop() {
-				if err := d.Run(pairs); err != nil {
+				if err := d.Run(0, pairs); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -17,6 +17,9 @@
 // proper rotation is left (full block variant) run phases 1 to 3 with R in the role of G and V' in the role
 // of V. The pivot problems of one p-step of all parents together form one batch.
 //
+// P and Q were made orthogonal within themselves in the p-step before. So one inner sweep visits the pairs of
+// a column of P with one of Q alone, but in every fourth p-step (recursion.across).
+//
 // # Float32
 //
 // Block-columns and factors may be float32 (Config.Precision). Then the columns of G are about as long as 1,

@@ -65,7 +65,7 @@ func TestCountsOfSubPivots(t *testing.T) {
 		}
 		d.SetColumn(0, 0)
 		d.SetColumn(1, 1)
-		if err := d.Run([]strategy.Pair{{P: 0, Q: 1}, {P: 2, Q: 3}}); err != nil {
+		if err := d.Run(0, []strategy.Pair{{P: 0, Q: 1}, {P: 2, Q: 3}}); err != nil {
 			t.Fatal(err)
 		}
 		if got := fmt.Sprint(be.counts); got != c.want {
@@ -146,7 +146,7 @@ func (x *hyperbolic) solve(t *testing.T) {
 		x.Tally = kernels.Tally{}
 		for _, step := range p.Macro {
 			for _, pairs := range step.Fine {
-				must(t, x.Run(pairs))
+				must(t, x.Run(0, pairs))
 			}
 		}
 		must(t, x.Sync())

@@ -45,6 +45,7 @@ func (b Block) columns(j0, j1 int) Block {
 
 // level is one level of the recursion: pivot problems on block-columns of one width.
 type level struct {
+	columns  int // block-columns that a sweep makes orthogonal
 	order    int // largest order of a factor
 	problems int // largest batch
 	r, t     kernels.Panel
@@ -91,10 +92,10 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 			kernels.Float64)
 	}
 	// The levels below a batch of problems of order k ≤ order.
-	order, problems := 2*c.Layout.Width(), max(1, c.Layout.PerMacro)
+	columns, order, problems := c.Layout.Columns, 2*c.Layout.Width(), max(1, c.Layout.PerMacro)
 	for l := 0; ; l++ {
 		ld := align(order, to)
-		v := level{order: order, problems: problems}
+		v := level{columns: columns, order: order, problems: problems}
 		v.r = a.panel(ld, order*problems, ld, e)
 		v.t = a.panel(ld, order*problems, ld, e)
 		if single {
@@ -106,7 +107,7 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 		}
 		inner := NewLayout(order, 1, c.Widths[l])
 		problems *= inner.Columns / 2
-		order = 2 * inner.Width()
+		columns, order = inner.Columns, 2*inner.Width()
 	}
 }
 

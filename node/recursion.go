@@ -16,14 +16,22 @@ const FullSweeps = 30
 // less J-orthogonal. More sweeps of the topmost level are needed there only where rows are graded.
 const FewSweeps = 2
 
+// In which p-steps of a sweep one inner sweep visits all pairs of columns: in the first one, and then in each
+// that is so much further. In the others it visits pairs of a column of P with one of Q alone. With fewer
+// block-columns it always visits all pairs (docs/decisions/055-pairs-across.md).
+const (
+	allPairsEvery = 4
+	fewestColumns = 8
+)
+
 // recursion orthogonalizes batches of pivot problems on one device.
 type recursion struct {
 	be          kernels.Backend
 	levels      []level
-	widths      []int // widths[l]: preferred width of the block-columns of level l, l ≥ 1
-	sweeps      int   // inner sweeps: 1, FullSweeps or FewSweeps
+	sweeps      int // inner sweeps: 1, FullSweeps or FewSweeps
 	precision   Precision
 	independent bool // columns are linearly independent
+	mixed       bool // there are columns with sign −1
 	schedules   *schedules
 	profile     bool
 	trace       func(level, problem, p, q int)
@@ -59,8 +67,18 @@ func (x *pivots) add(left, right Block, positive int) {
 	x.positive = append(x.positive, positive)
 }
 
-// batch gives pivot problems of a level their workspace.
-func (r *recursion) batch(lev int, x *pivots) (*kernels.Batch, error) {
+// across returns the schedule of the pairs of a column of P with one of Q where a p-step of a sweep visits
+// these alone, otherwise nil.
+func (r *recursion) across(lev, step int) (*kernels.Schedule, error) {
+	l := r.levels[lev]
+	if lev < len(r.levels)-1 || r.sweeps > 1 || r.mixed || l.columns < fewestColumns || step%allPairsEvery == 0 {
+		return nil, nil
+	}
+	return r.schedules.pointwiseAcross(l.order)
+}
+
+// batch gives pivot problems of a level, those of a p-step of a sweep, their workspace.
+func (r *recursion) batch(lev, step int, x *pivots) (*kernels.Batch, error) {
 	l, count := &r.levels[lev], len(x.g)
 	if count > l.problems {
 		return nil, fmt.Errorf("node: level %d: %d problems exceed the workspace of %d", lev, count, l.problems)
@@ -85,7 +103,14 @@ func (r *recursion) batch(lev int, x *pivots) (*kernels.Batch, error) {
 			b.Positive = x.positive // otherwise nil, all
 		}
 	}
-	return b, nil
+	across, err := r.across(lev, step)
+	if across != nil {
+		b.Across = make([]int, count)
+		for i, p := range x.g {
+			b.Across[i] = p.P.N
+		}
+	}
+	return b, err
 }
 
 // step runs the three phases on a batch of disjoint pivot problems of a level.
@@ -122,7 +147,11 @@ func (r *recursion) step(lev int, b *kernels.Batch) error {
 // by block-sweeps whose pivot problems, of all parents together, form the batches of the next level.
 func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 	if lev == len(r.levels)-1 {
-		s, err := r.schedules.pointwise(r.levels[lev].order)
+		schedule := r.schedules.pointwise
+		if b.Across != nil {
+			schedule = r.schedules.pointwiseAcross
+		}
+		s, err := schedule(r.levels[lev].order)
 		if err != nil {
 			return err
 		}
@@ -163,7 +192,7 @@ func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 // tallies. No batch of it depends on what the host learns from another, so the host prepares the
 // next ones while the device works.
 func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, done []kernels.Tally) error {
-	columns := NewLayout(r.levels[lev-1].order, 1, r.widths[lev]).Columns
+	columns := r.levels[lev].columns
 	table, err := r.schedules.table(columns)
 	if err != nil {
 		return err
@@ -171,7 +200,7 @@ func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, do
 	batches := make([]*kernels.Batch, len(table.Steps))
 	parent := make([][]int, len(table.Steps)) // of each problem in each batch
 	for s, pairs := range table.Steps {
-		if batches[s], parent[s], err = r.inner(lev, parents, active, columns, pairs); err != nil {
+		if batches[s], parent[s], err = r.inner(lev, s, parents, active, columns, pairs); err != nil {
 			return err
 		}
 		if err := r.step(lev, batches[s]); err != nil {
@@ -191,9 +220,9 @@ func (r *recursion) blockSweep(lev int, parents *kernels.Batch, active []int, do
 	return nil
 }
 
-// inner makes the batch of one p-step: these pairs of block-columns in the factors of all active parents. It
+// inner makes the batch of a p-step: these pairs of block-columns in the factors of all active parents. It
 // returns the parent of each problem.
-func (r *recursion) inner(lev int, parents *kernels.Batch, active []int, columns int,
+func (r *recursion) inner(lev, step int, parents *kernels.Batch, active []int, columns int,
 	pairs []strategy.Pair) (*kernels.Batch, []int, error) {
 	most := len(active) * len(pairs)
 	x := newPivots(most, factorOf(parents, active[0]))
@@ -212,7 +241,7 @@ func (r *recursion) inner(lev int, parents *kernels.Batch, active []int, columns
 			}
 		}
 	}
-	b, err := r.batch(lev, x)
+	b, err := r.batch(lev, step, x)
 	return b, parent, err
 }
 

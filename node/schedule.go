@@ -2,6 +2,7 @@ package node
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"jmpi/kernels"
@@ -14,10 +15,12 @@ type schedules struct {
 	mu     sync.Mutex
 	tables map[int]*strategy.Table
 	flat   map[int]*kernels.Schedule
+	across map[int]*kernels.Schedule // nil where there is none
 }
 
 func newSchedules(name string) *schedules {
-	return &schedules{name: name, tables: map[int]*strategy.Table{}, flat: map[int]*kernels.Schedule{}}
+	return &schedules{name: name, tables: map[int]*strategy.Table{}, flat: map[int]*kernels.Schedule{},
+		across: map[int]*kernels.Schedule{}}
 }
 
 // table returns the strategy of an even order.
@@ -55,12 +58,44 @@ func (s *schedules) pointwise(k int) (*kernels.Schedule, error) {
 	}
 	f := &kernels.Schedule{Order: order}
 	for _, step := range t.Steps {
-		for _, p := range step {
-			f.Pairs = append(f.Pairs, int32(p.P), int32(p.Q))
-		}
+		f.Pairs = append(f.Pairs, flat(step)...)
 	}
 	s.flat[order] = f
 	return f, nil
+}
+
+// pointwiseAcross returns the p-steps of pointwise(k) whose pairs all have an index in either half. It
+// returns nil where these are not all such pairs: then the strategy does not tell them apart.
+func (s *schedules) pointwiseAcross(k int) (*kernels.Schedule, error) {
+	order := pointwiseOrder(k)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if f, known := s.across[order]; known {
+		return f, nil
+	}
+	t, err := s.tableLocked(order)
+	if err != nil {
+		return nil, err
+	}
+	f := &kernels.Schedule{Order: order}
+	for _, step := range t.Steps {
+		if !slices.ContainsFunc(step, func(p strategy.Pair) bool { return p.P >= order/2 || p.Q < order/2 }) {
+			f.Pairs = append(f.Pairs, flat(step)...)
+		}
+	}
+	if len(f.Pairs) != order*order/2 {
+		f = nil
+	}
+	s.across[order] = f
+	return f, nil
+}
+
+// flat returns the indices of pairs one after the other.
+func flat(pairs []strategy.Pair) (list []int32) {
+	for _, p := range pairs {
+		list = append(list, int32(p.P), int32(p.Q))
+	}
+	return list
 }
 
 // pointwiseOrder rounds k up to a power of two.

@@ -87,7 +87,7 @@ func TestBatchesOfSingle(t *testing.T) {
 			}
 		}
 		for p := range c.Layout.Columns / 2 {
-			if err := d.Run([]strategy.Pair{{P: p, Q: p + c.Layout.Columns/2}}); err != nil {
+			if err := d.Run(0, []strategy.Pair{{P: p, Q: p + c.Layout.Columns/2}}); err != nil {
 				t.Fatal(err)
 			}
 		}

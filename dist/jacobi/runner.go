@@ -20,6 +20,7 @@ type runner struct {
 	program  *node.Program
 	exchange *exchange.Exchange
 	recorder *trace.Recorder
+	step     int // sub-step of the sweep, from 0
 	pieces   int // in which a macro block-column travels
 
 	parity   int         // of the next exchange, see exchange.Label
@@ -83,6 +84,7 @@ func (r *runner) macroStep(s topology.Step, done func()) error {
 		if err := r.subStep(pairs, t, leaving); err != nil {
 			return err
 		}
+		r.step++
 		done()
 	}
 	if t.out != nil {
@@ -227,7 +229,7 @@ func (r *runner) depart(out *topology.Move, piece int, cut [2]int) error {
 func (r *runner) compute(pairs []strategy.Pair) error {
 	begin := time.Now()
 	defer func() { r.span("compute", begin) }()
-	return r.dev.Run(pairs)
+	return r.dev.Run(r.step, pairs)
 }
 
 // sync waits for the device.

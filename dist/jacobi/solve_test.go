@@ -141,15 +141,21 @@ func TestSolveNearlyDiagonal(t *testing.T) {
 // One fine ordering gives the same bits of S, U and V however the devices are split into ranks, for
 // 1, 2 and 4 devices, and from run to run; the trace shows that they execute the same pairs.
 func TestBitIdentical(t *testing.T) {
-	const n = 96
-	a := disttest.Generate(t, "gauss", gen.Options{Rows: 120, Cols: n, Seed: 3})
-	c := Config{Problem: Problem{M: 120, N: n, Vectors: true}, Settings: Settings{Variant: Full, Block: 6}}
-	want := decompose(t, a, 1, 1, c)
-	for _, grid := range [][2]int{{1, 1}, {1, 2}, {2, 1}, {1, 4}, {2, 2}, {4, 1}} {
-		got := decompose(t, a, grid[0], grid[1], c)
-		if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) ||
-			!reflect.DeepEqual(got.v, want.v) {
-			t.Errorf("%d ranks × %d devices: other bits than one device", grid[0], grid[1])
+	for _, x := range []struct {
+		n       int // also one that 16 block-columns do not divide
+		variant Variant
+	}{{96, Full}, {96, Block}, {101, Block}} {
+		a := disttest.Generate(t, "gauss", gen.Options{Rows: 120, Cols: int64(x.n), Seed: 3})
+		c := Config{Problem: Problem{M: 120, N: x.n, Vectors: true},
+			Settings: Settings{Variant: x.variant, Block: 6}}
+		want := decompose(t, a, 1, 1, c)
+		for _, grid := range [][2]int{{1, 1}, {1, 2}, {2, 1}, {1, 4}, {2, 2}, {4, 1}} {
+			got := decompose(t, a, grid[0], grid[1], c)
+			if !reflect.DeepEqual(got.s, want.s) || !reflect.DeepEqual(got.u, want.u) ||
+				!reflect.DeepEqual(got.v, want.v) {
+				t.Errorf("n = %d, %v, %d ranks × %d devices: other bits than one device", x.n, x.variant, grid[0],
+					grid[1])
+			}
 		}
 	}
 }

@@ -115,9 +115,10 @@ func NoDecomposition(format string, a ...any) error {
 // where block-columns leave or arrive.
 func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
 	at := Progress{Sweep: n, Steps: x.program.SubSteps()}
+	x.step = 0
 	for _, step := range steps {
 		err := x.macroStep(step, func() {
-			at.Step++
+			at.Step = x.step
 			if r.config.Progress != nil && x == r.runners[0] {
 				r.config.Progress(at)
 			}

@@ -3,9 +3,9 @@ package cpu
 // #include "kernels.h"
 //
 // static struct jmpi_screening screen(const struct jmpi_kernels *s, int64_t k, const void *h, int64_t ldh,
-//		const void *scales, double limit)
+//		const void *scales, double limit, int64_t left)
 // {
-//	return s->screen(k, h, ldh, scales, limit);
+//	return s->screen(k, h, ldh, scales, limit, left);
 // }
 // void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info,
 //		unsigned long uplo_length);
@@ -27,6 +27,7 @@ type trust struct {
 	roundoff  float64 // of an element
 	zero      bool    // a column may be zero
 	tolerance float64 // cosine of columns that pass for orthogonal
+	left      int     // kernels.Batch, Left
 }
 
 func (d *device) Cholesky(b *kernels.Batch) error {
@@ -35,10 +36,10 @@ func (d *device) Cholesky(b *kernels.Batch) error {
 		err = d.each(len(b.R), func(w *workspace, i int) (err error) {
 			if r := b.R[i]; b.Single != nil {
 				b.Tally[i], err = cholesky[float32](d, w, r, trust{0x1p-60, math.MaxFloat32, kernels.UnitRoundoff32, true,
-					b.Single.Cosine})
+					b.Single.Cosine, b.Left(i)})
 			} else {
 				b.Tally[i], err = cholesky[float64](d, w, r, trust{0x1p-900, math.MaxFloat64, kernels.UnitRoundoff, false,
-					kernels.ScreenTolerance(r.N, b.Ones(i, r.N))})
+					kernels.ScreenTolerance(r.N, b.Ones(i, r.N)), b.Left(i)})
 			}
 			return err
 		})
@@ -68,7 +69,7 @@ func cholesky[T real](d *device, w *workspace, h kernels.Panel, o trust) (kernel
 		}
 	}
 	seen := C.screen(d.kernels[h.Type], C.int64_t(k), pointer(h.Data), C.int64_t(h.Ld), scratch(scales),
-		C.double(o.tolerance))
+		C.double(o.tolerance), C.int64_t(o.left))
 	tally := kernels.Tally{Cosine: float64(seen.cosine)}
 	switch {
 	case trusted && seen.within != 0:

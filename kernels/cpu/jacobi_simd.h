@@ -147,6 +147,14 @@ INLINE void p_step(struct problem *a, const int64_t ld, const int mixed, int n, 
 	}
 }
 
+// column_at returns the column with an index of the schedule, k for none.
+INLINE int32_t column_at(const struct jmpi_schedule *s, int32_t index, int64_t k)
+{
+	if (s->left < 0 || (index < s->half && index < s->left))
+		return index;
+	return index < s->half ? (int32_t)k : (int32_t)(index - s->half + s->left);
+}
+
 // sweeps runs up to max_sweeps sweeps, the last one being the first without a rotation.
 INLINE void sweeps(struct problem *a, const int64_t ld, const int mixed, struct jmpi_schedule s,
 		   int64_t max_sweeps)
@@ -157,9 +165,11 @@ INLINE void sweeps(struct problem *a, const int64_t ld, const int mixed, struct 
 			int32_t p[JMPI_MAX_ORDER / 2], q[JMPI_MAX_ORDER / 2];
 			const int32_t *pair = s.pairs + 2 * s.half * step;
 			int n = 0;
-			for (int64_t i = 0; i < s.half; i++)
-				if (pair[2 * i + 1] < a->k)
-					p[n] = pair[2 * i], q[n++] = pair[2 * i + 1];
+			for (int64_t i = 0; i < s.half; i++) {
+				int32_t left = column_at(&s, pair[2 * i], a->k), right = column_at(&s, pair[2 * i + 1], a->k);
+				if (left < a->k && right < a->k)
+					p[n] = left, q[n++] = right;
+			}
 			p_step(a, ld, mixed, n, p, q);
 		}
 		if (a->tally.rotations == before)

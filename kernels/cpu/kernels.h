@@ -25,10 +25,11 @@ struct jmpi_pivot {
 	int64_t nq, ldq;
 };
 
-// A parallel strategy: `steps` p-steps of `half` pairs p < q each. Pairs with q ≥ k are skipped.
+// A parallel strategy: `steps` p-steps of `half` pairs p < q each. Pairs with q ≥ k are skipped. With
+// left ≥ 0 the first `left` columns have the indices from 0 on, and the others those from `half` on.
 struct jmpi_schedule {
 	const int32_t *pairs;
-	int64_t steps, half;
+	int64_t steps, half, left;
 };
 
 // What a Jacobi kernel does besides: it stops after max_sweeps sweeps or one without a rotation.
@@ -75,8 +76,10 @@ struct jmpi_kernels {
 	void (*gram)(struct jmpi_pivot g, void *h, int64_t ldh, int64_t j0, int64_t j1);
 
 	// screen looks at the cosines |h_ij|·scales[i]·scales[j], i < j, of k columns with the Gram matrix h. scales
-	// has the reciprocals of their norms, and 0 for a column that is to be passed over.
-	struct jmpi_screening (*screen)(int64_t k, const void *h, int64_t ldh, const void *scales, double limit);
+	// has the reciprocals of their norms, and 0 for a column that is to be passed over. With left ≥ 0 only those
+	// with i < left ≤ j are compared with the limit.
+	struct jmpi_screening (*screen)(int64_t k, const void *h, int64_t ldh, const void *scales, double limit,
+					int64_t left);
 
 	// jacobi runs the pointwise one-sided Jacobi method ([Nov15, §4.3]) on the k×k factor r. t becomes the
 	// product of the rotations, made (J-)orthogonal, and r becomes r·t. For float32 see kernels.Pivots. work has

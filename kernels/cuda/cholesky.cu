@@ -180,13 +180,14 @@ template <class E> __device__ inline void factor_columns(E *l, int ld, int n)
 // What a thread has seen of the cosines of the angles between columns.
 template <class E> struct Cosines {
 	E limit, largest = 0;
-	bool within = true; // none is above the limit, and all are numbers
+	bool within = true; // none that counts is above the limit, and all are numbers
 
-	__device__ void see(E h, E scale, E other)
+	// see looks at the product of two columns, which is compared with the limit where it counts.
+	__device__ void see(E h, E scale, E other, bool counts)
 	{
 		const E cosine = fabs(h) * scale * other;
 		largest = cosine > largest ? cosine : largest; // which stays where that is not a number
-		within = within && cosine <= limit;
+		within = within && (cosine <= limit || !counts);
 	}
 };
 
@@ -246,7 +247,8 @@ __device__ inline void factor_block(const ProblemOf<E> *problems, i64 j0, i64 j1
 		return;
 	E *r = b.r + j0 * (b.ldr + 1);
 	const i64 ldr = b.ldr;
-	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, left = (int)b.left;
+	const auto counts = [=](i64 i, i64 j) { return left < 0 || (j < left && i >= left); }; // for i > j
 	Cosines<E> seen = {(E)b.screen};
 	if (n <= 0) {
 		begin_tally(b.tally, ok, seen);
@@ -271,13 +273,13 @@ __device__ inline void factor_block(const ProblemOf<E> *problems, i64 j0, i64 j1
 			if (i >= j && i < n)
 				l[i + j * ld] = h[s][m];
 			if (first && 32 * m + 31 > j) // the warp has some below the diagonal
-				seen.see(i > j && i < n ? h[s][m] : 0, scale[m], own);
+				seen.see(i > j && i < n ? h[s][m] : 0, scale[m], own, counts(i, j));
 		}
 	}
 	if (first) {
 		for (i64 j = warp; n < b.k && j < b.k; j += THREADS / 32) // what is not in shared memory
 			for (i64 i = max((i64)n, j + 1) + lane; i < b.k; i += 32)
-				seen.see(r[i + j * ldr], scales[i], scales[j]);
+				seen.see(r[i + j * ldr], scales[i], scales[j], counts(i, j));
 		if (!begin_tally(b.tally, ok, seen))
 			return;
 	}

@@ -29,6 +29,7 @@ template <class E> struct ProblemOf {
 	double screen; // the largest cosine of columns that pass for orthogonal
 	Tally *tally;
 	i64 positive; // columns with sign +1, the leading ones
+	i64 left; // columns of P where only pairs with one of Q are to be made orthogonal; -1: all pairs
 
 	// of float32 only: kernels.Single
 	double *norms_p, *norms_q; // of the columns of g

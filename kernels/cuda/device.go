@@ -23,18 +23,19 @@ const (
 // device implements kernels.Backend and kernels.Dense. Primitives are queued on the lanes.
 type device struct {
 	*driver
-	*lane   // that is queued on: the first, but for parts of batches
-	lanes   [laneCount]lane
-	claims  claims
-	urgent  bool // kernels are launched with the highest priority
-	index   int
-	handle  uintptr // CUdevice
-	context uintptr
-	kernels map[string]*kernel
-	modules []uintptr
-	call    launchCall
-	highest int32        // the highest priority of a launch
-	before  func() error // each launch; nil but in tests
+	*lane     // that is queued on: the first, but for parts of batches
+	lanes     [laneCount]lane
+	claims    claims
+	schedules schedules
+	urgent    bool // kernels are launched with the highest priority
+	index     int
+	handle    uintptr // CUdevice
+	context   uintptr
+	kernels   map[string]*kernel
+	modules   []uintptr
+	call      launchCall
+	highest   int32        // the highest priority of a launch
+	before    func() error // each launch; nil but in tests
 
 	name, uuid, architecture, compiler string
 

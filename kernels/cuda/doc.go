@@ -67,7 +67,8 @@
 // # Jacobi
 //
 // A sweep of a factor of order k is k−1 p-steps one after the other, each of k/2 independent pairs of
-// columns. Up to eight p-steps, where the schedule allows, are a round (rounds.go). In a round a warp has
+// columns, or k/2 p-steps where pairs across are visited alone. Up to eight p-steps, where the schedule
+// allows, are a round (rounds.go). In a round a warp has
 // sixteen columns to itself, in shared memory (group.cuh). It forms their Gram matrix on the tensor cores. A
 // p-step is eight rotations, each formed in a lane of its own (rotation.cuh), and their application to the
 // Gram matrix, of which each lane has eight numbers. The columns are multiplied once, at the end of the

@@ -128,18 +128,18 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 	State &state = a.states[problem];
 	if (b.k == 0 || skipped(b) || (a.number > 0 && state.done < a.number))
 		return;
-	const int thread = threadIdx.x, warp = thread / 32;
+	const int thread = threadIdx.x, warp = thread / 32, left = (int)b.left;
 	if (thread == 0)
 		all = {};
 	zero_column<SIZE>(shared);
 	const int shift = begin_factor<SIZE>(a, b, state, shared);
 	Letter *const letters = a.letters + problem * a.steps * PAIRS + warp * 8;
 	Sweeper<SIZE> sweeper = {b.tol, (int)b.positive, b.positive < b.k, shared_steps + warp, letters, {}};
-	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
+	Round next = a.length > 0 ? round_of<SIZE>(a, 0, left) : Round{};
 #pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
 		const Round now = next;
-		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
+		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1), left); // in time
 		__syncthreads();
 		const Group<SIZE> c = {shared, now.lefts, now.rights};
 		if (now.steps == 1)
@@ -173,14 +173,15 @@ template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, d
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
 	__shared__ Mix mixes[WARPS][8][8]; // of the p-steps of a round
 	__shared__ Turn<double> turns[WARPS][8]; // of a round of one
-	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, positive = (int)a.problems[problem].positive;
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	const int positive = (int)a.problems[problem].positive, left = (int)a.problems[problem].left;
 	// Lane l receives the letters of pair l mod 8 in p-steps l/8 and l/8 + 4.
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane % 8 + lane / 8 * PAIRS;
-	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
+	Round next = a.length > 0 ? round_of<SIZE>(a, 0, left) : Round{};
 #pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
 		const Round now = next;
-		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
+		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1), left); // in time
 		__syncthreads();
 		const Group<SIZE> c = {shared, now.lefts, now.rights};
 		const bool alone = now.steps == 1;

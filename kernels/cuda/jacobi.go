@@ -33,27 +33,28 @@ func (e *epoch) close(d *device) error {
 
 func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 	n := kernels.Needs{R: true, T: true, Tally: true}
-	err := b.Check(n)
+	place, err := 0, b.Check(n)
 	if err == nil {
-		err = d.checkSchedule(b, o)
+		place, err = d.checkSchedule(b, o)
 	}
 	if err != nil {
 		return fmt.Errorf("cuda: Jacobi: %w", err)
 	}
-	return d.primitive("Jacobi", b, n, false, func(s *batch) error { return d.jacobi(s, o) })
+	return d.primitive("Jacobi", b, n, false, func(s *batch) error { return d.jacobi(s, o, place) })
 }
 
 // jacobi launches the sweeps. The last launch also sets columns of R that cancel to zero, unless they are
 // independent, and makes T orthogonal.
-func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
+func (d *device) jacobi(s *batch, o kernels.JacobiOptions, place int) error {
 	size := smallestSize
-	for size < s.order {
+	for size < s.order || s.Across != nil && size < o.Schedule.Order {
 		size *= 2
 	}
-	if err := d.schedule.send(d, o.Schedule, size); err != nil {
+	plan, err := d.sendSchedule(place, size)
+	if err != nil {
 		return err
 	}
-	n, plan := s.n(), &d.schedule
+	n := s.n()
 	states, err := d.need("Jacobi", int64(n)*stateBytes)
 	if err != nil {
 		return err
@@ -68,7 +69,8 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions) error {
 		d.epoch.launches++
 		err := d.launch(name, 2*n, 1, 1, 2*size, columnsShared(size, s.Type), s.at, word(states), word(letters),
 			word(plan.rounds), word(d.epoch.ticket), d.epoch.blocks, d.epoch.launches, uint64(n), uint64(plan.length),
-			uint64(plan.steps), uint64(sweep), flag(sweep == o.MaxSweeps-1), cancels)
+			uint64(plan.steps), uint64(sweep), flag(sweep == o.MaxSweeps-1), cancels,
+			uint64(o.Schedule.Order/2))
 		if err != nil {
 			return err
 		}

@@ -18,13 +18,13 @@ const (
 // are queued on several lanes, so that one part's factors are worked on beside another part's products. All
 // else is queued on the first lane when the others are done.
 type lane struct {
-	stream   uintptr
-	event    uintptr // what is queued now, for others to wait for
-	scratch  scratch
-	schedule schedule
-	epoch    epoch
-	busy     bool // has had parts of batches that the first lane has not waited for
-	behind   bool // has not waited for what else the first lane has had
+	stream  uintptr
+	event   uintptr // what is queued now, for others to wait for
+	scratch scratch
+	sent    [keptSchedules]schedule
+	epoch   epoch
+	busy    bool // has had parts of batches that the first lane has not waited for
+	behind  bool // has not waited for what else the first lane has had
 }
 
 func (l *lane) open(d *device) error {
@@ -196,6 +196,9 @@ func part(b *kernels.Batch, i, j int) *kernels.Batch {
 	}
 	if b.Positive != nil {
 		c.Positive = b.Positive[i:j]
+	}
+	if b.Across != nil {
+		c.Across = b.Across[i:j]
 	}
 	if s := b.Single; s != nil {
 		c.Single = &kernels.Single{Cosine: s.Cosine, Scaled: s.Scaled}

@@ -23,6 +23,7 @@ type problem struct {
 	tol, screen float64
 	tally       kernels.Address
 	positive    int64
+	left        int64
 
 	normsP, normsQ, factors kernels.Address
 	scaled                  int64
@@ -162,7 +163,8 @@ func (d *device) send(b *kernels.Batch, tally, fresh bool) ([]*batch, error) {
 // until Sync.
 func alike(a, b *kernels.Batch) bool {
 	return sameMemory(a.G, b.G) && sameMemory(a.V, b.V) && sameMemory(a.R, b.R) && sameMemory(a.T, b.T) &&
-		sameMemory(a.Positive, b.Positive) && sameMemory(a.Tally, b.Tally) && alikeSingle(a.Single, b.Single)
+		sameMemory(a.Positive, b.Positive) && sameMemory(a.Across, b.Across) && sameMemory(a.Tally, b.Tally) &&
+		alikeSingle(a.Single, b.Single)
 }
 
 func alikeSingle(a, b *kernels.Single) bool {
@@ -255,7 +257,7 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 		k := b.R[i].N
 		positive := b.Ones(i, k)
 		x := problem{r: b.R[i].Data, ldr: int64(b.R[i].Ld), k: int64(k), positive: int64(positive),
-			tol: kernels.Tolerance(k), screen: kernels.ScreenTolerance(k, positive)}
+			left: int64(b.Left(i)), tol: kernels.Tolerance(k), screen: kernels.ScreenTolerance(k, positive)}
 		if len(b.G) == n {
 			x.g, x.chunk = pivotOf(b.G[i]), int64(chunkRows(b.G[i].P.M, k))
 			if b.Type == kernels.Float32 {

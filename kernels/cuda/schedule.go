@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"encoding/binary"
+	"fmt"
 	"runtime"
 	"slices"
 	"unsafe"
@@ -10,41 +11,54 @@ import (
 	"jmpi/kernels"
 )
 
-// schedule is the schedule that Jacobi had last on a lane: what it was (the first lane knows), and
-// what of it is on the device.
+// keptSchedules is how many schedules are known at a time: all pairs and those across in turn.
+const keptSchedules = 2
+
+// schedules are those that Jacobi had last, and have been found to be valid. The lanes have what they need of
+// each in the same place.
+type schedules struct {
+	checked [keptSchedules]kernels.Schedule // copies
+	oldest  int                             // whose place the next new one takes
+}
+
+// schedule is what of a schedule is on the device, for one lane.
 type schedule struct {
-	checked kernels.Schedule // a copy of one that is valid
-	size    int              // of the largest factor; 0: there is nothing on the device
-	rounds  kernels.Address
-	length  int // rounds
-	steps   int
+	size   int // of the largest factor; 0: there is nothing on the device
+	rounds kernels.Address
+	length int // rounds
+	steps  int
 }
 
 // checkSchedule tells whether the schedule is one for all factors of the batch: its pairs are
-// disjoint within a p-step, so that they can be processed in any order.
-func (d *device) checkSchedule(b *kernels.Batch, o kernels.JacobiOptions) error {
-	s := o.Schedule
-	if err := s.Check(b.R, d.order()); err != nil {
-		return err
+// disjoint within a p-step, so that they can be processed in any order. It returns its place.
+func (d *device) checkSchedule(b *kernels.Batch, o kernels.JacobiOptions) (int, error) {
+	s, known := o.Schedule, &d.schedules
+	if err := s.Check(b, d.order()); err != nil {
+		return 0, err
 	}
-	if s.Order == d.schedule.checked.Order && slices.Equal(s.Pairs, d.schedule.checked.Pairs) {
-		return nil
+	for i, c := range known.checked {
+		if s.Order == c.Order && slices.Equal(s.Pairs, c.Pairs) {
+			return i, nil
+		}
 	}
 	if err := s.Disjoint(); err != nil {
-		return err
+		return 0, err
 	}
-	d.schedule.checked = kernels.Schedule{Order: s.Order, Pairs: slices.Clone(s.Pairs)}
+	place := known.oldest
+	known.oldest = (place + 1) % keptSchedules
+	known.checked[place] = kernels.Schedule{Order: s.Order, Pairs: slices.Clone(s.Pairs)}
 	for i := range d.lanes {
-		d.lanes[i].schedule.size = 0
+		d.lanes[i].sent[place].size = 0
 	}
-	return nil
+	return place, nil
 }
 
-// send brings the rounds of a checked schedule to the device, for factors of that size: the number of
+// sendSchedule brings the rounds of a checked schedule to the device, for factors of that size: the number of
 // p-steps of each round and then the columns, eight to a word.
-func (s *schedule) send(d *device, from *kernels.Schedule, size int) error {
+func (d *device) sendSchedule(place, size int) (*schedule, error) {
+	s, from := &d.sent[place], &d.schedules.checked[place]
 	if s.size == size {
-		return nil
+		return s, nil
 	}
 	var words []uint64
 	list := rounds(from, size)
@@ -56,9 +70,9 @@ func (s *schedule) send(d *device, from *kernels.Schedule, size int) error {
 		}
 		steps += r.steps
 	}
-	at, err := d.need("schedule", int64(len(words))*kernels.WordBytes)
+	at, err := d.need(fmt.Sprint("schedule ", place), int64(len(words))*kernels.WordBytes)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if len(words) > 0 {
 		var pin runtime.Pinner
@@ -66,12 +80,12 @@ func (s *schedule) send(d *device, from *kernels.Schedule, size int) error {
 		pin.Pin(&words[0])
 		if err := d.copyBytes(d.stream, uintptr(at), uintptr(unsafe.Pointer(&words[0])),
 			int64(len(words))*kernels.WordBytes); err != nil {
-			return err
+			return nil, err
 		}
 		if err := d.check("cuStreamSynchronize", nvidia.Invoke(d.cuStreamSynchronize, d.stream)); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	s.size, s.rounds, s.length, s.steps = size, at, len(list), steps
-	return nil
+	*s = schedule{size, at, len(list), steps}
+	return s, nil
 }

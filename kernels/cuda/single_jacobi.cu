@@ -72,7 +72,7 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 	State &state = a.states[problem];
 	if (skipped(b) || (a.number > 0 && state.done < a.number))
 		return;
-	const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32, k = (int)b.k;
+	const int thread = threadIdx.x, lane = thread % 32, warp = thread / 32, k = (int)b.k, left = (int)b.left;
 	const float tol = (float)b.tol, cosine = (float)b.screen;
 	if (thread == 0)
 		rotations = proper = 0;
@@ -86,11 +86,11 @@ __device__ inline void factor_role(const SingleSweep &a, i64 problem, float *sha
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane;
 	const unsigned own = place_of(turns[warp]);
 	int my_rotations = 0, my_proper = 0;
-	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
+	Round next = a.length > 0 ? round_of<SIZE>(a, 0, left) : Round{};
 	for (int round = 0; round < (int)a.length; round++) {
 		const Round now = next;
 		c.exchange(shared, now.lefts, now.rights);
-		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
+		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1), left); // in time
 		Lengths<SIZE> lengths;
 		lengths.take(c);
 		for (int t = 0; t < now.steps; t++) {
@@ -156,15 +156,15 @@ __device__ inline void follow(const SingleSweep &a, i64 problem, float *shared, 
 {
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
 	__shared__ Turn<float> turns[WARPS][8][8]; // of the p-steps of a round
-	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, left = (int)a.problems[problem].left;
 	// Lane l receives the letters of pair l mod 8 in p-steps l/8 and l/8 + 4.
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane % 8 + lane / 8 * PAIRS;
 	const unsigned place = place_of(turns[warp][0]);
-	Round next = a.length > 0 ? round_of<WARPS>(a, 0) : Round{};
+	Round next = a.length > 0 ? round_of<SIZE>(a, 0, left) : Round{};
 	for (int round = 0; round < (int)a.length; round++) {
 		const Round now = next;
 		c.exchange(shared, now.lefts, now.rights);
-		next = round_of<WARPS>(a, min(round + 1, (int)a.length - 1)); // in time
+		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1), left); // in time
 		u64 rotated = 0, swapped = 0; // a byte for each p-step
 #pragma unroll
 		for (int half = 0; half < 2; half++) {

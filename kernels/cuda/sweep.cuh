@@ -44,6 +44,7 @@ template <class E> struct SweepOf {
 	i64 number;  // of this sweep, from 0
 	i64 last;    // 1: no sweep follows
 	i64 cancels; // 1: columns that are only rounding errors become zero (float64)
+	i64 half;    // half the order of the schedule
 };
 
 using Sweep = SweepOf<double>;
@@ -54,10 +55,28 @@ struct Round {
 	u64 lefts, rights;
 };
 
-template <int WARPS, class E> __device__ inline Round round_of(const SweepOf<E> &a, int number)
+// columns_of returns the numbers of eight columns, of SIZE at most: P has `left` places from 0 on, and Q
+// those from `half` on. SIZE is that of none.
+template <int SIZE> __device__ inline u64 columns_of(u64 places, int left, int half)
 {
+	const auto four = [=](unsigned places) {
+		constexpr unsigned EACH = 0x01010101u;
+		const unsigned right = __vcmpgeu4(places, half * EACH);
+		const unsigned none = (__vcmpgeu4(places, left * EACH) & ~right) | __vcmpgeu4(places, SIZE * EACH);
+		return (none & SIZE * EACH) | (~none & __vsub4(places, right & (half - left) * EACH));
+	};
+	return four((unsigned)places) | (u64)four((unsigned)(places >> 32)) << 32;
+}
+
+// round_of returns a round of a problem, of which `left` columns are those of P, or -1.
+template <int SIZE, class E> __device__ inline Round round_of(const SweepOf<E> &a, int number, int left)
+{
+	constexpr int WARPS = SIZE / 16;
 	const u64 *words = a.rounds + number * (1 + 2 * WARPS), *own = words + 1 + 2 * (threadIdx.x / 32);
-	return {(int)words[0], own[0], own[1]};
+	if (left < 0)
+		return {(int)words[0], own[0], own[1]};
+	return {(int)words[0], columns_of<SIZE>(own[0], left, (int)a.half),
+		columns_of<SIZE>(own[1], left, (int)a.half)};
 }
 
 // role_of returns the number of this block in the order in which the blocks start. All threads call it.

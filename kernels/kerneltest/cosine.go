@@ -28,7 +28,7 @@ func cosinesOf(t *testing.T, b kernels.Backend, element kernels.Element, k int) 
 	for _, c := range cases {
 		hs = append(hs, round(c.h, element))
 	}
-	tallies := choleskyTallies(t, b, element, hs)
+	tallies := choleskyTallies(t, b, element, hs, nil)
 	u := roundoff
 	if element == kernels.Float32 {
 		u = roundoff32
@@ -41,7 +41,7 @@ func cosinesOf(t *testing.T, b kernels.Backend, element kernels.Element, k int) 
 		if c.cosine >= 0 && math.Abs(want-c.cosine) > 8*u*c.cosine {
 			t.Errorf("%s: the test expects %g, not %g", c.name, want, c.cosine)
 		}
-		alone := choleskyTallies(t, b, element, hs[i:i+1])
+		alone := choleskyTallies(t, b, element, hs[i:i+1], nil)
 		if alone[0] != tallies[i] {
 			t.Errorf("%s: alone %+v, in a batch %+v", c.name, alone[0], tallies[i])
 		}
@@ -123,8 +123,9 @@ func cosineCases(element kernels.Element, k int) (cases []cosineCase) {
 	return cases
 }
 
-// choleskyTallies runs Cholesky on Gram matrices, in one batch.
-func choleskyTallies(t *testing.T, b kernels.Backend, element kernels.Element, hs []matrix) []kernels.Tally {
+// choleskyTallies runs Cholesky on Gram matrices, in one batch. across: see kernels.Batch.
+func choleskyTallies(t *testing.T, b kernels.Backend, element kernels.Element, hs []matrix,
+	across []int) []kernels.Tally {
 	t.Helper()
 	if element == kernels.Float32 {
 		norms := make([][]float64, len(hs))
@@ -132,9 +133,12 @@ func choleskyTallies(t *testing.T, b kernels.Backend, element kernels.Element, h
 			norms[i] = make([]float64, h.n)
 		}
 		s := newSingleFactors(t, b, hs, norms)
+		s.Across = across
 		return choleskyTally(t, b, &s.Batch)
 	}
-	return choleskyTally(t, b, &newFactors(t, b, hs).Batch)
+	s := newFactors(t, b, hs)
+	s.Across = across
+	return choleskyTally(t, b, &s.Batch)
 }
 
 func choleskyTally(t *testing.T, b kernels.Backend, s *kernels.Batch) []kernels.Tally {

@@ -18,7 +18,7 @@ func All(t *testing.T, b kernels.Backend) {
 		{"Identity", Identity}, {"ColumnNorms", ColumnNorms},
 		{"Product", Product},
 		{"Gram", Gram}, {"Cholesky", Cholesky}, {"QR", QR}, {"Multiply", Multiply},
-		{"Screen", Screen}, {"Cosines", Cosines}, {"Inactive", Inactive},
+		{"Screen", Screen}, {"Cosines", Cosines}, {"Inactive", Inactive}, {"Across", Across},
 		{"Rotations", Rotations}, {"Jacobi", Jacobi}, {"JacobiSweep", JacobiSweep},
 		{"JacobiAccuracy", JacobiAccuracy},
 		{"JacobiScale", JacobiScale},
