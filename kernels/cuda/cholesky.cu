@@ -3,6 +3,7 @@
 // the Gram kernels between. The element type E is double or float.
 
 #include "fragment.cuh"
+#include "tf32.cuh"
 
 constexpr int PANEL = 8; // columns that are factored at a time
 constexpr int THREADS = 512;
@@ -101,43 +102,28 @@ template <> struct Update<double> {
 	}
 };
 
-// Of float32 four lanes do a row, each with a quarter of the columns to the left.
 template <> struct Update<float> {
-	float sum[2][8] = {};
+	Sum sum;
 
 	__device__ void add(const float *l, int ld, int n, int c, int i, int p0, int p1)
 	{
-		const int lane = threadIdx.x % 32, part = lane / 8, below = i + 8 < n ? i + 8 : i;
-		for (int p = p0 + part; p < p1; p += 4) {
-			const float *const at = l + p * ld, x[2] = {at[i + lane % 8], at[below + lane % 8]};
-			const float4 y = *(const float4 *)(at + c), z = *(const float4 *)(at + c + 4);
-			const float other[8] = {y.x, y.y, y.z, y.w, z.x, z.y, z.z, z.w};
-#pragma unroll
-			for (int m = 0; m < 8; m++)
-#pragma unroll
-				for (int h = 0; h < 2; h++)
-					sum[h][m] = __fmaf_rn(x[h], other[m], sum[h][m]);
+		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4, below = i + 8 < n ? i + 8 : i;
+#pragma unroll 4
+		for (int p = p0; p < p1; p += 8) {
+			const float *const at = l + (p + t) * ld + g, *const next = at + 4 * ld;
+			const float x[4] = {at[i], at[below], next[i], next[below]}, y[2] = {at[c], next[c]};
+			sum.add(split(x), split(y));
 		}
 	}
 
 	__device__ void put(float *l, int ld, int n, int c, int i) const
 	{
-		const int lane = threadIdx.x % 32, part = lane / 8;
+		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 #pragma unroll
-		for (int h = 0; h < 2; h++) {
-			const int row = i + lane % 8 + 8 * h;
-			float half[4];
-#pragma unroll
-			for (int m = 0; m < 4; m++)
-				half[m] = (part & 2 ? sum[h][m + 4] : sum[h][m]) +
-					  __shfl_xor_sync(0xffffffff, part & 2 ? sum[h][m] : sum[h][m + 4], 16);
-#pragma unroll
-			for (int m = 0; m < 2; m++) {
-				const float all = (part & 1 ? half[m + 2] : half[m]) +
-						  __shfl_xor_sync(0xffffffff, part & 1 ? half[m] : half[m + 2], 8);
-				if (row < n)
-					l[row + (c + part / 2 * 4 + part % 2 * 2 + m) * ld] -= all;
-			}
+		for (int m = 0; m < 4; m++) {
+			const int row = i + g + m / 2 * 8;
+			if (row < n)
+				l[row + (c + 2 * t + m % 2) * ld] -= sum.get(m);
 		}
 	}
 };

@@ -65,9 +65,10 @@ func TestEntries(t *testing.T) {
 			fmt.Sprintf("TURNED = %d;", reflectTurned)},
 		"tall.cu": {fmt.Sprintf("SIDE = %d;", tallSide), fmt.Sprintf("HALF = %d;", tallHalf),
 			fmt.Sprintf("SOLVERS = %d;", tallRows)},
-		"qr.cu":              {fmt.Sprintf("PIECE = %d;", qrPiece)},
-		"sweep.cuh":          {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("after[%d]", pointwiseOrder)},
-		"single_columns.cuh": {fmt.Sprintf("left[%d][ROWS]", warpPairs), fmt.Sprintf("LD = SIZE + %d,", pad)},
+		"qr.cu":             {fmt.Sprintf("PIECE = %d;", qrPiece)},
+		"sweep.cuh":         {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("after[%d]", pointwiseOrder)},
+		"single_square.cuh": {fmt.Sprintf("LD = SIZE + %d,", pad)},
+		"single_jacobi.cu":  {fmt.Sprintf("LETTERS = %d;", singleLetters), fmt.Sprintf("SPARE = %d;", singleSpare)},
 	} {
 		for _, line := range lines {
 			if !strings.Contains(source(t, file), line) {

@@ -80,11 +80,12 @@
 // and makes T orthogonal after the last sweep. So a problem has two multiprocessors, and its time is that of
 // R, the last round of T and two products.
 //
-// Float32 (single_jacobi.cu) has rounds too, and a block for T. A warp has its columns in registers, and
-// every p-step rotates these. A rotation is four numbers, formed from the products of two columns and the
-// ratio of their norms, which are in shared memory (single_rotation.cuh). The columns on the right change
-// places from p-step to p-step (single_columns.cuh), so that the code of a round is short. T has no
-// Newton–Schulz step; both R·T and T are divided by the lengths of the columns of R·T.
+// Float32 (single_jacobi.cu) has rounds too. One block has the products of all columns of R with each
+// other in shared memory, and nothing else. Its warps rotate those of sixteen columns, and in between
+// bring the others up to date on the tensor cores (single_square.cuh). The other block multiplies R and T
+// by what was done in a round. A rotation is formed from the products of two columns and the ratio of
+// their norms (single_rotation.cuh). T has no Newton–Schulz step; both R·T and T are divided by the
+// lengths of the columns of R·T.
 //
 // # Dense
 //

@@ -5,67 +5,10 @@
 
 #include "fragment.cuh"
 #include "rotation.cuh"
+#include "round.cuh"
 #include "turn.cuh"
 
-// owner is the lane that has the products of the columns of pair s with each other (Products), and so forms
-// its rotation.
-__device__ inline int owner(int s) { return 4 * s + s / 2; }
-
-// number returns the number of column s of eight, a byte each.
-__device__ inline int number(u64 columns, int s) { return (int)(columns >> 8 * s & 0xff); }
-
-// What a rotation makes of two columns p and q: p·a + q·c and p·b + q·d.
-struct alignas(16) Mix {
-	double a, b, c, d;
-};
-
-// mix_of returns cos φ·(p − 𝔱·tan φ·q) and cos φ·(q + tan φ·p), in the other order where the columns are
-// swapped: then cos is negative.
-__device__ inline Mix mix_of(double cos, double sin, double kind)
-{
-	const bool swap = signbit(cos);
-	const double c = fabs(cos), back = -kind * sin;
-	return {swap ? sin : c, swap ? c : sin, swap ? c : back, swap ? back : c};
-}
-
-// What the p-steps of a round do to sixteen columns: a matrix by which they are multiplied. Lane 4g+t has
-// rows t, t+4, t+8, t+12 of two of its columns, the left one of pair g and the right one.
-struct Product {
-	double left[4], right[4];
-	int step; // that the columns on the right are in the order of
-
-	// reset makes it the identity, in the order of p-step 0.
-	__device__ void reset()
-	{
-		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-#pragma unroll
-		for (int i = 0; i < 4; i++) {
-			left[i] = 4 * i + t == g;
-			right[i] = 4 * i + t == g + 8;
-		}
-		step = 0;
-	}
-
-	__device__ void go_to(int t)
-	{
-		const int move = step ^ t;
-#pragma unroll
-		for (int i = 0; i < 4; i++)
-			right[i] = __shfl_xor_sync(0xffffffff, right[i], 4 * move);
-		step = t;
-	}
-
-	// turn applies the rotation of pair g.
-	__device__ void turn(const Mix &m)
-	{
-#pragma unroll
-		for (int i = 0; i < 4; i++) {
-			const double x = left[i], y = right[i];
-			left[i] = __fma_rn(y, m.c, x * m.a);
-			right[i] = __fma_rn(y, m.d, x * m.b);
-		}
-	}
-};
+using Mix = MixOf<double>;
 
 // Sixteen columns of a matrix of order SIZE at most in shared memory. In p-step t of a round pair s is column
 // lefts[s] and column rights[s⊕t].
@@ -95,7 +38,7 @@ template <int SIZE> struct Group {
 
 	// multiply multiplies the columns, sixteen rows at a time. Those rows are taken in an order in which the
 	// lanes meet in few banks.
-	__device__ void multiply(const Product &by) const
+	__device__ void multiply(const ProductOf<double> &by) const
 	{
 		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 		const double *from[4];
@@ -134,12 +77,8 @@ template <int SIZE> struct Group {
 	}
 };
 
-// The products of sixteen columns with each other. Lane 4g+t has those of the columns of pair g with those of
-// pairs 2t and 2t+1: left·left, left·right, right·left and right·right.
-struct Products {
-	double ll[2], lr[2], rl[2], rr[2];
-	int step; // that the columns on the right are in the order of
-
+// The products of sixteen columns of float64, and how they come about.
+struct Products : ProductsOf<double> {
 	// take sums the products.
 	template <int SIZE> __device__ void take(const Group<SIZE> &c)
 	{
@@ -194,56 +133,6 @@ struct Products {
 		const bool ok = (left == 0 || (left >= least && left <= most)) &&
 				(right == 0 || (right >= least && right <= most));
 		return __all_sync(0xffffffff, ok || lane != owner(lane / 4));
-	}
-
-	// quiet tells whether no pair of the round has a cosine near tol or above: nothing will be rotated. The
-	// products must be those that quick_rotation is for. square is tol².
-	__device__ bool quiet(double square) const
-	{
-		const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
-		const double left = 0.98 * square * __shfl_sync(0xffffffff, g & 1 ? ll[1] : ll[0], owner(g));
-		bool all = true;
-#pragma unroll
-		for (int e = 0; e < 2; e++) {
-			const double right = __shfl_sync(0xffffffff, rr[e], owner(2 * t + e));
-			all = all && lr[e] * lr[e] <= left * right;
-		}
-		return __all_sync(0xffffffff, all);
-	}
-
-	__device__ void go_to(int t)
-	{
-		const int move = step ^ t;
-		const double lr0 = lr[0], rr0 = rr[0];
-		if (move & 1) {
-			lr[0] = lr[1];
-			lr[1] = lr0;
-			rr[0] = rr[1];
-			rr[1] = rr0;
-		}
-#pragma unroll
-		for (int e = 0; e < 2; e++) {
-			lr[e] = __shfl_xor_sync(0xffffffff, lr[e], move / 2);
-			rl[e] = __shfl_xor_sync(0xffffffff, rl[e], 4 * move);
-			rr[e] = __shfl_xor_sync(0xffffffff, rr[e], 4 * move + move / 2);
-		}
-		step = t;
-	}
-
-	// turn applies the rotations of a p-step; own is that of pair g.
-	__device__ void turn(const Mix *mixes, const Mix &own)
-	{
-		const int t = threadIdx.x % 4;
-#pragma unroll
-		for (int e = 0; e < 2; e++) {
-			const Mix other = mixes[2 * t + e];
-			const double a = __fma_rn(lr[e], other.c, ll[e] * other.a), b = __fma_rn(lr[e], other.d, ll[e] * other.b);
-			const double c = __fma_rn(rr[e], other.c, rl[e] * other.a), d = __fma_rn(rr[e], other.d, rl[e] * other.b);
-			ll[e] = __fma_rn(own.c, c, own.a * a);
-			rl[e] = __fma_rn(own.d, c, own.b * a);
-			lr[e] = __fma_rn(own.c, d, own.a * b);
-			rr[e] = __fma_rn(own.d, d, own.b * b);
-		}
 	}
 
 	__device__ void scale(double by)

@@ -11,23 +11,6 @@
 #include "orthogonal.cuh"
 #include "sweeper.cuh"
 
-// fetch brings a warp's sixteen columns of a matrix of order k > 0, all at once. What is not there is 0.
-template <int SIZE>
-__device__ inline void fetch(const double *from, i64 ld, int k, double (&x)[16][SIZE / 32])
-{
-	const int lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
-#pragma unroll
-	for (int s = 0; s < 16; s++)
-#pragma unroll
-		for (int r = 0; r < SIZE / 32; r++)
-			x[s][r] = from[min(lane + 32 * r, k - 1) + min(j0 + s, k - 1) * ld];
-#pragma unroll
-	for (int s = 0; s < 16; s++)
-#pragma unroll
-		for (int r = 0; r < SIZE / 32; r++)
-			x[s][r] = lane + 32 * r < k && j0 + s < k ? x[s][r] : 0;
-}
-
 // store_norms puts the squared norms of a warp's sixteen columns to `to`, or the norms.
 template <int SIZE, bool ROOT>
 __device__ inline void store_norms(const double x[16][SIZE / 32], double *to)
@@ -196,7 +179,7 @@ template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, d
 			const bool swap = alone ? signbit(x.x) != signbit(x.y) : signbit(x.x);
 			rotated |= __ballot_sync(0xffffffff, x.y != 0 || swap);
 			if (!alone)
-				mixes[warp][t][lane % 8] = mix_of(x.x, x.y, signs.kind);
+				mixes[warp][t][lane % 8] = mix_of(x.x, x.y, -signs.kind * x.y);
 			else if (t == 0)
 				turns[warp][lane % 8] = turn_of(swap ? -x.x : x.x, x.y, signs.kind);
 			if (half == 0)
@@ -210,7 +193,7 @@ template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, d
 			c.turn(turns[warp], swapped);
 			continue;
 		}
-		Product product;
+		ProductOf<double> product;
 		product.reset();
 #pragma unroll 1
 		for (int t = 0; t < now.steps; t++) {

@@ -7,8 +7,11 @@ import (
 )
 
 const (
-	stateBytes  = (3 + 2*pointwiseOrder) * kernels.WordBytes // State of sweep.cuh
+	stateBytes  = (4 + 2*pointwiseOrder) * kernels.WordBytes // State of sweep.cuh
 	letterBytes = 2 * kernels.WordBytes
+
+	singleLetters = 64   // LETTERS of single_jacobi.cu
+	singleSpare   = 2048 // SPARE
 )
 
 // epoch counts what the Jacobi kernels tell launches apart by.
@@ -46,8 +49,12 @@ func (d *device) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 // jacobi launches the sweeps. The last launch also sets columns of R that cancel to zero, unless they are
 // independent, and makes T orthogonal.
 func (d *device) jacobi(s *batch, o kernels.JacobiOptions, place int) error {
+	order := s.order
+	if s.Across != nil || s.Single != nil { // float32: else bits would depend on the other problems of the batch
+		order = max(order, min(o.Schedule.Order, d.order()))
+	}
 	size := smallestSize
-	for size < s.order || s.Across != nil && size < o.Schedule.Order {
+	for size < order {
 		size *= 2
 	}
 	plan, err := d.sendSchedule(place, size)
@@ -59,7 +66,11 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions, place int) error {
 	if err != nil {
 		return err
 	}
-	letters, err := d.need("rotations", int64(n)*int64(plan.steps)*int64(size/2)*letterBytes)
+	each, shared := plan.steps*size/2, columnsShared(size, s.Type)
+	if s.Single != nil {
+		each, shared = plan.length*size/(2*warpPairs)*singleLetters, 2*shared+singleSpare
+	}
+	letters, err := d.need("rotations", int64(n)*int64(each)*letterBytes)
 	if err != nil {
 		return err
 	}
@@ -67,7 +78,7 @@ func (d *device) jacobi(s *batch, o kernels.JacobiOptions, place int) error {
 	cancels := flag(!o.Independent)
 	for sweep := range o.MaxSweeps {
 		d.epoch.launches++
-		err := d.launch(name, 2*n, 1, 1, 2*size, columnsShared(size, s.Type), s.at, word(states), word(letters),
+		err := d.launch(name, 2*n, 1, 1, 2*size, shared, s.at, word(states), word(letters),
 			word(plan.rounds), word(d.epoch.ticket), d.epoch.blocks, d.epoch.launches, uint64(n), uint64(plan.length),
 			uint64(plan.steps), uint64(sweep), flag(sweep == o.MaxSweeps-1), cancels,
 			uint64(o.Schedule.Order/2))

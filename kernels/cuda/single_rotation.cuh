@@ -1,9 +1,9 @@
 // The Jacobi rotation of two columns of float32 whose norms are apart (docs/decisions/034-float32-pivots.md).
 // Square roots and reciprocals are those of the hardware, good to some units of roundoff. They say which
-// angle it is. That the rotation is one, sin φ and tan(φ/2) of one angle, gets a Newton step more.
+// angle it is. That the rotation is one, sin φ and cos φ of one angle, gets a Newton step more.
 #pragma once
 
-#include "turn.cuh"
+#include "common.cuh"
 
 __device__ inline float quick_reciprocal(float x)
 {
@@ -19,107 +19,72 @@ __device__ inline float quick_inverse_root(float x)
 	return y;
 }
 
-// quick_root is √x for x ≥ 2⁻¹²⁶, and NaN for 0.
-__device__ inline float quick_root(float x) { return x * quick_inverse_root(x); }
+// Products of columns are multiplied by SCALE, so that squares of them are in the range. A column with a
+// squared length below SHORTEST is made of rounding errors. It is rotated again when its length has gone into
+// its norm. One that loses so much of its length in a sweep that its products become rounding errors is
+// rotated again in the next.
+constexpr float SCALE = 0x1p40f, SHORTEST = 0x1p-50f;
 
-__device__ inline float reciprocal(float x)
-{
-	const float y = quick_reciprocal(x);
-	return __fmaf_rn(y, __fmaf_rn(-x, y, 1), y);
-}
-
-__device__ inline float inverse_root(float x)
-{
-	const float y = quick_inverse_root(x);
-	return __fmaf_rn(0.5f * y, __fmaf_rn(-x * y, y, 1), y);
-}
-
-// The ratio of the smaller of two norms to the larger, and whether the first is not the smaller. A
-// norm counts with its first 24 bits, always the same ones. So T' is as orthogonal as rotations
+// A norm as rotations have it: its first 24 bits, always the same ones. So T' is as orthogonal as rotations
 // are, whatever they are.
+struct Norm {
+	float mantissa;
+	int key; // 256 times the exponent and, in what is left, whose norm it was before the sweep
+	float least; // squared length of the column from which on it is rotated
+};
+
+// norm_of returns it for a column of a squared length, times SCALE.
+__device__ inline Norm norm_of(double x, int column, float square)
+{
+	const u64 bits = (u64)__double_as_longlong(x);
+	const float mantissa = __uint_as_float(0x3f800000u | ((unsigned)(bits >> 29) & 0x7fffffu));
+	return {mantissa, (int)(bits >> 52) << 8 | column, fmaxf(0x1p-21f * square, SHORTEST * SCALE)};
+}
+
+// The ratio of the smaller of two norms to the larger, and whether the first is not the smaller.
 struct Ratio {
 	float ratio;
 	bool wider;
 };
 
-__device__ inline Ratio ratio_of(double p, double q)
+__device__ inline Ratio ratio_of(const Norm &p, const Norm &q)
 {
-	const u64 a = (u64)__double_as_longlong(p), b = (u64)__double_as_longlong(q);
-	const bool wider = a >= b;
-	const u64 high = wider ? a : b, low = wider ? b : a;
-	const auto mantissa = [](u64 x) {
-		return __uint_as_float(0x3f800000u | ((unsigned)(x >> 29) & 0x7fffffu));
-	};
-	const int e = 127 + (int)(low >> 52) - (int)(high >> 52);
-	const float scale = __uint_as_float(e > 0 ? (unsigned)e << 23 : 0);
-	const float y = reciprocal(mantissa(high)), x = mantissa(low), quotient = x * y;
-	return {__fmaf_rn(__fmaf_rn(-mantissa(high), quotient, x), y, quotient) * scale, wider};
+	const int e = (p.key >> 8) - (q.key >> 8), scale = 127 - abs(e);
+	const bool wider = (e > 0) | ((e == 0) & (p.mantissa >= q.mantissa));
+	const float high = wider ? p.mantissa : q.mantissa, low = wider ? q.mantissa : p.mantissa;
+	const float y = quick_reciprocal(high), inverse = __fmaf_rn(y, __fmaf_rn(-high, y, 1), y);
+	return {low * inverse * __uint_as_float(scale > 0 ? (unsigned)scale << 23 : 0), wider};
 }
 
-// SHORTEST is the square of the length of a column from which on it is rotated. Below, what it is made of are
-// rounding errors, far below 2⁻²². It is rotated again when its length has gone into its norm.
-constexpr float SHORTEST = 0x1p-100f;
-
-// What is done to two columns: whether they are rotated, whether the rotation is proper, and whether they are
-// swapped then. delta is the difference of their squared norms, over the square of the larger norm before.
-struct Choice {
-	float delta;
+// A rotation of columns x, y: cos·x − back·y, sin·x + cos·y. Both become longer by error, relatively.
+struct SingleRotation {
+	float cos, sin, back, error;
 	bool rotate, proper, swap;
 };
 
-// choose chooses it for two columns with the squared lengths hpp, hqq and the product hpq. tol and cosine
-// bound the cosines of pairs that are not rotated, and of those whose rotation is not proper.
-__device__ inline Choice choose(float hpp, float hqq, float hpq, Ratio norms, float tol, float cosine)
+// rotation_of forms the rotation of two columns with the squared lengths hpp, hqq and the product hpq. tol
+// and cosine are squares: of the bounds of the cosines of pairs that are not rotated, and of those whose
+// rotation is not proper. w is tan φ/ρ, ρ being the ratio of the norms.
+__device__ inline SingleRotation rotation_of(float hpp, float hqq, float hpq, const Norm &p, const Norm &q,
+					     float tol, float cosine)
 {
-	const float size = fabsf(hpq), product = quick_root(hpp) * quick_root(hqq);
-	const float square = norms.ratio * norms.ratio;
-	Choice c;
-	c.delta = norms.wider ? __fmaf_rn(square, hqq, -hpp) : __fmaf_rn(-square, hpp, hqq);
-	c.rotate = fminf(hpp, hqq) >= SHORTEST && size > tol * product; // not for NaN
-	c.proper = c.rotate && size > cosine * product;
-	c.swap = c.proper && c.delta > 0;
-	return c;
-}
-
-// A rotation of columns x, y: x' = x − back·(y + tau·x), y' = y + sin·(x − over·y); nothing if rotate is not
-// set. pp and qq are the squared lengths of columns p and q after it.
-struct SingleRotation {
-	float sin, tau, back, over, pp, qq;
-	bool rotate, swap;
-
-	// cancels tells whether pp and qq are not known well enough; left and right are what they were before.
-	__device__ bool cancels(float left, float right) const
-	{
-		return (swap ? qq : pp) < 0.5f * left || (swap ? pp : qq) < 0.5f * right;
-	}
-};
-
-// rotation_of forms the rotation that was chosen, by w = tan φ/ρ, ρ being the ratio of the norms.
-__device__ inline SingleRotation rotation_of(float hpp, float hqq, float hpq, Ratio norms, const Choice &c)
-{
-	const float twice = fabsf(hpq) + fabsf(hpq), ratio = norms.ratio, square = ratio * ratio;
-	const float cot = fminf(fabsf(c.delta) * quick_reciprocal(twice), 0x1p62f); // ρ·cot 2φ
-	const float size = quick_reciprocal(cot + quick_root(__fmaf_rn(cot, cot, square)));
-	const float signed_w = (c.delta < 0) == (hpq < 0) ? size : -size, w = c.rotate ? signed_w : 0,
-			tan = ratio * w;
-	const float cos = inverse_root(__fmaf_rn(tan, tan, 1)), sin = w * cos, tau = sin * reciprocal(1 + cos);
-	const float sin2 = square * sin, tau2 = square * tau, less = w * hpq, least = square * less;
+	const Ratio norms = ratio_of(p, q);
+	const float ratio = norms.ratio, square = ratio * ratio, twice = 2 * ratio * hpq;
+	const float large = norms.wider ? hpp : hqq, small = norms.wider ? hqq : hpp;
+	const float d = __fmaf_rn(square, small, -large), size = hpq * hpq, product = hpp * hqq;
+	const bool left = norms.wider == (d > 0); // the left column is the shorter one
 	SingleRotation r;
-	r.rotate = c.rotate;
-	r.swap = c.swap;
-	r.sin = norms.wider ? sin : sin2;
-	r.back = norms.wider ? sin2 : sin;
-	r.tau = norms.wider ? tau : tau2;
-	r.over = norms.wider ? tau2 : tau;
-	const float pp = hpp - (norms.wider ? least : less), qq = hqq + (norms.wider ? less : least);
-	r.pp = r.swap ? qq : pp;
-	r.qq = r.swap ? pp : qq;
+	r.rotate = (hpp >= p.least) & (hqq >= q.least) & (size > tol * product); // not for NaN
+	r.proper = r.rotate & (size > cosine * product);
+	r.swap = r.proper & left & (d != 0);
+	const float inverse = quick_inverse_root(__fmaf_rn(d, d, twice * twice));
+	const float cos2 = __fmaf_rn(0.5f * fabsf(d), inverse, 0.5f), part = hpq * inverse;
+	const float y = quick_inverse_root(cos2), cos0 = cos2 * y, w = part * (y * y), tan = ratio * w;
+	const float e = __fmaf_rn(-cos0, cos0 * __fmaf_rn(tan, tan, 1), 1), cos = __fmaf_rn(0.5f * cos0, e, cos0);
+	const float sin = r.rotate ? (left ? w : -w) * cos : 0, other = square * sin;
+	r.cos = r.rotate ? cos : 1;
+	r.sin = norms.wider ? sin : other;
+	r.back = norms.wider ? other : sin;
+	r.error = 0.5f * __fmaf_rn(r.sin, r.back, __fmaf_rn(r.cos, r.cos, -1));
 	return r;
-}
-
-// turn_of returns what a rotation does, of columns that are swapped before if it swaps them. The results are
-// those of the rotation, swapped after.
-__device__ inline Turn<float> turn_of(float sin, float tau, float back, float over, bool swap)
-{
-	return swap ? Turn<float>{sin, -over, -back, tau} : Turn<float>{-back, tau, sin, -over};
 }

@@ -10,26 +10,28 @@ constexpr int TOP = 480;
 
 // What is kept of a problem between launches.
 struct State {
-	u64 finished;	    // number of the launch that was the last to finish R
+	u64 finished;	    // number of the launch that was the last to finish R; of float32 its rotations
+	i64 rotations;	    // of the last sweep (float32)
 	i64 shift;	    // R is multiplied by 2^shift while it is worked on
 	i64 done;	    // the sweep that found nothing to rotate
-	double before[128]; // norms of the columns of the scaled R before the first sweep
+	double before[128]; // norms of the columns of the scaled R before the first sweep; float32: Factors
 	double after[128];  // squared norms of those of the scaled R·T
 };
 
 constexpr i64 NEVER = 1ll << 62;
 
-// A rotation on its way from one block to the other: the complements of two numbers, or of the four of one of
-// float32. In a round of one p-step they are sin φ and tan(φ/2), with the opposite sign where the columns are
-// swapped; in a longer one cos φ, negative where they are swapped, and sin φ. 0 is what has not come yet; who
-// fetches a rotation puts 0 in its place. So a rotation says itself that it is there, and no block waits for
-// memory to become consistent.
+// A rotation on its way from one block to the other: the complements of two numbers. In a round of one
+// p-step they are sin φ and tan(φ/2), with the opposite sign where the columns are swapped; in a longer
+// one cos φ, negative where they are swapped, and sin φ. In float32 a letter has four numbers of what a
+// round does (Image). 0 is what has not come yet; who fetches a letter puts 0 in its place. So it says
+// itself that it is there, and no block waits for memory to become consistent.
 struct Letter {
 	u64 first, second;
 };
 
 // What a launch works on. rounds has for each round its number of p-steps, and then for each warp the numbers
-// of its columns, on the left and on the right. letters has one for every problem, p-step and pair.
+// of its columns, on the left and on the right. letters has one for every problem, p-step and pair,
+// and in float32 64 for every problem, round and warp.
 template <class E> struct SweepOf {
 	const ProblemOf<E> *problems;
 	State *states;
@@ -87,6 +89,23 @@ template <class E> __device__ inline i64 role_of(const SweepOf<E> &a)
 		ticket = atomicAdd(a.ticket, 1ull) - a.tickets;
 	__syncthreads();
 	return (i64)ticket;
+}
+
+// fetch brings a warp's sixteen columns of a matrix of order k > 0, all at once. What is not there is 0.
+template <int SIZE, class E>
+__device__ inline void fetch(const E *from, i64 ld, int k, E (&x)[16][SIZE / 32])
+{
+	const int lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
+#pragma unroll
+	for (int s = 0; s < 16; s++)
+#pragma unroll
+		for (int r = 0; r < SIZE / 32; r++)
+			x[s][r] = from[min(lane + 32 * r, k - 1) + min(j0 + s, k - 1) * ld];
+#pragma unroll
+	for (int s = 0; s < 16; s++)
+#pragma unroll
+		for (int r = 0; r < SIZE / 32; r++)
+			x[s][r] = lane + 32 * r < k && j0 + s < k ? x[s][r] : 0;
 }
 
 // A word of a letter is the complement of what it says. 0 says nothing.

@@ -120,7 +120,8 @@ template <int SIZE> struct Sweeper {
 
 	// run does p-steps from t on, up to one after which products are not known well enough any more. It
 	// returns the next p-step.
-	__device__ int run(const Group<SIZE> &c, Products &h, Product &product, int t, int steps, bool quick)
+	__device__ int run(const Group<SIZE> &c, Products &h, ProductOf<double> &product, int t, int steps,
+			   bool quick)
 	{
 		const int lane = threadIdx.x % 32, g = lane / 4;
 		for (;;) {
@@ -129,10 +130,11 @@ template <int SIZE> struct Sweeper {
 			const bool cancels = begin_step(h, quick, signs, cos, sin);
 			Mix *const mixes = shared->mixes[t & 1];
 			if (lane == owner(g))
-				mixes[g] = mix_of(cos, sin, signs.kind);
+				mixes[g] = mix_of(cos, sin, -signs.kind * sin);
 			__syncwarp();
 			const Mix own = mixes[g];
-			h.turn(mixes, own);
+			const Mix others[2] = {mixes[2 * (lane % 4)], mixes[2 * (lane % 4) + 1]};
+			h.turn(own, others);
 			const bool end = __any_sync(0xffffffff, cancels) || t + 1 == steps;
 			if (lane == owner(g))
 				send(letters + t * PAIRS + g, cos, sin);
@@ -157,7 +159,7 @@ template <int SIZE> struct Sweeper {
 				h.scale(QUICK_SCALE);
 			if (t == 0 && quick && h.quiet(tol * tol))
 				return send_none<PAIRS>(letters, steps);
-			Product product;
+			ProductOf<double> product;
 			product.reset();
 			h.go_to(t);
 			product.go_to(t);
