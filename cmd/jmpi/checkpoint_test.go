@@ -116,14 +116,19 @@ func TestStopAndResume(t *testing.T) {
 				t.Errorf("begins anew:\n%s", text)
 			}
 			sameResults(t, filepath.Join(dir, "x"), want)
-			// With the results there is nothing to do, without them only the vectors.
+			// With the results there is nothing to do, without them only the vectors. The last state of the Jacobi
+			// method, which has these of an input that is not factored, may have been given up.
 			if text := mustFinish(t, dir, 2, args); !strings.Contains(text, "the results are there already") {
 				t.Errorf("a finished run:\n%s", text)
 			}
 			if err := os.Rename(filepath.Join(dir, "x"), filepath.Join(dir, "before")); err != nil {
 				t.Fatal(err)
 			}
-			if text := mustFinish(t, dir, 1, args); strings.Contains(text, " sweep=") {
+			first := " sweep="
+			if c.flags == "" {
+				first = " sweep=1 "
+			}
+			if text := mustFinish(t, dir, 1, args); strings.Contains(text, first) {
 				t.Errorf("sweeps of a finished run:\n%s", text)
 			}
 			sameResults(t, filepath.Join(dir, "x"), want)

@@ -105,6 +105,9 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 		return s.failed(err)
 	}
 	s.seconds["sync"] = written
+	if failure == nil && d.Converged { // otherwise the run may go on
+		s.kept.GiveUp()
+	}
 	if err := s.kept.Close(); err != nil {
 		return s.failed(err)
 	}

@@ -52,7 +52,12 @@ func (j *Journal) write(f *file) (sum matio.Sum, err error) {
 	if err != nil {
 		return sum, err
 	}
-	m := mover{file: f, at: opened.WriteAt}
+	m := mover{file: f, at: func(raw []byte, at int64) error {
+		if j.givenUp.Load() {
+			return errGivenUp
+		}
+		return opened.WriteAt(raw, at)
+	}}
 	if err = f.store.Store(m.move); err == nil {
 		err = opened.Sync()
 	}

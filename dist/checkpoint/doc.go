@@ -50,7 +50,8 @@
 // Journal.Save starts a goroutine on each rank that writes, and returns. Meanwhile arrays must not change:
 // callers hand over copies, or matrices that nobody changes, and free them by Journal.Retire. Messages of
 // these goroutines are point to point, so they do not meet the collective calls of the run. Whether all went
-// well the ranks tell each other after the next sweep (Vote, Decide), and in Wait.
+// well the ranks tell each other after the next sweep (Vote, Decide), and in Wait. A run that has its results
+// gives up what is still being written (Journal.GiveUp).
 //
 // # Stops
 //

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -47,6 +48,7 @@ type Journal struct {
 	manifest manifest // of the checkpoint that is being made; the records are those of all stages so far
 	path     []int    // the numbers of the stages that are open, and that of the last one begun inside
 	writing  *writing // the last that was begun, nil for none
+	givenUp  atomic.Bool
 	retired  []retired
 	lock     func()
 	clock    clock

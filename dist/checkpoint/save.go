@@ -92,6 +92,17 @@ func (j *Journal) Save(wait bool) error {
 	return nil
 }
 
+// errGivenUp ends the writing of a checkpoint that nobody needs.
+var errGivenUp = errors.New("given up")
+
+// GiveUp gives up what is still being written: the run has its results. Wait returns soon then, and the
+// checkpoint before stays, unless all ranks have written their parts already. No Save may follow.
+func (j *Journal) GiveUp() {
+	if j != nil {
+		j.givenUp.Store(true)
+	}
+}
+
 // Held counts the time since a moment as time in which the run did nothing but keep something.
 func (j *Journal) Held(since time.Time) {
 	seconds := time.Since(since).Seconds()
@@ -134,7 +145,7 @@ func (j *Journal) note(w *writing) {
 
 // failure says what to do about an error of writing.
 func (w *writing) failure(dir string) error {
-	if w.err == nil {
+	if w.err == nil || errors.Is(w.err, errGivenUp) {
 		return nil
 	}
 	return fmt.Errorf("writing a checkpoint to %s: %w; the checkpoint before it is whole, if there was one",
@@ -162,6 +173,7 @@ func (j *Journal) part(w *writing, m manifest, name string, err error) error {
 	}
 	complete, e := j.hear(w, err)
 	if err = errors.Join(err, e); err != nil || !complete {
+		w.count--
 		// What was written of it is not needed: the next run deletes what is still there.
 		return errors.Join(err, os.RemoveAll(filepath.Join(j.Dir, name)))
 	}
@@ -199,6 +211,13 @@ func (j *Journal) writeFiles(w *writing, name string) error {
 	return nil
 }
 
+// What a rank tells of its part.
+const (
+	written = iota
+	left    // given up
+	broken
+)
+
 // words returns a message: whether all went well, and the sums.
 func (w *writing) words() int { return 1 + 4*len(w.files) }
 
@@ -209,8 +228,10 @@ func (j *Journal) tell(w *writing, failed error) error {
 		return err
 	}
 	defer comm.FreeBuffer(message)
-	if failed != nil {
-		message[0] = 1
+	if message[0] = written; errors.Is(failed, errGivenUp) {
+		message[0] = left
+	} else if failed != nil {
+		message[0] = broken
 	}
 	for i, sum := range w.sums {
 		for k, word := range sum {
@@ -220,10 +241,12 @@ func (j *Journal) tell(w *writing, failed error) error {
 	return j.comm.Isend(comm.HostAddress(message), int64(len(message)), 0, sumTag).Wait()
 }
 
-// hear adds the sums of all ranks to the files. It tells whether all have written their parts.
+// hear adds the sums of all ranks to the files. It tells whether all have written their parts, and returns
+// errGivenUp if one has given up.
 func (j *Journal) hear(w *writing, failed error) (complete bool, err error) {
 	sums := slices.Clone(w.sums)
 	complete = failed == nil
+	var gaveUp error
 	message, err := comm.NewBuffer(8 * w.words())
 	if err != nil {
 		return false, err
@@ -233,7 +256,10 @@ func (j *Journal) hear(w *writing, failed error) (complete bool, err error) {
 		if err := j.comm.Irecv(comm.HostAddress(message), int64(len(message)), rank, sumTag).Wait(); err != nil {
 			return false, err
 		}
-		complete = complete && message[0] == 0
+		complete = complete && message[0] == written
+		if message[0] == left {
+			gaveUp = errGivenUp
+		}
 		for i := range sums {
 			var sum matio.Sum
 			for k := range sum {
@@ -245,5 +271,5 @@ func (j *Journal) hear(w *writing, failed error) (complete bool, err error) {
 	for i, f := range w.files {
 		f.Sum = sums[i]
 	}
-	return complete, nil
+	return complete, gaveUp
 }
