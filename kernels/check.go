@@ -192,3 +192,15 @@ func (p Panel) CheckVectors(transposed bool, x []float64, count int) (long int, 
 	}
 	return to, nil
 }
+
+// CheckHost is Check, and tells whether a host matrix with leading dimension ld has room for the panel.
+func (p Panel) CheckHost(name string, host []float64, ld int) error {
+	if err := p.Check(name); err != nil {
+		return err
+	}
+	if p.M > 0 && p.N > 0 && (ld < p.M || len(host) < ld*(p.N-1)+p.M) {
+		return fmt.Errorf("%w: the host matrix has %d elements with ld %d, %s is %d×%d", ErrShape, len(host), ld,
+			name, p.M, p.N)
+	}
+	return nil
+}

@@ -86,17 +86,10 @@ func NoiseOf(samples, from []float64) float64 {
 // row i on, with the given length, is nothing else, as a whole and element by element. From(i) has
 // the errors of the rows.
 func (n Noise) Covers(j, i int, x []float64, length float64, from []float64, least float64) bool {
+	if !n.Reaches(j, length, from, least) {
+		return false
+	}
 	samples := n.Column(j)
-	square := 0.0 // of most columns this is enough, and it costs little
-	for _, e := range samples[len(from)*kernels.Samples:] {
-		square += e * e
-	}
-	if length*length > square || square < least*least {
-		return false
-	}
-	if noise := NoiseOf(samples, from); length > noise || noise < least {
-		return false
-	}
 	for b, rows := range n.Rows {
 		size := Length(samples[b*kernels.Samples : (b+1)*kernels.Samples])
 		for l, e := range x {

@@ -18,15 +18,7 @@ func CreateVector(path string, n int64) (*Writer, error) {
 		return nil, err
 	}
 	header := formatNpyHeader(false, fmt.Sprintf("(%d,)", n))
-	w := &Writer{Rows: n, Cols: 1, file: file, base: int64(len(header))}
-	_, err = file.Write(header)
-	if err == nil {
-		err = file.Truncate(w.Size())
-	}
-	if err != nil {
-		return nil, errors.Join(err, file.Close())
-	}
-	return w, nil
+	return (&Writer{Rows: n, Cols: 1, file: file}).begin(header)
 }
 
 // WriteVector writes x as the .npy file path of one dimension, and waits until it is on the disk.

@@ -37,13 +37,18 @@ func CreateNpy(path string, rows, cols int64) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := &Writer{Rows: rows, Cols: cols, file: file, base: int64(len(header))}
-	_, err = file.Write(header)
+	return (&Writer{Rows: rows, Cols: cols, file: file}).begin(header)
+}
+
+// begin writes the header, and gives the file its length.
+func (w *Writer) begin(header []byte) (*Writer, error) {
+	w.base = int64(len(header))
+	_, err := w.file.Write(header)
 	if err == nil {
-		err = file.Truncate(w.Size())
+		err = w.file.Truncate(w.Size())
 	}
 	if err != nil {
-		return nil, errors.Join(err, file.Close())
+		return nil, errors.Join(err, w.file.Close())
 	}
 	return w, nil
 }

@@ -2,8 +2,6 @@ package rivals
 
 import (
 	"errors"
-	"fmt"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -27,26 +25,9 @@ func openGPUOrSkip(t *testing.T) *CUSOLVER {
 
 func TestCUSOLVERDrivers(t *testing.T) {
 	c := openGPUOrSkip(t)
-	for _, driver := range CUSOLVERDrivers() {
-		for _, shape := range [][2]int{{1, 1}, {1, 5}, {5, 1}, {40, 40}, {41, 23}, {23, 41}, {100, 65}} {
-			m, n := shape[0], shape[1]
-			t.Run(fmt.Sprintf("%s %d×%d", driver, m, n), func(t *testing.T) {
-				a := gauss(m, n)
-				given := slices.Clone(a)
-				r, err := c.SVD(driver, m, n, a)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if !slices.Equal(a, given) {
-					t.Error("the input was changed")
-				}
-				if r.Seconds <= 0 {
-					t.Errorf("%g seconds", r.Seconds)
-				}
-				checkWithin(t, 1e-11, m, n, a, r) // gesvdj is not accurate to the last digits
-			})
-		}
-	}
+	testDrivers(t, CUSOLVERDrivers(), c.SVD, func(t *testing.T, m, n int, a []float64, r Result) {
+		checkWithin(t, 1e-11, m, n, a, r) // gesvdj is not accurate to the last digits
+	})
 }
 
 func TestCUSOLVERErrors(t *testing.T) {

@@ -89,16 +89,17 @@ func departure(m, k int, q []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-func TestLAPACKDrivers(t *testing.T) {
-	l := openOrSkip(t)
-	l.Threads = 2
-	for _, driver := range l.Drivers() {
+// testDrivers decomposes matrices of some shapes by all drivers, and checks what comes of it.
+func testDrivers(t *testing.T, drivers []string,
+	svd func(driver string, m, n int, a []float64) (Result, error),
+	check func(t *testing.T, m, n int, a []float64, r Result)) {
+	for _, driver := range drivers {
 		for _, shape := range [][2]int{{1, 1}, {1, 5}, {5, 1}, {40, 40}, {41, 23}, {23, 41}, {100, 65}} {
 			m, n := shape[0], shape[1]
 			t.Run(fmt.Sprintf("%s %d×%d", driver, m, n), func(t *testing.T) {
 				a := gauss(m, n)
 				given := slices.Clone(a)
-				r, err := l.SVD(driver, m, n, a)
+				r, err := svd(driver, m, n, a)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -108,10 +109,16 @@ func TestLAPACKDrivers(t *testing.T) {
 				if r.Seconds <= 0 {
 					t.Errorf("%g seconds", r.Seconds)
 				}
-				checkSVD(t, m, n, a, r)
+				check(t, m, n, a, r)
 			})
 		}
 	}
+}
+
+func TestLAPACKDrivers(t *testing.T) {
+	l := openOrSkip(t)
+	l.Threads = 2
+	testDrivers(t, l.Drivers(), l.SVD, checkSVD)
 }
 
 // A = H·diag(1, 1e-5, 1e-10, 1e-15)·1e200 with H = the orthogonal 4×4 Hadamard matrix / 2: σ is known. The

@@ -2,7 +2,6 @@ package cpu
 
 import (
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"testing"
 
@@ -43,14 +42,16 @@ func TestSameBits(t *testing.T) {
 	for _, set := range instructions {
 		for _, threads := range []int{1, 2, 3} {
 			d := mustOpen(t, threads, set)
-			same(t, "large", step(t, d, large, false), step(t, mustOpen(t, 1, "avx512"), large, false))
-			same(t, "large, float32", singleStep(t, d, large), singleStep(t, mustOpen(t, 1, "avx512"), large))
-			same(t, "float32", singleStep(t, d, small), singleStep(t, mustOpen(t, 1, "avx512"), small))
+			kerneltest.SameBits(t, "large", step(t, d, large, false), step(t, mustOpen(t, 1, "avx512"), large, false))
+			kerneltest.SameBits(t, "large, float32", singleStep(t, d, large),
+				singleStep(t, mustOpen(t, 1, "avx512"), large))
+			kerneltest.SameBits(t, "float32", singleStep(t, d, small), singleStep(t, mustOpen(t, 1, "avx512"), small))
 			for _, mixed := range []bool{false, true} {
 				want := step(t, mustOpen(t, 1, "avx512"), small, mixed)
-				same(t, fmt.Sprint(set, threads, mixed), step(t, d, small, mixed), want)
+				kerneltest.SameBits(t, fmt.Sprint(set, threads, mixed), step(t, d, small, mixed), want)
 				for i := range small {
-					same(t, fmt.Sprint(set, threads, mixed, " alone"), step(t, d, small[i:i+1], mixed), want[i:i+1])
+					kerneltest.SameBits(t, fmt.Sprint(set, threads, mixed, " alone"),
+						step(t, d, small[i:i+1], mixed), want[i:i+1])
 				}
 			}
 		}
@@ -181,17 +182,6 @@ func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 		out = append(out, x)
 	}
 	return out
-}
-
-func same(t *testing.T, what string, got, want [][]float64) {
-	t.Helper()
-	for i := range want {
-		for j := range want[i] {
-			if math.Float64bits(got[i][j]) != math.Float64bits(want[i][j]) {
-				t.Fatalf("%s: problem %d, number %d is %v, want %v", what, i, j, got[i][j], want[i][j])
-			}
-		}
-	}
 }
 
 func must(t testing.TB, err error) {

@@ -65,7 +65,7 @@ func TestDenseSameBits(t *testing.T) {
 	}
 	want := run(1)
 	for _, threads := range []int{2, 3} {
-		same(t, fmt.Sprint(threads, " threads"), run(threads), want)
+		kerneltest.SameBits(t, fmt.Sprint(threads, " threads"), run(threads), want)
 	}
 }
 
@@ -79,14 +79,14 @@ func TestDenseIsInternalDense(t *testing.T) {
 		x := packed(a)
 		must(t, d.FactorPanel(a, q, r))
 		p := dense.Factor(s.m, s.n, slices.Clone(x))
-		same(t, fmt.Sprint("FactorPanel ", s), [][]float64{packed(q.Y), packed(q.T), packed(r)},
+		kerneltest.SameBits(t, fmt.Sprint("FactorPanel ", s), [][]float64{packed(q.Y), packed(q.T), packed(r)},
 			[][]float64{p.Y, p.T, p.R})
 
 		c := fill(t, d, s.m, 64)
 		y := packed(c)
 		must(t, d.Reflect(q, true, []kernels.Panel{c}))
 		p.Apply(true, 64, y, s.m)
-		same(t, fmt.Sprint("Reflect ", s), [][]float64{packed(c)}, [][]float64{y})
+		kerneltest.SameBits(t, fmt.Sprint("Reflect ", s), [][]float64{packed(c)}, [][]float64{y})
 
 		norms := make([]float64, s.n)
 		for j := range norms {
@@ -103,7 +103,7 @@ func TestDenseIsInternalDense(t *testing.T) {
 		must(t, err)
 		p = dense.FactorPivoted(s.m, s.n, x, 0, noise, drop)
 		n := p.Count
-		same(t, fmt.Sprint("FactorPivoted ", s), [][]float64{packed(q.Y.Columns(0, n)),
+		kerneltest.SameBits(t, fmt.Sprint("FactorPivoted ", s), [][]float64{packed(q.Y.Columns(0, n)),
 			packed(q.T.Columns(0, n).Rows(0, n)), got.R, got.Rows[0], got.Columns, integers(got.Pivots)},
 			[][]float64{p.Y, p.T, p.R, noise.Rows[0], p.Noise, integers(p.Pivots)})
 		if got.Count != n || got.Rank != p.Rank || !slices.Equal(got.Noisy, p.Noisy) || n > 1 && len(p.Noisy) == 0 {
@@ -121,7 +121,7 @@ func TestNoRows(t *testing.T) {
 	must(t, d.Read(nil, 1, p))
 	lengths, err := d.Lengths([]kernels.Panel{p})
 	must(t, err)
-	same(t, "lengths", [][]float64{lengths}, [][]float64{{0, 0, 0}})
+	kerneltest.SameBits(t, "lengths", [][]float64{lengths}, [][]float64{{0, 0, 0}})
 }
 
 func integers(x []int) (y []float64) {

@@ -27,7 +27,7 @@ func (d *device) eachColumn(p kernels.Panel, f func(j int, c []float64)) error {
 }
 
 func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
-	err := checkHost("dst", dst, src, ld)
+	err := dst.CheckHost("dst", src, ld)
 	if err == nil {
 		err = d.eachColumn(dst, func(j int, c []float64) {
 			copy(c, src[j*ld:j*ld+dst.M])
@@ -40,7 +40,7 @@ func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
 }
 
 func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
-	err := checkHost("src", src, dst, ld)
+	err := src.CheckHost("src", dst, ld)
 	if err == nil {
 		err = d.eachColumn(src, func(j int, c []float64) {
 			copy(dst[j*ld:j*ld+src.M], c)
@@ -97,16 +97,4 @@ func identity[T real](dst kernels.Panel, row0 int) {
 			c[i] = 1
 		}
 	}
-}
-
-// checkHost tells whether a host matrix with leading dimension ld has room for the panel p.
-func checkHost(name string, p kernels.Panel, host []float64, ld int) error {
-	if err := p.Check(name); err != nil {
-		return err
-	}
-	if p.M > 0 && p.N > 0 && (ld < p.M || len(host) < ld*(p.N-1)+p.M) {
-		return fmt.Errorf("%w: the host matrix has %d elements with ld %d, %s is %d×%d", kernels.ErrShape,
-			len(host), ld, name, p.M, p.N)
-	}
-	return nil
 }

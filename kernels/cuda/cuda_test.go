@@ -197,17 +197,6 @@ func step(t testing.TB, d *device, shapes []shape, mixed bool) [][]float64 {
 	return out
 }
 
-func same(t *testing.T, what string, got, want [][]float64) {
-	t.Helper()
-	for i := range want {
-		for j := range want[i] {
-			if math.Float64bits(got[i][j]) != math.Float64bits(want[i][j]) {
-				t.Fatalf("%s: problem %d, number %d is %v, want %v", what, i, j, got[i][j], want[i][j])
-			}
-		}
-	}
-}
-
 // TestSameBits compares a step of several pivots bit by bit: from run to run, and for each problem
 // alone instead of all in one batch; without and with columns of sign −1. Problems without them
 // have the same bits in both.
@@ -219,12 +208,14 @@ func TestSameBits(t *testing.T) {
 	for _, mixed := range []bool{false, true} {
 		want := step(t, d, shapes, mixed)
 		for run := range 3 {
-			same(t, fmt.Sprint("run ", run, mixed), step(t, d, shapes, mixed), want)
+			kerneltest.SameBits(t, fmt.Sprint("run ", run, mixed), step(t, d, shapes, mixed), want)
 		}
 		for i, s := range shapes {
-			same(t, fmt.Sprint("problem ", i, " alone", mixed), step(t, d, shapes[i:i+1], mixed), want[i:i+1])
+			kerneltest.SameBits(t, fmt.Sprint("problem ", i, " alone", mixed), step(t, d, shapes[i:i+1], mixed),
+				want[i:i+1])
 			if (s.p+s.q)%2 == 0 {
-				same(t, fmt.Sprint("problem ", i, " beside others with two signs", mixed), want[i:i+1], plain[i:i+1])
+				kerneltest.SameBits(t, fmt.Sprint("problem ", i, " beside others with two signs", mixed), want[i:i+1],
+					plain[i:i+1])
 			}
 		}
 	}

@@ -172,7 +172,7 @@ func TestLanesSameBits(t *testing.T) {
 	}
 	want := sweep(func() { must(t, d.Sync()) })
 	for run := range 3 {
-		same(t, fmt.Sprint("run ", run), sweep(func() {}), want)
+		kerneltest.SameBits(t, fmt.Sprint("run ", run), sweep(func() {}), want)
 	}
-	same(t, "other work between", sweep(func() { must(t, d.Identity(other, 0)) }), want)
+	kerneltest.SameBits(t, "other work between", sweep(func() { must(t, d.Identity(other, 0)) }), want)
 }

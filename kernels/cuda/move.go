@@ -173,7 +173,7 @@ func pinned(pin *runtime.Pinner, x []float64, ld int) side {
 }
 
 func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
-	if err := checkHost("dst", dst, src, ld); err != nil {
+	if err := dst.CheckHost("dst", src, ld); err != nil {
 		return fmt.Errorf("cuda: Write: %w", err)
 	}
 	var pin runtime.Pinner
@@ -190,7 +190,7 @@ func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
 }
 
 func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {
-	if err := checkHost("src", src, dst, ld); err != nil {
+	if err := src.CheckHost("src", dst, ld); err != nil {
 		return fmt.Errorf("cuda: Read: %w", err)
 	}
 	var pin runtime.Pinner
@@ -301,16 +301,4 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 		return nil, err
 	}
 	return y, nil
-}
-
-// checkHost tells whether a host matrix with leading dimension ld has room for the panel p.
-func checkHost(name string, p kernels.Panel, host []float64, ld int) error {
-	if err := p.Check(name); err != nil {
-		return err
-	}
-	if p.M > 0 && p.N > 0 && (ld < p.M || len(host) < ld*(p.N-1)+p.M) {
-		return fmt.Errorf("%w: the host matrix has %d elements with ld %d, %s is %d×%d", kernels.ErrShape,
-			len(host), ld, name, p.M, p.N)
-	}
-	return nil
 }

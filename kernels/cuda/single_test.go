@@ -86,16 +86,16 @@ func TestSingleSameBits(t *testing.T) {
 		{2100, 8, 8}}
 	want := singleStep(t, d, shapes)
 	for run := range 3 {
-		same(t, fmt.Sprint("run ", run), singleStep(t, d, shapes), want)
+		kerneltest.SameBits(t, fmt.Sprint("run ", run), singleStep(t, d, shapes), want)
 	}
 	for i := range shapes {
-		same(t, fmt.Sprint("problem ", i, " alone"), singleStep(t, d, shapes[i:i+1]), want[i:i+1])
+		kerneltest.SameBits(t, fmt.Sprint("problem ", i, " alone"), singleStep(t, d, shapes[i:i+1]), want[i:i+1])
 	}
 	many := slices.Concat(shapes, shapes, shapes, shapes, shapes)
 	if d.parts(len(many), pointwiseOrder) < 2 {
 		t.Fatal("too few problems to be spread over lanes")
 	}
-	same(t, "two lanes", singleStep(t, d, many), slices.Concat(want, want, want, want, want))
+	kerneltest.SameBits(t, "two lanes", singleStep(t, d, many), slices.Concat(want, want, want, want, want))
 }
 
 // BenchmarkSingle compares float32 with float64: milliseconds of a batch, the medians of runs in turn.

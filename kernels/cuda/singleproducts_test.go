@@ -220,9 +220,9 @@ func TestSingleProductsSameBits(t *testing.T) {
 		return out
 	}
 	want := run(shapes)
-	same(t, "again", run(shapes), want)
+	kerneltest.SameBits(t, "again", run(shapes), want)
 	for i := range 9 {
-		same(t, fmt.Sprint("problem ", i, " alone"), run(shapes[i:i+1]), want[i:i+1])
+		kerneltest.SameBits(t, fmt.Sprint("problem ", i, " alone"), run(shapes[i:i+1]), want[i:i+1])
 	}
 }
 

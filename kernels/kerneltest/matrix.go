@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"math"
 	"math/rand/v2"
+	"testing"
 
 	"jmpi/kernels"
 )
@@ -145,3 +146,15 @@ func split(x matrix, p int) pivot {
 
 // same tells whether two numbers are equal bit by bit.
 func same(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }
+
+// SameBits compares the numbers of some problems bit by bit.
+func SameBits(t *testing.T, what string, got, want [][]float64) {
+	t.Helper()
+	for i := range want {
+		for j := range want[i] {
+			if math.Float64bits(got[i][j]) != math.Float64bits(want[i][j]) {
+				t.Fatalf("%s: problem %d, number %d is %v, want %v", what, i, j, got[i][j], want[i][j])
+			}
+		}
+	}
+}
