@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"math/bits"
 	"os"
 	"slices"
@@ -23,8 +24,15 @@ func (b *bench) note(d *dist.Decomposition, seconds float64) {
 		return // the model knows square matrices of full rank
 	}
 	c := rates.Course{Kind: b.f.kind, Cond: b.f.cond, N: b.n, Precision: d.Precision.Used,
-		Precondition: d.Precondition.Used, V: d.V.Used, Seconds: seconds}
+		Precondition: d.Precondition.Used, V: d.V.Used, Seconds: seconds, Spent: map[string]float64{}}
+	if devices := b.comm.Size() * len(b.Devices); devices > 1 {
+		c.Devices = devices
+	}
+	for name, spent := range d.Host {
+		c.Spent[name] = brief(spent)
+	}
 	for _, s := range d.Sweeps {
+		c.Spent["sweeps"] = brief(c.Spent["sweeps"] + s.Seconds)
 		if s.Precision == "float32" {
 			c.Single = append(c.Single, s.Active)
 		} else {
@@ -33,10 +41,16 @@ func (b *bench) note(d *dist.Decomposition, seconds float64) {
 	}
 	for _, s := range d.Refined {
 		c.Refined = append(c.Refined, rates.Refined{What: s.What, Order: s.Order, Corrections: len(s.Departure),
-			Second: s.Second, Single: s.Single})
+			Second: s.Second, Single: s.Single, Seconds: brief(s.Seconds)})
 	}
 	b.courses = append(b.courses, c)
 }
+
+// brief rounds seconds to tenths of microseconds.
+func brief(seconds float64) float64 { return math.Round(seconds*1e7) / 1e7 }
+
+// largestRates is the largest order that rates are measured on. Beyond it they hardly grow.
+const largestRates = 8192
 
 // storeRates measures the rates of the devices, and writes the file.
 func (b *bench) storeRates() error {
@@ -60,8 +74,8 @@ func (b *bench) storeRates() error {
 		return b.failed(err)
 	}
 	// All ranks measure, so that each finds the memory as busy as in a run.
-	if reach[0] < int64(1)<<(bits.Len(uint(b.n))-1) {
-		err = measure.Device(context.Background(), b.Devices[0], b.n, settings, r)
+	if order := min(b.n, largestRates); reach[0] < int64(1)<<(bits.Len(uint(order))-1) {
+		err = measure.Device(context.Background(), b.Devices[0], order, settings, r)
 	}
 	if err := b.agree(comm.BadResource, err); err != nil {
 		return err
@@ -82,7 +96,8 @@ func (b *bench) storeRates() error {
 }
 
 // measured tells, on rank 0, up to which order the file has rates that are kept: those of a file to which
-// decompositions of another kind, order or precision are added. It is an error if they cannot be.
+// decompositions of another kind or precision are added, or of a lower order. It is an error if they cannot
+// be.
 func (b *bench) measured(r *rates.Rates) (order int64, err error) {
 	if b.comm.Rank() != 0 {
 		return 0, nil
@@ -95,7 +110,7 @@ func (b *bench) measured(r *rates.Rates) (order int64, err error) {
 	if err == nil {
 		err = few.Merge(old)
 	}
-	if err != nil || slices.ContainsFunc(r.Courses, old.Has) {
+	if err != nil || slices.ContainsFunc(r.Courses, old.Has) && min(b.n, largestRates) >= old.Order() {
 		return 0, err
 	}
 	return int64(old.Order()), nil

@@ -151,14 +151,14 @@ func (m *measurer) timed(what string, work float64, f func() error) error {
 		times = 1
 	}
 	for range 1 + times {
-		if err := m.be[0].Sync(); err != nil {
+		if err := m.where.Sync(); err != nil {
 			return err
 		}
 		start := time.Now()
 		if err := f(); err != nil {
 			return fmt.Errorf("%s: %w", what, err)
 		}
-		if err := m.be[0].Sync(); err != nil {
+		if err := m.where.Sync(); err != nil {
 			return err
 		}
 		seconds = append(seconds, time.Since(start).Seconds())

@@ -137,7 +137,10 @@ func (r *Rates) course(p Problem) (nearest Course, extra float64, beyond bool, e
 		return nearest, 0, false, fmt.Errorf("no decomposition of kind %s, %s, was measured on %s: jmpi bench "+
 			"--rates FILE --kind %s does so", p.Kind, precision, r.Device, p.Kind)
 	}
-	far := func(c Course) float64 { return math.Abs(math.Log2(float64(p.N) / float64(c.N))) }
+	far := func(c Course) float64 { // first by orders, then by devices
+		return math.Abs(math.Log2(float64(p.N)/float64(c.N))) +
+			math.Abs(math.Log2(float64(p.Devices)/float64(max(1, c.Devices))))/1e3
+	}
 	first, last := fit[0], fit[0]
 	nearest = fit[0]
 	for _, c := range fit {

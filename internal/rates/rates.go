@@ -2,6 +2,7 @@ package rates
 
 import (
 	"bytes"
+	"cmp"
 	"embed"
 	"encoding/json"
 	"fmt"
@@ -58,6 +59,7 @@ type Course struct {
 	Kind         string    `json:"kind"` // of the matrix, as of gen
 	Cond         float64   `json:"cond,omitempty"`
 	N            int       `json:"n"`
+	Devices      int       `json:"devices,omitempty"` // that computed it together, 0: one
 	Precision    string    `json:"precision"`         // Ladder, or float64
 	Precondition string    `json:"precondition"`      // as info.json has it
 	V            string    `json:"v"`                 // as info.json has it
@@ -65,6 +67,8 @@ type Course struct {
 	Double       Shares    `json:"float64,omitempty"` // and in float64
 	Refined      []Refined `json:"refined,omitempty"`
 	Seconds      float64   `json:"seconds"` // that it took
+	// of the last run, by phase: precondition, sweeps, refine, vectors. The model does not use them
+	Spent map[string]float64 `json:"spent,omitempty"`
 }
 
 // Shares are active shares, one of each sweep. As text they are numbers with spaces between them.
@@ -102,7 +106,8 @@ type Refined struct {
 	Corrections int    `json:"corrections,omitempty"`
 	// of a pass: it has a term of second order; and the share of its products that was done in float32
 	Second bool    `json:"second,omitempty"`
-	Single float64 `json:"single,omitempty"`
+	Single  float64 `json:"single,omitempty"`
+	Seconds float64 `json:"seconds,omitempty"` // that it took. The model does not use them
 }
 
 // What is done to whole matrices, by the names in Rates.Dense. The work of the first ones is operations, that
@@ -177,25 +182,27 @@ func (r *Rates) AddDense(what string, p Point) {
 }
 
 func (c Course) same(d Course) bool {
-	return d.Kind == c.Kind && d.Cond == c.Cond && d.N == c.N &&
+	return d.Kind == c.Kind && d.Cond == c.Cond && d.N == c.N && max(1, d.Devices) == max(1, c.Devices) &&
 		(d.Precision == Ladder) == (c.Precision == Ladder)
 }
 
-// AddCourse notes what a decomposition did, in place of an earlier one of the same kind, order and precision.
+// AddCourse notes what a decomposition did, in place of an earlier one of the same kind, order and precision
+// on as many devices.
 func (r *Rates) AddCourse(c Course) {
 	r.Courses = append(slices.DeleteFunc(r.Courses, c.same), c)
 	slices.SortStableFunc(r.Courses, func(a, b Course) int {
 		if o := strings.Compare(a.Kind+a.Precision, b.Kind+b.Precision); o != 0 {
 			return o
 		}
-		return a.N - b.N
+		return cmp.Or(a.N-b.N, a.Devices-b.Devices)
 	})
 }
 
 // Has tells whether a decomposition of this kind, order and precision was measured.
 func (r *Rates) Has(c Course) bool { return slices.ContainsFunc(r.Courses, c.same) }
 
-// Merge adds what a file of the same kind of device had, unless it was measured again.
+// Merge adds what a file of the same kind of device had, unless it was measured again. Of its rates nothing is
+// left where these reach as far.
 func (r *Rates) Merge(old *Rates) error {
 	if old.Together != r.Together {
 		return fmt.Errorf("the rates are of %d ranks that shared memory, and these are %d: take another file",
@@ -209,6 +216,9 @@ func (r *Rates) Merge(old *Rates) error {
 	*r = *old
 	if len(fresh.Batches) > 0 {
 		r.Made = fresh.Made
+	}
+	if len(fresh.Batches) > 0 && fresh.Order() >= old.Order() { // nothing of an earlier version is left
+		r.Batches, r.Dense = nil, nil
 	}
 	for _, b := range fresh.Batches {
 		for _, p := range b.Seconds {
