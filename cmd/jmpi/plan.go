@@ -12,6 +12,7 @@ import (
 	"jmpi/dist"
 	"jmpi/dist/devices"
 	"jmpi/dist/jacobi"
+	"jmpi/internal/rates"
 	"jmpi/strategy"
 	"jmpi/topology"
 )
@@ -69,7 +70,9 @@ Where the rates of the devices are known, also the time is told, by phase and in
 the devices to S, U and V there, for a matrix of a --kind; and how much of it is waiting for messages.
 --rates FILE has what jmpi bench --rates FILE has measured on such devices, or is the name of a GPU that
 the program knows; without it the time on GPUs is that of the first of these. Beyond 64 devices nothing
-is searched: exchanges are counted by a formula, which the best plans come to.
+is searched: exchanges are counted by a formula, which the best plans come to. With --rates, and neither a
+shape nor devices, a table has what each decomposition took that was measured beside the rates, and what
+plan says of it.
 
 The network is one of
   --devices G              one node
@@ -89,6 +92,9 @@ used.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if err := fromEnvironment(cmd.Flags()); err != nil {
 				return err
+			}
+			if f.compares() {
+				return f.compare(cmd.OutOrStdout())
 			}
 			p, err := f.plan()
 			if err != nil || !onRankZero() {
@@ -153,12 +159,20 @@ func (f planFlags) plan() (*planned, error) {
 	if err != nil {
 		return nil, err
 	}
-	network, err := f.readNetwork()
+	known, err := f.findRates()
 	if err != nil {
 		return nil, err
 	}
-	p := &planned{network: network}
-	known, err := f.findRates()
+	if known != nil && f.backend != devices.Auto && f.backend.String() != known.Kind {
+		return nil, usagef("--backend %v: the rates are of %s, kind %s; leave --backend out", f.backend, known.Device,
+			known.Kind)
+	}
+	return f.planWith(known, objective)
+}
+
+// planWith plans with rates, or without any where they are nil.
+func (f planFlags) planWith(known *rates.Rates, objective topology.Objective) (*planned, error) {
+	network, err := f.readNetwork()
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +188,7 @@ func (f planFlags) plan() (*planned, error) {
 		}
 	}
 	f.resolve(known)
-	p.flags = f
+	p := &planned{network: network, flags: f}
 	if network.Devices() > searched && !f.steps && !f.periodic {
 		p.count()
 	} else if err := p.search(objective); err != nil {
@@ -272,9 +286,11 @@ func (f *machineFlags) check() error {
 	case networks > 1:
 		return usagef("--group, --nodes, --hostfile and --network exclude each other: each describes the whole " +
 			"network")
-	case f.devices > strategy.MaxOrder/2 || f.nodes > strategy.MaxOrder/2 ||
-		f.nodes*f.perNode > strategy.MaxOrder/2:
-		return usagef("--devices %d: must be at most %d", max(f.devices, f.nodes*f.perNode), strategy.MaxOrder/2)
+	case f.devices > strategy.MaxOrder/2:
+		return usagef("--devices %d: must be at most %d", f.devices, strategy.MaxOrder/2)
+	case f.nodes > 0 && f.perNode > strategy.MaxOrder/2/f.nodes:
+		return usagef("--nodes %d, --gpus-per-node %d: must be at most %d GPUs in all", f.nodes, f.perNode,
+			strategy.MaxOrder/2)
 	}
 	return nil
 }

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -38,12 +41,14 @@ func (f *timeFlags) check(shape string) error {
 		return err
 	}
 	switch {
-	case !(f.gflops >= 0):
+	case !(f.gflops >= 0 && f.gflops <= math.MaxFloat64):
 		return usagef("--gflops %g: must be positive", f.gflops)
+	case !(f.cond >= 0 && f.cond <= math.MaxFloat64):
+		return usagef("--cond %g: must be at least 1, or 0 for any that was measured", f.cond)
 	case f.gflops > 0 && shape == "":
 		return usagef("--gflops needs --shape: the time depends on both")
 	case f.rates != "" && shape == "":
-		return usagef("--rates needs --shape: the time depends on both")
+		return usagef("--rates needs --shape, or neither devices nor nodes: the time depends on both")
 	}
 	return nil
 }
@@ -64,6 +69,14 @@ func (f *timeFlags) findRates() (*rates.Rates, error) {
 		}
 	}
 	r, err := readRates(f.rates)
+	if errors.Is(err, fs.ErrNotExist) {
+		var names []string
+		for _, r := range known {
+			names = append(names, r.Device)
+		}
+		err = fmt.Errorf("%s: there is no such file, nor such a GPU among those that are known: %s", f.rates,
+			strings.Join(names, ", "))
+	}
 	return r, exit(exitInput, err)
 }
 

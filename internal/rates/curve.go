@@ -94,7 +94,11 @@ func (c *Curve) UnmarshalText(text []byte) error {
 		if p.Work, err = strconv.ParseFloat(work, 64); err == nil {
 			p.Seconds, err = strconv.ParseFloat(seconds, 64)
 		}
-		if err != nil || !(p.Work > 0 && p.Seconds >= 0) || len(*c) > 0 && p.Work <= (*c)[len(*c)-1].Work {
+		least := 0.0 // of the work
+		if len(*c) > 0 {
+			least = (*c)[len(*c)-1].Work
+		}
+		if err != nil || !(p.Work > least && p.Work < huge*huge*huge && p.Seconds >= 0 && p.Seconds <= huge) {
 			return fmt.Errorf("%q: write WORK:SECONDS, positive numbers, by increasing work", field)
 		}
 		*c = append(*c, p)

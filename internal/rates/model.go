@@ -64,6 +64,8 @@ type forecaster struct {
 	course Course
 	f      *Forecast
 	fast   string // the link in a node
+	// of what there should be rates, and are none
+	missing string
 }
 
 // slow is the link between nodes.
@@ -79,7 +81,8 @@ func (r *Rates) Forecast(p Problem) (*Forecast, error) {
 		return nil, err
 	}
 	course = p.follow(course)
-	x := forecaster{r, p, course, &Forecast{Sent: map[string]float64{}, Like: course, Beyond: beyond}, "peer"}
+	x := forecaster{Rates: r, p: p, course: course, fast: "peer",
+		f: &Forecast{Sent: map[string]float64{}, Like: course, Beyond: beyond}}
 	for _, path := range slices.Backward(paths) {
 		if _, known := r.Links[path]; known {
 			x.fast = path
@@ -96,6 +99,10 @@ func (r *Rates) Forecast(p Problem) (*Forecast, error) {
 	}
 	if p.Vectors {
 		x.vectors()
+	}
+	if x.missing != "" {
+		return nil, fmt.Errorf("the rates of %s have nothing of %s: jmpi bench --rates FILE measures them anew",
+			r.Device, x.missing)
 	}
 	share := 8 * float64(p.N) / float64(p.Devices)
 	x.f.Upload = r.Transfer["upload"].Seconds(share * float64(p.M))
@@ -190,6 +197,9 @@ func (x *forecaster) dense(name, what string, work, bytes float64) {
 	if other := map[string]string{Rough: Product, Combine: Times}[what]; len(curve) == 0 {
 		curve = x.Dense[other] // rates of an earlier version, of GPUs
 	}
+	if len(curve) == 0 {
+		x.missing = what
+	}
 	computing, way := curve.Seconds(work*x.p.busiest(x.p.N, what == Gram)), x.gathered(bytes)
 	switch what {
 	case Product, Rough, Gram, Correct, Factor, Form, Apply:
@@ -265,6 +275,9 @@ func (x *forecaster) sweep(element string, active float64, b Blocks, times float
 	steps, problems, k := float64(b.Columns-1)*times, float64(b.Columns)/2/g, 2*n/float64(b.Columns)
 	one := func(primitive string, work, count float64) float64 {
 		c, _ := x.Batch(primitive, element, int(k+0.5))
+		if len(c) == 0 {
+			x.missing = primitive + " in " + element
+		}
 		if count >= 1 {
 			return steps * c.Seconds(work*count)
 		}

@@ -105,7 +105,7 @@ type Refined struct {
 	Order       int    `json:"order,omitempty"` // of a pass
 	Corrections int    `json:"corrections,omitempty"`
 	// of a pass: it has a term of second order; and the share of its products that was done in float32
-	Second bool    `json:"second,omitempty"`
+	Second  bool    `json:"second,omitempty"`
 	Single  float64 `json:"single,omitempty"`
 	Seconds float64 `json:"seconds,omitempty"` // that it took. The model does not use them
 }
@@ -253,22 +253,6 @@ func (r *Rates) Write() ([]byte, error) {
 	e.SetEscapeHTML(false)
 	err := e.Encode(r)
 	return b.Bytes(), err
-}
-
-// Parse reads the text of a file.
-func Parse(text []byte) (*Rates, error) {
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	r := &Rates{}
-	if err := d.Decode(r); err != nil {
-		return nil, fmt.Errorf("no file of rates: %w", err)
-	}
-	if r.Kind != "cpu" && r.Kind != "cuda" || len(r.Batches) == 0 || len(r.Dense) == 0 {
-		return nil,
-			fmt.Errorf("no file of rates: kind, batches or dense are missing; jmpi bench --rates " +
-				"FILE makes one")
-	}
-	return r, nil
 }
 
 //go:embed *.json

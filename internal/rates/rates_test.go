@@ -3,6 +3,7 @@ package rates
 import (
 	"fmt"
 	"math"
+	"strings"
 	"testing"
 )
 
@@ -197,10 +198,21 @@ func TestFiles(t *testing.T) {
 	if again, err := back.Write(); err != nil || string(again) != string(text) {
 		t.Errorf("%v: written again the file is\n%s", err, again)
 	}
-	for _, bad := range []string{"", "{}", `{"speed": 1}`, "[]"} {
+	for _, bad := range []string{"", "{}", `{"speed": 1}`, "[]", string(text) + "{}",
+		strings.Replace(string(text), `"order": 128`, `"order": 0`, 1),
+		strings.Replace(string(text), `"latency": 0.000001`, `"latency": -1`, 1),
+		strings.Replace(string(text), `"n": 1024`, `"n": 0`, 1),
+		strings.Replace(string(text), `"corrections": 2`, `"corrections": 1000000000000`, 1),
+		strings.Replace(string(text), "1e+09:1", "1e+09:Inf", 1),
+	} {
 		if _, err := Parse([]byte(bad)); err == nil {
 			t.Errorf("%q is a file of rates", bad)
 		}
+	}
+	if few, err := Parse([]byte(strings.Replace(string(text), `"product"`, `"poduct"`, 1))); err != nil {
+		t.Error(err)
+	} else if _, err := few.Forecast(problem(2048)); err == nil || !strings.Contains(err.Error(), Product) {
+		t.Errorf("without a rate of products there is a time: %v", err)
 	}
 	more := &Rates{Device: "even", Kind: "cuda", Threads: 1, Made: "another test"}
 	more.AddDense(Product, Point{1.00001e9, 3}) // files have four digits
