@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"math"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -93,5 +95,36 @@ func TestPlanStrategy(t *testing.T) {
 		if p := executePlanJSON(t, strings.Fields(args)...); p.Strategy != want {
 			t.Errorf("plan %s plans with %s, want %s", args, p.Strategy, want)
 		}
+	}
+}
+
+// What plan says of decompositions is near what they took, on the devices whose rates the program has and on
+// those of testdata/rates: a quarter at most.
+func TestPlanAgrees(t *testing.T) {
+	files, err := filepath.Glob("testdata/rates/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range append(files, "H200") {
+		out, code, err := executePlan("--rates", file, "--json")
+		var x struct{ Compared []agreement }
+		if code != exitDone || json.Unmarshal([]byte(out), &x) != nil || len(x.Compared) == 0 {
+			t.Fatalf("%s: exit code %d, %v: %s", file, code, err, out)
+		}
+		for _, c := range x.Compared {
+			if off := c.off(); c.N >= 1024 && !(math.Abs(off) <= 0.25) {
+				t.Errorf("%s: %+v: %.0f %% off", file, c, 100*off)
+			}
+		}
+	}
+	out, _, err := executePlan("--rates", "H200")
+	rows := 0
+	for line := range strings.Lines(out) {
+		if !strings.HasPrefix(line, "%") {
+			rows++
+		}
+	}
+	if known, e := firstKnown(); err != nil || e != nil || rows > len(known.Courses) || rows < 10 {
+		t.Errorf("%v, %d rows:\n%s", err, rows, out)
 	}
 }

@@ -190,8 +190,9 @@ func (x *forecaster) add(name string, seconds, waiting float64) {
 	x.f.Parts = append(x.f.Parts, Part{name, seconds + waiting, waiting})
 }
 
-// dense adds a step on whole matrices, which is divided among the devices: the busiest one counts. Each sees
-// bytes of a matrix, of which the others have most. They come while it computes, where it does.
+// dense adds a step on whole matrices, which is divided among the devices: the busiest one counts. In products
+// and factorizations each sees bytes of a matrix, of which the others have most, and which come while it
+// computes. In other steps it gets its own share of them.
 func (x *forecaster) dense(name, what string, work, bytes float64) {
 	curve := x.Dense[what]
 	if other := map[string]string{Rough: Product, Combine: Times}[what]; len(curve) == 0 {
@@ -200,10 +201,17 @@ func (x *forecaster) dense(name, what string, work, bytes float64) {
 	if len(curve) == 0 {
 		x.missing = what
 	}
-	computing, way := curve.Seconds(work*x.p.busiest(x.p.N, what == Gram)), x.gathered(bytes)
+	computing, way := curve.Seconds(work*x.p.busiest(x.p.N, what == Gram)), 0.0
 	switch what {
 	case Product, Rough, Gram, Correct, Factor, Form, Apply:
-		way = max(0, way-computing)
+		way = max(0, x.gathered(bytes)-computing)
+	case Pivoted:
+		way = x.gathered(bytes)
+	default:
+		way = x.moved(bytes)
+	}
+	if what == Gram { // what is below the diagonal comes from above it
+		way += x.moved(bytes / 2)
 	}
 	x.add(name, computing, way)
 }
@@ -233,6 +241,9 @@ func (m Machine) busiest(n int, triangular bool) float64 {
 	}
 	return float64(most) / float64(all)
 }
+
+// moved returns the time in which a device gets a share of a matrix of so many bytes, wherever it is.
+func (x *forecaster) moved(bytes float64) float64 { return x.gathered(bytes / float64(x.p.Devices)) }
 
 // gathered returns the time in which a device gets what the others have of a matrix of so many bytes.
 func (x *forecaster) gathered(bytes float64) float64 {

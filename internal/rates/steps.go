@@ -46,7 +46,7 @@ func (x *forecaster) refine() {
 			case Correct:
 				bytes = 2 * square
 			case Select, Transpose:
-				bytes = 2 * square
+				bytes = square
 			}
 			x.dense(name, what, work, bytes)
 		}
