@@ -154,6 +154,9 @@ type planned struct {
 // searched is the largest number of devices that a plan is searched for, unless its steps are to be printed.
 const searched = 64
 
+// stepped is the largest number of devices whose steps there is memory for.
+const stepped = 1024
+
 func (f planFlags) plan() (*planned, error) {
 	objective, err := f.check()
 	if err != nil {
@@ -189,10 +192,15 @@ func (f planFlags) planWith(known *rates.Rates, objective topology.Objective) (*
 	}
 	f.resolve(known)
 	p := &planned{network: network, flags: f}
-	if network.Devices() > searched && !f.steps && !f.periodic {
+	switch count := network.Devices(); {
+	case count > stepped && (f.steps || f.periodic):
+		return nil, usagef("%d devices: leave out --steps and --periodic, which are for %d at most", count, stepped)
+	case count > searched && !f.steps && !f.periodic:
 		p.count()
-	} else if err := p.search(objective); err != nil {
-		return nil, err
+	default:
+		if err := p.search(objective); err != nil {
+			return nil, err
+		}
 	}
 	if f.shape == "" {
 		return p, nil

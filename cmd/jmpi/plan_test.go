@@ -254,6 +254,8 @@ func TestPlanRefuses(t *testing.T) {
 		{"--shape 4x4 --kind smooth", exitUsage, "smooth"},
 		{"--devices -1", exitUsage, "--devices -1"},
 		{"--devices 100000", exitUsage, "--devices 100000"},
+		{"--devices 8192 --periodic", exitUsage, "--periodic"},
+		{"--nodes 512 --gpus-per-node 8 --steps", exitUsage, "--steps"},
 		{"--devices 2 --group -1", exitUsage, "--group"},
 		{"--devices 2 --group 1 --hostfile " + hosts, exitUsage, "exclude"},
 		{"--devices 3 --hostfile " + hosts, exitUsage, "has 2"},
