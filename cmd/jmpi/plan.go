@@ -167,8 +167,8 @@ func (f planFlags) plan() (*planned, error) {
 		return nil, err
 	}
 	if known != nil && f.backend != devices.Auto && f.backend.String() != known.Kind {
-		return nil, usagef("--backend %v: the rates are of %s, kind %s; leave --backend out", f.backend, known.Device,
-			known.Kind)
+		return nil, usagef("--backend %v: the rates are of %s, kind %s; leave --backend out", f.backend,
+			known.Device, known.Kind)
 	}
 	return f.planWith(known, objective)
 }

@@ -190,9 +190,9 @@ func (x *forecaster) add(name string, seconds, waiting float64) {
 	x.f.Parts = append(x.f.Parts, Part{name, seconds + waiting, waiting})
 }
 
-// dense adds a step on whole matrices, which is divided among the devices: the busiest one counts. In products
-// and factorizations each sees bytes of a matrix, of which the others have most, and which come while it
-// computes. In other steps it gets its own share of them.
+// dense adds a step on whole matrices, which is divided among the devices: the busiest one counts. In
+// products and factorizations each sees bytes of a matrix, of which the others have most, and which come
+// while it computes. In other steps it gets its own share of them.
 func (x *forecaster) dense(name, what string, work, bytes float64) {
 	curve := x.Dense[what]
 	if other := map[string]string{Rough: Product, Combine: Times}[what]; len(curve) == 0 {

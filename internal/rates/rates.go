@@ -201,8 +201,8 @@ func (r *Rates) AddCourse(c Course) {
 // Has tells whether a decomposition of this kind, order and precision was measured.
 func (r *Rates) Has(c Course) bool { return slices.ContainsFunc(r.Courses, c.same) }
 
-// Merge adds what a file of the same kind of device had, unless it was measured again. Of its rates nothing is
-// left where these reach as far.
+// Merge adds what a file of the same kind of device had, unless it was measured again. Of its rates nothing
+// is left where these reach as far.
 func (r *Rates) Merge(old *Rates) error {
 	if old.Together != r.Together {
 		return fmt.Errorf("the rates are of %d ranks that shared memory, and these are %d: take another file",
