@@ -80,6 +80,9 @@ func (b *bench) storeRates() error {
 	if err := b.agree(comm.BadResource, err); err != nil {
 		return err
 	}
+	if err := b.slowestOf(r.Times()); err != nil {
+		return err
+	}
 	transport, err := exchange.ChooseTransport(b.comm, b.Devices, b.direct)
 	if err != nil {
 		return b.failed(err)
@@ -93,6 +96,21 @@ func (b *bench) storeRates() error {
 		}
 	}
 	return b.agree(comm.BadResource, err)
+}
+
+// slowestOf gives all ranks the times of the slowest one, for which the others wait in a run.
+func (b *bench) slowestOf(times []*float64) error {
+	x := make([]int64, len(times))
+	for i, t := range times {
+		x[i] = int64(*t * 1e9)
+	}
+	if err := b.comm.AllreduceMax(x); err != nil {
+		return b.failed(err)
+	}
+	for i, t := range times {
+		*t = float64(x[i]) / 1e9
+	}
+	return nil
 }
 
 // measured tells, on rank 0, up to which order the file has rates that are kept: those of a file to which

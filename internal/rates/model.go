@@ -191,8 +191,8 @@ func (x *forecaster) add(name string, seconds, waiting float64) {
 }
 
 // dense adds a step on whole matrices, which is divided among the devices: the busiest one counts. In
-// products and factorizations each sees bytes of a matrix, of which the others have most, and which come
-// while it computes. In other steps it gets its own share of them.
+// products and factorizations each sees bytes of a matrix, of which the others have most. In other steps it
+// gets its own share of them.
 func (x *forecaster) dense(name, what string, work, bytes float64) {
 	curve := x.Dense[what]
 	if other := map[string]string{Rough: Product, Combine: Times}[what]; len(curve) == 0 {
@@ -204,9 +204,9 @@ func (x *forecaster) dense(name, what string, work, bytes float64) {
 	computing, way := curve.Seconds(work*x.p.busiest(x.p.N, what == Gram)), 0.0
 	switch what {
 	case Product, Rough, Gram, Correct, Factor, Form, Apply:
-		way = max(0, x.gathered(bytes)-computing)
+		way = x.shown(bytes, computing)
 	case Pivoted:
-		way = x.gathered(bytes)
+		way = x.gathered(bytes, 1)
 	default:
 		way = x.moved(bytes)
 	}
@@ -214,6 +214,24 @@ func (x *forecaster) dense(name, what string, work, bytes float64) {
 		way += x.moved(bytes / 2)
 	}
 	x.add(name, computing, way)
+}
+
+// shown returns for how long a device waits for a matrix of so many bytes that passes by, some columns at a
+// time. They come while it computes, but not to a host: its processor moves them, and also copies its own
+// ones side by side with them.
+func (x *forecaster) shown(bytes, computing float64) float64 {
+	groups := 1.0
+	if x.p.Passing > 0 {
+		groups = math.Ceil(float64(x.p.N) / float64(x.p.Passing))
+	}
+	way := x.gathered(bytes, groups)
+	if x.Kind != "cpu" {
+		return max(0, way-computing)
+	}
+	if x.p.Devices > 1 {
+		way += x.Dense[Select].Seconds(bytes / float64(x.p.Devices))
+	}
+	return way
 }
 
 // busiest returns which part of the work with n columns the device has that has most: blocks of columns are
@@ -242,23 +260,39 @@ func (m Machine) busiest(n int, triangular bool) float64 {
 	return float64(most) / float64(all)
 }
 
-// moved returns the time in which a device gets a share of a matrix of so many bytes, wherever it is.
-func (x *forecaster) moved(bytes float64) float64 { return x.gathered(bytes / float64(x.p.Devices)) }
-
-// gathered returns the time in which a device gets what the others have of a matrix of so many bytes.
-func (x *forecaster) gathered(bytes float64) float64 {
-	g, node := float64(x.p.Devices), float64(x.p.OnNode)
-	near, far := bytes*(min(node, g)-1)/g, bytes*max(0, g-node)/g
-	return x.send(x.fast, near) + x.send(slow, far)
+// moved returns the time in which a device gets a share of a matrix of so many bytes, block by block,
+// wherever it is; of none: in which all learn a few numbers.
+func (x *forecaster) moved(bytes float64) float64 {
+	g := float64(x.p.Devices)
+	if bytes == 0 {
+		if x.fast == "peer" || g == 1 {
+			return 0
+		}
+		return 2 * x.Links[x.fast].Latency
+	}
+	blocks := 1.0
+	if x.p.Tile > 0 {
+		blocks = math.Ceil(float64(x.p.N) / float64(x.p.Tile))
+	}
+	return x.gathered(bytes/g, blocks)
 }
 
-// send returns the time of a message, and counts it.
-func (x *forecaster) send(link string, bytes float64) float64 {
+// gathered returns the time in which a device gets what the others have of a matrix of so many bytes, in so
+// many messages.
+func (x *forecaster) gathered(bytes, messages float64) float64 {
+	g, node := float64(x.p.Devices), float64(x.p.OnNode)
+	near, far := bytes*(min(node, g)-1)/g, bytes*max(0, g-node)/g
+	return x.send(x.fast, near, messages) + x.send(slow, far, messages)
+}
+
+// send returns the time of messages, and counts them.
+func (x *forecaster) send(link string, bytes, messages float64) float64 {
 	if bytes == 0 {
 		return 0
 	}
 	x.f.Sent[link] += bytes
-	return x.Links[link].Seconds(bytes)
+	l := x.Links[link]
+	return l.Seconds(bytes) + (messages-1)*l.Latency
 }
 
 // sweeps adds those of one precision.
@@ -316,7 +350,8 @@ func ShortenWork(rows, k float64) float64 { return rows*k*k + k*k*k/3 }
 func JacobiWork(k float64) float64 { return 6 * k * k * k }
 
 // exchange adds the waiting of a sweep, in whose macro steps a device computes so long. A macro block-column
-// is sent in pieces. The first one is on its way before the next macro step begins, all others beside it.
+// is sent in pieces. The first one is on its way before the next macro step begins, all others beside it, but
+// on hosts.
 func (x *forecaster) exchange(bytes, computing float64, b Blocks, times float64) {
 	wait := func(link string, phases float64) float64 {
 		if phases == 0 {
@@ -325,6 +360,9 @@ func (x *forecaster) exchange(bytes, computing float64, b Blocks, times float64)
 		x.f.Sent[link] += phases * times * bytes
 		way := x.Links[link].Seconds(bytes)
 		first := way / float64(max(1, b.Pieces))
+		if x.Kind == "cpu" {
+			first = way
+		}
 		return phases * times * (first + max(0, way-first-computing))
 	}
 	x.add("exchange", 0, wait(x.fast, x.p.Phases-x.p.SlowPhases)+wait(slow, x.p.SlowPhases))

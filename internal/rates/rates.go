@@ -6,6 +6,7 @@ import (
 	"embed"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -169,6 +170,23 @@ func (r *Rates) AddBatch(primitive, element string, order int, p Point) {
 		r.Batches = append(r.Batches, Batch{Primitive: primitive, Type: element, Order: order})
 	}
 	r.Batches[at].Seconds.Add(p)
+}
+
+// Times returns all seconds of batches and of steps on whole matrices, in an order that rates of the same
+// points have in common.
+func (r *Rates) Times() (all []*float64) {
+	of := func(c Curve) {
+		for i := range c {
+			all = append(all, &c[i].Seconds)
+		}
+	}
+	for _, b := range r.Batches {
+		of(b.Seconds)
+	}
+	for _, what := range slices.Sorted(maps.Keys(r.Dense)) {
+		of(r.Dense[what])
+	}
+	return all
 }
 
 // AddDense notes what was done to a whole matrix.
