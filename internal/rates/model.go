@@ -202,6 +202,9 @@ func (x *forecaster) dense(name, what string, work, bytes float64) {
 		x.missing = what
 	}
 	computing, way := curve.Seconds(work*x.p.busiest(x.p.N, what == Gram)), 0.0
+	if (what == Factor || what == Pivoted) && x.Kind == "cuda" && len(curve) > 0 {
+		computing = x.factoring(work, curve)
+	}
 	switch what {
 	case Product, Rough, Gram, Correct, Factor, Form, Apply:
 		way = x.shown(bytes, computing)
@@ -214,6 +217,15 @@ func (x *forecaster) dense(name, what string, work, bytes float64) {
 		way += x.moved(bytes / 2)
 	}
 	x.add(name, computing, way)
+}
+
+// factoring returns the time of a QR factorization on GPUs. One of them factors a panel, and the others get
+// no further meanwhile; they share the products. Beyond what was measured panels grow as the square of the
+// order.
+func (x *forecaster) factoring(work float64, curve Curve) float64 {
+	seen := min(work, curve[len(curve)-1].Work)
+	panels := max(0, curve.Seconds(seen)-x.Dense[Product].Seconds(seen)) * math.Pow(work/seen, 2./3)
+	return panels + min(curve.Seconds(work), x.Dense[Product].Seconds(work))*x.p.busiest(x.p.N, false)
 }
 
 // shown returns for how long a device waits for a matrix of so many bytes that passes by, some columns at a

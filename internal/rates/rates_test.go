@@ -120,6 +120,28 @@ func TestBusiest(t *testing.T) {
 	}
 }
 
+// Of a QR factorization GPUs share the products alone. Hosts wait for messages, which GPUs hide.
+func TestForecastOfPanels(t *testing.T) {
+	const n = 2048
+	p := problem(n)
+	p.Machine = Machine{Devices: 2, OnNode: 2, Phases: 3}
+	vectors := func(r *Rates) float64 {
+		f := forecast(t, r, p)
+		return f.part("vectors")
+	}
+	r := even()
+	before := vectors(r)
+	r.AddDense(Factor, Point{1e9, 5}) // of these four on panels
+	work := FactorWork(n, n)
+	near(t, "panels", vectors(r)-before, 4*math.Cbrt(work*work*1e9)*1e-9)
+	r = even()
+	r.Kind, r.Links["host"] = "cpu", Link{Latency: 1e-5, BytesPerSecond: 1e10}
+	delete(r.Links, "peer")
+	if f := forecast(t, r, p); !(f.Waiting > 8*n*n*(6+2)/1e10/2) {
+		t.Errorf("hosts wait %g s", f.Waiting)
+	}
+}
+
 // What a pass does in float32 has its own rate; rates without it have that of products in float64.
 func TestForecastOfFloat32(t *testing.T) {
 	p := problem(1024)
