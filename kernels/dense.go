@@ -79,9 +79,11 @@ type Dense interface {
 	// FactorPivoted factors columns of an m×n panel, n ≤ PivotedWidth. In every step it takes the longest column
 	// of what remains, unless that is noise which becomes zero. It ends before the first that is shorter than
 	// PanelThreshold·Bound, but takes one at least unless all are noise or shorter than NegligibleLength. Q.Y is
-	// m×min(m,n) and Q.T of order min(m,n); the first Count columns, and the leading Count×Count part of T, are
-	// those of the reflectors. A and the rest of Q.Y and Q.T are undefined afterwards.
-	FactorPivoted(a Panel, q Reflectors, o PanelOptions) (PanelResult, error)
+	// m×min(m,n), Q.T and r of order min(m,n). The first Count columns of Q.Y, and the leading Count×Count part
+	// of Q.T, are those of the reflectors. That part of r is R of the columns Pivots. The rest of Q.Y, Q.T and r
+	// becomes zero: so the reflectors may be applied before it is known how many there are. A is undefined
+	// afterwards. What it returns waits, and tells what was found, before the next call.
+	FactorPivoted(a Panel, q Reflectors, r Panel, o PanelOptions) (found Found, err error)
 	// Reflect does C ← Q·C, or C ← Qᵀ·C if transposed, for each C of a list, which do not overlap.
 	//
 	// FactorPanel, FactorPivoted and Reflect form sums over rows in short pieces (internal/dense, Sums). A sum
@@ -144,15 +146,26 @@ type Reflectors struct {
 // Samples is the number of random errors that are followed for each column.
 const Samples = 8
 
-// PanelNoise are the rounding errors of a panel (internal/dense tells what they mean). There are some bounds
-// of the elements, one at least, each a product of a size of the row and one of the column. Where the rows
-// from i on are left, the noise of a column is the least of these: for each bound the length of its Rows from
-// i on times that of the column's samples, and the length of the column's last samples. The reflector
-// I − τ·v·vᵀ makes √(((1 − τ·v_l²)·r_l)² + Σ_{i≠l}(τ·v_l·v_i·r_i)²) of the size r_l of a row. Where f times a
-// pivot goes from a column, f times the pivot's samples go from the column's.
+// PanelNoise are the rounding errors of an m×n panel, on its device (internal/dense tells what they mean).
+// There are some bounds of the elements, one at least, each a product of a size of the row and one of the
+// column. Where the rows from i on are left, the noise of a column is the least of these: for each bound the
+// length of its Rows from i on times that of the column's samples, and the length of the column's last
+// samples. The reflector I − τ·v·vᵀ makes √(((1 − τ·v_l²)·r_l)² + Σ_{i≠l}(τ·v_l·v_i·r_i)²) of the size r_l of
+// a row. Where f times a pivot goes from a column, f times the pivot's samples go from the column's.
 type PanelNoise struct {
-	Rows    [][]float64 // for each bound the sizes of the m rows
-	Columns []float64   // (bounds+1)·Samples numbers a column: those of each bound, then the last ones
+	Rows    Panel // m×bounds: the sizes of the rows, afterwards those after all reflectors
+	Samples Panel // (bounds+1)·Samples numbers a column: those of each bound, then the last ones
+	// as many rows and min(m,n) columns: becomes the samples of the columns Pivots when they were taken, over
+	// the diagonal elements of R, and zero behind these
+	Ratios Panel
+}
+
+// Bounds returns the number of bounds, 0 where no noise is followed.
+func (n *PanelNoise) Bounds() int {
+	if n == nil {
+		return 0
+	}
+	return n.Rows.N
 }
 
 // Dropping says which columns that are nothing but noise become zero. The longest that is left is noise if it
@@ -170,9 +183,12 @@ type Dropping struct {
 // PanelOptions say how a panel is pivoted.
 type PanelOptions struct {
 	Bound float64     // the length of the longest column that was left out
-	Noise *PanelNoise // nil: none is followed. It is not changed
+	Noise *PanelNoise // nil: none is followed
 	Drop  Dropping
 }
+
+// Found tells what FactorPivoted has found.
+type Found func() (PanelResult, error)
 
 // PanelResult is what FactorPivoted has found.
 type PanelResult struct {
@@ -185,7 +201,6 @@ type PanelResult struct {
 	// taken then. Those of a step come in any order
 	Noisy [][2]int
 	// Where noise is followed:
-	Rows    [][]float64 // the sizes of the rows after all reflectors, as in PanelNoise
 	Columns []float64   // the samples of the columns Pivots when these were taken
 	From    [][]float64 // From[b][j]: length of bound b's Rows from j on, j ≤ Count columns having been taken
 }

@@ -216,19 +216,27 @@ func CheckFactorPanel(a Panel, q Reflectors, r Panel) error {
 	return checkFactor("R", r, min(a.M, a.N))
 }
 
-// CheckFactorPivoted tells whether the reflectors of a have room in q, and whether the noise is that of a.
-func CheckFactorPivoted(a Panel, q Reflectors, o PanelOptions) error {
-	if err := q.checkFor(a, PivotedWidth); err != nil || o.Noise == nil {
+// CheckFactorPivoted tells whether the reflectors and the factor of a have room in q and r, and whether the
+// noise is that of a.
+func CheckFactorPivoted(a Panel, q Reflectors, r Panel, o PanelOptions) error {
+	k := min(a.M, a.N)
+	err := q.checkFor(a, PivotedWidth)
+	if err == nil {
+		err = checkFactor("R", r, k)
+	}
+	if err != nil || o.Noise == nil {
 		return err
 	}
-	bounds, samples := len(o.Noise.Rows), len(o.Noise.Columns)
-	if bounds == 0 || samples != (bounds+1)*Samples*a.N {
-		return fmt.Errorf("%w: noise has %d bounds and %d numbers for the columns of A, %d×%d", ErrShape, bounds,
-			samples, a.M, a.N)
-	}
-	for b, rows := range o.Noise.Rows {
-		if len(rows) != a.M {
-			return fmt.Errorf("%w: bound %d of the noise has %d rows, A is %d×%d", ErrShape, b, len(rows), a.M, a.N)
+	bounds := o.Noise.Bounds()
+	width := (bounds + 1) * Samples
+	for _, x := range []struct {
+		name string
+		Panel
+		m, n int
+	}{{"rows", o.Noise.Rows, a.M, max(bounds, 1)}, {"samples", o.Noise.Samples, width, a.N},
+		{"ratios", o.Noise.Ratios, width, k}} {
+		if err := checkPanel(x.name+" of the noise", x.Panel, Float64, x.m, x.n); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -240,10 +240,10 @@ func (d *Falling) FactorPanel(a kernels.Panel, q kernels.Reflectors, r kernels.P
 	return d.do("FactorPanel", func() error { return d.Apart.FactorPanel(a, q, r) })
 }
 
-func (d *Falling) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
-	o kernels.PanelOptions) (kernels.PanelResult, error) {
-	return give(d, "FactorPivoted", func() (kernels.PanelResult, error) {
-		return d.Apart.FactorPivoted(a, q, o)
+func (d *Falling) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.Panel,
+	o kernels.PanelOptions) (kernels.Found, error) {
+	return give(d, "FactorPivoted", func() (kernels.Found, error) {
+		return d.Apart.FactorPivoted(a, q, r, o)
 	})
 }
 

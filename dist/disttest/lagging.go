@@ -319,9 +319,16 @@ func (d *Lagging) FactorPanel(a kernels.Panel, q kernels.Reflectors, r kernels.P
 	return d.later(func() error { return d.Apart.FactorPanel(a, q, r) })
 }
 
-func (d *Lagging) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
-	o kernels.PanelOptions) (kernels.PanelResult, error) {
-	return told(d, func() (kernels.PanelResult, error) { return d.Apart.FactorPivoted(a, q, o) })
+func (d *Lagging) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.Panel,
+	o kernels.PanelOptions) (kernels.Found, error) {
+	var found kernels.Found
+	err := d.later(func() (err error) {
+		found, err = d.Apart.FactorPivoted(a, q, r, o)
+		return err
+	})
+	return func() (kernels.PanelResult, error) {
+		return told(d, func() (kernels.PanelResult, error) { return found() })
+	}, err
 }
 
 func (d *Lagging) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {

@@ -190,19 +190,25 @@ type end struct {
 func (e end) some(first, last int) end { return end{e.dev, e.panel, e.at[first:last]} }
 
 // carry copies columns from one device to another, where they lie side by side on the way.
-func (s *Matrix) carry(from int, source end, to int, target end, count int) (err error) {
+func (s *Matrix) carry(from int, source end, to int, target end, count int) error {
 	f := flight{from: from, to: to, m: s.M, n: count, pack: func(dev *device, p kernels.Panel) error {
 		return dev.MoveColumns(p, Natural(count), source.panel, source.at)
 	}}
-	if dev := target.dev; dev != nil {
-		if f.dst, f.free, err = dev.inbox.next(dev, s.M, count); err != nil {
+	return s.land(f, target.dev, target.panel, target.at)
+}
+
+// land lets a panel fly to a device, nil if that is another rank's, and takes its columns apart there: column
+// k becomes column at[k] of p.
+func (d *Devices) land(f flight, dev *device, p kernels.Panel, at []int) (err error) {
+	if dev != nil {
+		if f.dst, f.free, err = dev.inbox.next(dev, f.m, f.n); err != nil {
 			return err
 		}
 	}
-	if err = s.fly(f); err != nil || target.dev == nil {
+	if err = d.fly(f); err != nil || dev == nil {
 		return err
 	}
-	return target.dev.MoveColumns(target.panel, target.at, f.dst, Natural(count))
+	return dev.MoveColumns(p, at, f.dst, Natural(f.n))
 }
 
 // Times is that of Operator.

@@ -35,6 +35,10 @@
 // on the device that made it (Orthogonal). FactorIndependent stops where columns seem to depend on each
 // other.
 //
+// On GPUs one device factors panel after panel of a lot, the Tile longest columns, before the other columns
+// have its reflectors (lot). There the host waits twice a panel, for the lengths of what is left of the lot
+// and for the pivots; for all columns it waits once a lot. On hosts a lot is one panel.
+//
 // While it is pivoted a column moves within its block: the columns that are not done come first, so that
 // reflectors are applied to one piece of memory (moving).
 //

@@ -329,10 +329,10 @@ func (r readiness) of(id int) kernels.Mark {
 // toAll gives every device some panels, for what is queued before the next call: it sets where they are on
 // the devices of this rank. It is collective.
 func (d *Devices) toAll(all []cargo) error {
-	free, longest, columns := make([]kernels.Mark, len(d.own)), 0, 0
+	free, words := make([]kernels.Mark, len(d.own)), 0
 	for k := range all {
 		all[k].dst = make([]kernels.Panel, len(d.own))
-		longest, columns = max(longest, all[k].src.M), columns+all[k].src.N
+		words += d.own[0].leading(all[k].src.M) * all[k].src.N
 	}
 	err := d.each(func(i int, dev *device) (err error) {
 		mine, room := true, kernels.Panel{}
@@ -340,7 +340,7 @@ func (d *Devices) toAll(all []cargo) error {
 			mine = mine && dev == d.here(c.owner)
 		}
 		if !mine {
-			if room, free[i], err = dev.inbox.next(dev, longest, columns); err != nil {
+			if room, free[i], err = dev.inbox.next(dev, words, 1); err != nil {
 				return err
 			}
 		}

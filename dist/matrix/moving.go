@@ -16,14 +16,14 @@ type moving struct {
 	left  map[int]int   // how many columns of each block are not done
 	// of this rank's devices: some numbers for each column, which move with it; nil for none
 	samples []kernels.Panel
-	// of each device of this rank: the columns of a panel; what a panel makes of them
-	work, factor []buffer
+	// of each device of this rank: the columns of a lot, and of a panel of it; what a lot makes of them
+	work, single, factor []buffer
 }
 
 // unsettled returns a matrix of which nothing is done yet.
 func unsettled(x *Matrix) moving {
 	f := moving{Matrix: x, place: make([]int, x.N), slots: map[int][]int{}, left: map[int]int{},
-		work: make([]buffer, len(x.own)), factor: make([]buffer, len(x.own))}
+		work: make([]buffer, len(x.own)), single: make([]buffer, len(x.own)), factor: make([]buffer, len(x.own))}
 	for j := range f.place {
 		f.place[j] = -1
 	}
@@ -43,7 +43,7 @@ func unsettled(x *Matrix) moving {
 // free gives the buffers back.
 func (f *moving) free() {
 	for i, dev := range f.own {
-		for _, b := range []buffer{f.work[i], f.factor[i]} {
+		for _, b := range []buffer{f.work[i], f.single[i], f.factor[i]} {
 			_ = dev.release(b.at)
 		}
 		if f.samples != nil {
@@ -77,27 +77,33 @@ func (f *moving) liveColumns(i int) (columns []int) {
 }
 
 // lengths returns the lengths of the columns of some lists of panels, all measured at a time. The columns of
-// a list are those that are not done, in the order of live; the length of the others is 0. It is collective.
-func (f *moving) lengths(lists ...func(i int) []kernels.Panel) ([][]float64, error) {
-	own, live := make([][]float64, len(f.own)), make([][]int, len(f.own))
+// a list are those that are not done, in the order of live; the length of the others is 0. join may make
+// fewer numbers of the lengths of a column, all[l·count+k] being that of column k in list l. It returns how
+// many there are. It is collective.
+func (f *moving) lengths(join func(all []float64, count int) int,
+	lists ...func(i int) []kernels.Panel) ([][]float64, error) {
+	own, live, numbers := make([][]float64, len(f.own)), make([][]int, len(f.own)), make([]int, len(f.own))
 	err := f.each(func(i int, dev *device) (err error) {
 		live[i] = f.liveColumns(i)
 		var panels []kernels.Panel
 		for _, list := range lists {
 			panels = append(panels, list(i)...)
 		}
-		own[i], err = dev.Lengths(panels)
+		if own[i], err = dev.Lengths(panels); err == nil {
+			numbers[i] = join(own[i], len(live[i]))
+		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	all := make([][]float64, len(lists))
-	for l := range lists {
+	all := make([][]float64, numbers[0])
+	for l := range all {
 		all[l] = make([]float64, f.N)
 		for i := range own {
+			part := own[i][l*len(live[i]):]
 			for k, j := range live[i] {
-				all[l][j] = own[i][l*len(live[i])+k]
+				all[l][j] = part[k]
 			}
 		}
 	}
@@ -107,12 +113,12 @@ func (f *moving) lengths(lists ...func(i int) []kernels.Panel) ([][]float64, err
 	parts := make([][]float64, len(f.own))
 	for i := range parts {
 		for _, j := range f.columns(i) {
-			for l := range lists {
+			for l := range all {
 				parts[i] = append(parts[i], all[l][j])
 			}
 		}
 	}
-	return f.gatherLists(len(lists), parts)
+	return f.gatherLists(len(all), parts)
 }
 
 // slot returns where column j, which must be this rank's, is now in its block.
@@ -147,9 +153,10 @@ func (f *moving) zero(j, row int) error {
 	return dev.Zero(p)
 }
 
-// gatherRest puts what is left of some columns side by side into a, on one device. It is collective.
-func (f *moving) gatherRest(lead int, chosen []int, a kernels.Panel) error {
-	target := f.here(lead)
+// collect puts what is left of some columns side by side into a, on one device, and below it their samples,
+// of which there are `width` for each. It is collective.
+func (f *moving) collect(lead int, chosen []int, width int, a kernels.Panel) error {
+	rows, target := f.M-f.done, f.here(lead)
 	for id := range f.ranks {
 		var to, from []int
 		for k, j := range chosen {
@@ -164,54 +171,73 @@ func (f *moving) gatherRest(lead int, chosen []int, a kernels.Panel) error {
 		if len(to) == 0 || source == nil && target == nil {
 			continue
 		}
+		take := func(dev *device, p kernels.Panel, to []int) error {
+			err := dev.MoveColumns(p.Rows(0, rows), to, f.shares[id-f.first].Rows(f.done, f.M), from)
+			if err == nil && width > 0 {
+				err = dev.MoveColumns(p.Rows(rows, rows+width), to, f.samples[id-f.first], from)
+			}
+			return err
+		}
 		if source == target {
-			if err := source.MoveColumns(a, to, f.shares[id-f.first].Rows(f.done, f.M), from); err != nil {
+			if err := take(source, a, to); err != nil {
 				return err
 			}
 			continue
 		}
-		out, in := end{dev: source, at: from}, end{target, a, to}
-		if source != nil {
-			out.panel = f.shares[id-f.first].Rows(f.done, f.M)
-		}
-		if err := f.part(f.done, f.M).carry(id, out, lead, in, len(to)); err != nil {
+		pack := func(dev *device, p kernels.Panel) error { return take(dev, p, Natural(len(to))) }
+		t := flight{from: id, to: lead, m: rows + width, n: len(to), pack: pack}
+		if err := f.land(t, target, a, to); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settle makes the pivots of a panel the next columns of R. They become the last of their blocks' columns
-// that are not done.
-func (f *moving) settle(chosen []int, p kernels.PanelResult) error {
-	before := map[int][]int{} // the slots of the blocks that change
-	for i, c := range p.Pivots {
+// placing says which columns of R go to which columns of a device.
+type placing struct{ to, from []int }
+
+// placing returns where the pivots of this rank's device i are now.
+func (f *moving) placing(i int, chosen, pivots []int) (p placing) {
+	for k, c := range pivots {
+		if id, _ := f.home(chosen[c]); id == f.first+i {
+			p.to, p.from = append(p.to, f.at(chosen[c])), append(p.from, k)
+		}
+	}
+	return p
+}
+
+// shrunk is what a block was before some of its columns were taken.
+type shrunk struct {
+	slots []int
+	left  int
+}
+
+// retire makes the pivots of a lot the next columns of R. They become the last of their blocks' columns that
+// are not done. It returns what the blocks that change were before.
+func (f *moving) retire(chosen, pivots []int) (before map[int]shrunk) {
+	before = map[int]shrunk{}
+	for i, c := range pivots {
 		j := chosen[c]
 		f.place[j] = f.done + i
 		if !f.mine(j) {
 			continue
 		}
 		b := j / f.tile
-		if before[b] == nil {
-			before[b] = slices.Clone(f.slots[b])
+		if _, known := before[b]; !known {
+			before[b] = shrunk{slices.Clone(f.slots[b]), f.left[b]}
 		}
 		slots, slot, last := f.slots[b], f.slot(j), f.left[b]-1
 		slots[slot], slots[last] = slots[last], slots[slot]
 		f.left[b] = last
 	}
-	return f.each(func(i int, dev *device) error {
-		if err := f.swap(i, dev, before); err != nil {
-			return err
-		}
-		return f.fill(i, dev, chosen, p)
-	})
+	return before
 }
 
 // swap moves the columns of device i to their new slots, with everything that moves with them.
-func (f *moving) swap(i int, dev *device, before map[int][]int) error {
+func (f *moving) swap(i int, dev *device, before map[int]shrunk) error {
 	var to, from []int
 	for b := f.first + i; b < f.blocks(); b += len(f.ranks) {
-		old := before[b]
+		old := before[b].slots
 		if old == nil {
 			continue
 		}
@@ -234,28 +260,21 @@ func (f *moving) swap(i int, dev *device, before map[int][]int) error {
 	return dev.MoveColumns(f.shares[i], to, f.shares[i], from)
 }
 
-// fill writes the columns of R that a panel has made into those of device i.
-func (f *moving) fill(i int, dev *device, chosen []int, p kernels.PanelResult) error {
-	var to, from []int
-	for k, c := range p.Pivots {
-		if id, _ := f.home(chosen[c]); id == f.first+i {
-			to, from = append(to, f.at(chosen[c])), append(from, k)
-		}
-	}
-	if len(to) == 0 {
+// fill writes columns of R, which a lot has made, into those of device i, and zero below them.
+func (f *moving) fill(i int, dev *device, before map[int]shrunk, p placing, r kernels.Panel) error {
+	if len(p.to) == 0 {
 		return nil
 	}
-	r, err := f.work[i].need(dev, f.M-f.done, p.Count)
-	if err != nil {
+	var taken []kernels.Panel
+	for b := f.first + i; b < f.blocks(); b += len(f.ranks) {
+		if left := before[b].left; left > f.left[b] {
+			taken = append(taken, f.block(b).Columns(f.left[b], left).Rows(f.done+r.M, f.M))
+		}
+	}
+	if err := dev.Zero(taken...); err != nil {
 		return err
 	}
-	if err := dev.Zero(r); err != nil {
-		return err
-	}
-	if err := dev.Write(r.Rows(0, p.Count), p.R, p.Count); err != nil {
-		return err
-	}
-	return dev.MoveColumns(f.shares[i].Rows(f.done, f.M), to, r, from)
+	return dev.MoveColumns(f.shares[i].Rows(f.done, f.done+r.M), p.to, r, p.from)
 }
 
 // finish puts the columns back into their slots; those that are negligible below the rows that are done

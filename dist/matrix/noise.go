@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"math"
 	"slices"
 
 	"jmpi/dist/comm"
@@ -9,11 +8,12 @@ import (
 	"jmpi/kernels"
 )
 
-// noise is what a factorization knows of its rounding errors (dense.Noise). The samples of the columns lie on
-// the devices, and move with the columns.
+// noise is what a factorization knows of its rounding errors (dense.Noise). They lie on the devices: the
+// samples of the columns move with these, and each device has the errors of the rows.
 type noise struct {
-	of   *moving
-	rows [][]float64 // the errors of the rows, for each bound; empty: none are followed
+	of     *moving
+	bounds int             // 0: no errors are followed
+	rows   []kernels.Panel // of each device of this rank: the errors of the rows, a column for each bound
 	// for each number of rows of R that are done so far: how long the errors of what is left are, of a
 	// column whose noise is 1
 	errors [][]float64
@@ -21,14 +21,22 @@ type noise struct {
 
 // follow begins to follow the noise of a matrix, if there is some.
 func (n *noise) follow(of *moving, start dense.Noise) error {
-	n.of, n.rows = of, start.Rows
+	n.of, n.bounds = of, len(start.Rows)
 	if start.None() {
 		return nil
 	}
 	n.errors = make([][]float64, of.M+1)
 	n.errors[0] = start.From(0)
-	of.samples = make([]kernels.Panel, len(of.own))
+	n.rows, of.samples = make([]kernels.Panel, len(of.own)), make([]kernels.Panel, len(of.own))
 	return of.each(func(i int, dev *device) (err error) {
+		if n.rows[i], err = dev.panel(of.M, n.bounds); err != nil {
+			return err
+		}
+		for b, rows := range start.Rows {
+			if err := dev.Write(n.rows[i].Columns(b, b+1), rows, of.M); err != nil {
+				return err
+			}
+		}
 		columns, width := of.columns(i), start.Width()
 		if of.samples[i], err = dev.panel(width, len(columns)); err != nil {
 			return err
@@ -42,25 +50,33 @@ func (n *noise) follow(of *moving, start dense.Noise) error {
 }
 
 // following tells whether noise is followed.
-func (n *noise) following() bool { return len(n.rows) > 0 }
+func (n *noise) following() bool { return n.bounds > 0 }
 
-// width is the number of samples of a column.
-func (n *noise) width() int { return (len(n.rows) + 1) * kernels.Samples }
-
-// noiseOf returns the noise of what is left of some columns, nil where none is followed. It is collective.
-func (n *noise) noiseOf(columns []int) (*kernels.PanelNoise, error) {
+// width is the number of samples of a column, 0 where no errors are followed.
+func (n *noise) width() int {
 	if !n.following() {
-		return nil, nil
+		return 0
 	}
-	samples, err := n.samplesOf(columns)
-	if err != nil {
-		return nil, err
+	return (n.bounds + 1) * kernels.Samples
+}
+
+// free gives the memory back.
+func (n *noise) free() {
+	for i, p := range n.rows {
+		_ = n.of.own[i].release(p.Data)
 	}
-	panel := &kernels.PanelNoise{Columns: samples}
-	for _, rows := range n.rows {
-		panel.Rows = append(panel.Rows, slices.Clone(rows[n.of.done:]))
+}
+
+// errorsOfRows returns the errors of the rows, of which those that are not done count.
+func (n *noise) errorsOfRows() ([][]float64, error) {
+	rows := make([][]float64, n.bounds)
+	for b := range rows {
+		rows[b] = make([]float64, n.of.M)
+		if err := n.of.own[0].Read(rows[b], n.of.M, n.rows[0].Columns(b, b+1)); err != nil {
+			return nil, err
+		}
 	}
-	return panel, nil
+	return rows, nil
 }
 
 // samplesOf gives every rank the samples of some columns, one after the other. It is collective.
@@ -115,29 +131,36 @@ func (n *noise) samplesOf(columns []int) ([]float64, error) {
 // measure returns the lengths of what is left of the columns, and of the noise in it where noise is followed;
 // 0 for columns that are done. It is collective.
 func (n *noise) measure() (lengths, noise []float64, err error) {
-	columns := func(i int) []kernels.Panel { return n.of.live(i, n.of.done, n.of.M) }
-	lists := []func(i int) []kernels.Panel{columns}
-	if n.following() {
-		for b := range len(n.rows) + 1 { // the samples for each bound, and those by the norm
-			lists = append(lists, func(i int) []kernels.Panel {
-				return n.liveSamples(i, b*kernels.Samples, (b+1)*kernels.Samples)
-			})
+	lists := []func(i int) []kernels.Panel{
+		func(i int) []kernels.Panel { return n.of.live(i, n.of.done, n.of.M) }}
+	if !n.following() {
+		all, err := n.of.lengths(func([]float64, int) int { return 1 }, lists...)
+		if err != nil {
+			return nil, nil, err
 		}
-	}
-	all, err := n.of.lengths(lists...)
-	switch {
-	case err != nil:
-		return nil, nil, err
-	case !n.following():
 		return all[0], nil, nil
 	}
-	noise = all[1+len(n.rows)]
-	for b, from := range n.errors[n.of.done] {
-		for j := range noise {
-			noise[j] = min(noise[j], from*all[1+b][j])
-		}
+	lists = append(lists, func(i int) []kernels.Panel { // the samples by the norm, then those for each bound
+		return n.liveSamples(i, n.bounds*kernels.Samples, n.width())
+	})
+	for b := range n.bounds {
+		lists = append(lists, func(i int) []kernels.Panel {
+			return n.liveSamples(i, b*kernels.Samples, (b+1)*kernels.Samples)
+		})
 	}
-	return all[0], noise, nil
+	all, err := n.of.lengths(func(all []float64, count int) int {
+		noise := all[count:][:count]
+		for b, from := range n.errors[n.of.done] {
+			for k, x := range all[(2+b)*count:][:count] {
+				noise[k] = min(noise[k], from*x)
+			}
+		}
+		return 2
+	}, lists...)
+	if err != nil {
+		return nil, nil, err
+	}
+	return all[0], all[1], nil
 }
 
 // liveSamples returns rows r0 ≤ r < r1 of the samples of the columns that are not done, of each block of this
@@ -153,47 +176,10 @@ func (n *noise) liveSamples(i, r0, r1 int) (all []kernels.Panel) {
 	return all
 }
 
-// advance keeps the noise up to date with the reflectors of a panel, which reflect applies to what is left of
-// the matrix. It returns the largest ratio of noise to what was taken.
-func (n *noise) advance(p kernels.PanelResult, reflect func() error) (doubt float64, err error) {
-	if !n.following() {
-		return 0, reflect()
-	}
-	width, done := n.width(), n.of.done
-	subtracted := slices.Clone(p.Columns) // of each pivot, over its diagonal element
-	for i := range p.Count {
-		samples := subtracted[i*width : (i+1)*width]
-		beta := p.R[i+i*p.Count]
-		doubt = max(doubt, dense.NoiseOf(samples, n.errors[done+i])/math.Abs(beta))
-		for k := range samples {
-			samples[k] /= beta
-		}
-		if done+i+1 < n.of.M {
-			n.errors[done+i+1] = nil
-			for b := range n.rows {
-				n.errors[done+i+1] = append(n.errors[done+i+1], p.From[b][i+1])
-			}
-		}
-	}
-	for b := range n.rows {
-		copy(n.rows[b][done:], p.Rows[b])
-	}
-	pivots := make([]kernels.Panel, len(n.of.own)) // brought before the reflectors are applied
-	err = n.of.each(func(i int, dev *device) (err error) {
-		if pivots[i], err = n.of.factor[i].need(dev, width, p.Count); err == nil {
-			err = dev.Write(pivots[i], subtracted, width)
-		}
-		return err
-	})
-	if err == nil {
-		err = reflect()
-	}
-	if err != nil {
-		return doubt, err
-	}
-	return doubt, n.of.each(func(i int, dev *device) error {
-		// One product for all columns: what is done has zeros in these rows.
-		return dev.Gemm([]kernels.Gemm{{Alpha: -1, A: pivots[i], B: n.of.shares[i].Rows(done, done+p.Count),
-			Beta: 1, C: n.of.samples[i]}})
-	})
+// subtract does to the samples of this rank's device i what a lot, whose reflectors have been applied, has
+// done to the columns. ratios are those of its pivots.
+func (n *noise) subtract(i int, dev *device, ratios kernels.Panel) error {
+	// One product for all columns: what is done has zeros in these rows.
+	return dev.Gemm([]kernels.Gemm{{Alpha: -1, A: ratios,
+		B: n.of.shares[i].Rows(n.of.done, n.of.done+ratios.N), Beta: 1, C: n.of.samples[i]}})
 }

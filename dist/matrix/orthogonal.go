@@ -67,13 +67,9 @@ func (r reflectors) of(m int, p kernels.Panel) kernels.Reflectors {
 // shown gives every device of this rank the reflectors of some panels, for what is queued before the next
 // call. It is collective.
 func (q *Orthogonal) shown(panels []reflectors, ready readiness) ([][]kernels.Reflectors, error) {
-	cargos, columns := make([]cargo, len(panels)), 0
+	cargos := make([]cargo, len(panels))
 	for k, r := range panels {
-		p := kernels.Panel{M: q.M - r.row + r.count, N: r.count}
-		if q.here(r.owner) != nil {
-			p = r.memory.Rows(0, p.M).Columns(0, r.count)
-		}
-		cargos[k], columns = cargo{owner: r.owner, src: p, ready: ready.of(r.owner)}, columns+r.count
+		cargos[k] = q.cargo(r, ready)
 	}
 	if err := q.toAll(cargos); err != nil {
 		return nil, fmt.Errorf("matrix: reflectors: %w", err)
@@ -85,6 +81,15 @@ func (q *Orthogonal) shown(panels []reflectors, ready readiness) ([][]kernels.Re
 		}
 	}
 	return y, nil
+}
+
+// cargo returns the reflectors of a panel as what all devices need.
+func (q *Orthogonal) cargo(r reflectors, ready readiness) cargo {
+	p := kernels.Panel{M: q.M - r.row + r.count, N: r.count}
+	if q.here(r.owner) != nil {
+		p = r.memory.Rows(0, p.M).Columns(0, r.count)
+	}
+	return cargo{owner: r.owner, src: p, ready: ready.of(r.owner)}
 }
 
 // eachShown calls f with the panels in their order or, back, from the last to the first, and with their

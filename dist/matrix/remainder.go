@@ -71,26 +71,25 @@ func (f *factorization) dropping() kernels.Dropping {
 }
 
 // denoise sets the longest of the columns to zero as long as they are noise, if it may, and returns the
-// others. longer compares two columns by decreasing length. Shorter ones are not judged: while there are
-// longer ones, rows of large errors may be left that have nothing to do with them.
-func (f *factorization) denoise(columns []int, lengths, bounds []float64,
-	longer func(a, b int) int) ([]int, error) {
+// others. Shorter ones are not judged: while there are longer ones, rows of large errors may be left that
+// have nothing to do with them.
+func (f *factorization) denoise(columns []int, lengths, bounds []float64) ([]int, error) {
 	if !f.following() {
 		return columns, nil
 	}
-	columns, err := f.makeWay(columns, lengths, bounds)
-	if err != nil {
-		return nil, err
+	columns, some, err := f.makeWay(columns, lengths, bounds)
+	if err != nil || !some {
+		return columns, err
 	}
-	first := -1 // of those that are more than noise
+	first := -1 // the longest of those that are more than noise
 	for _, j := range columns {
-		if lengths[j] > bounds[j] && (first < 0 || longer(j, first) < 0) {
+		if lengths[j] > bounds[j] && (first < 0 || lengths[j] > lengths[first]) {
 			first = j
 		}
 	}
 	var noisy, others []int
 	for _, j := range columns {
-		if first < 0 || longer(j, first) < 0 {
+		if first < 0 || lengths[j] > lengths[first] || lengths[j] == lengths[first] && j < first {
 			noisy = append(noisy, j)
 		} else {
 			others = append(others, j)
@@ -105,26 +104,27 @@ func (f *factorization) denoise(columns []int, lengths, bounds []float64,
 	return others, f.drop(noisy)
 }
 
-// makeWay sets those of the columns to zero that are noise in the way of small ones, and returns the others.
-// A column is small if it was so from the beginning: not one of which little is left. It is collective.
-func (f *factorization) makeWay(columns []int, lengths, bounds []float64) ([]int, error) {
-	if f.all {
-		return columns, nil
-	}
+// makeWay sets those of the columns to zero that are noise in the way of small ones, and returns the others,
+// and whether some column was noise. A column is small if it was so from the beginning: not one of which
+// little is left. It is collective.
+func (f *factorization) makeWay(columns []int, lengths, bounds []float64) (left []int, some bool, err error) {
 	small, most := math.Inf(1), 0.0
 	for _, j := range columns {
 		if lengths[j] > bounds[j] {
 			small = min(small, f.norms[j])
 		} else {
-			most = max(most, bounds[j])
+			most, some = max(most, bounds[j]), true
 		}
 	}
+	if f.all {
+		return columns, some, nil
+	}
 	if f.lost.reach = small / smallReach; most < f.lost.reach {
-		return columns, nil
+		return columns, some, nil
 	}
 	covered, err := f.covered(columns, lengths)
 	if err != nil {
-		return nil, err
+		return nil, some, err
 	}
 	var others, dropped []int
 	for _, j := range columns {
@@ -134,7 +134,7 @@ func (f *factorization) makeWay(columns []int, lengths, bounds []float64) ([]int
 			dropped = append(dropped, j)
 		}
 	}
-	return others, f.drop(dropped)
+	return others, some, f.drop(dropped)
 }
 
 // covered tells, by 1, of which columns nothing is left but noise that reaches as far as counts. It is
@@ -144,7 +144,11 @@ func (f *factorization) covered(columns []int, lengths []float64) ([]float64, er
 	if err != nil {
 		return nil, err
 	}
-	noise := dense.Noise{Rows: f.rows, Columns: samples}
+	rows, err := f.errorsOfRows()
+	if err != nil {
+		return nil, err
+	}
+	noise := dense.Noise{Rows: rows, Columns: samples}
 	covered := make([]float64, f.N)
 	for k, j := range columns {
 		if !f.mine(j) || !noise.Reaches(k, lengths[j], f.errors[f.done], f.lost.reach) {

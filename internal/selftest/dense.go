@@ -134,7 +134,11 @@ func factoredOn(be kernels.Backend, x matrix, pivoted bool) (back matrix, order 
 	q := kernels.Reflectors{Y: p[1], T: p[2]}
 	r := zeros(x.n, x.n)
 	if pivoted {
-		found, err := be.FactorPivoted(p[0], q, kernels.PanelOptions{})
+		factored, err := be.FactorPivoted(p[0], q, p[3], kernels.PanelOptions{})
+		if err != nil {
+			return x, nil, err
+		}
+		found, err := factored()
 		if err != nil {
 			return x, nil, err
 		}

@@ -94,17 +94,22 @@ func TestDenseIsInternalDense(t *testing.T) {
 			norms[j] = dense.Norm(x[j*s.m : (j+1)*s.m])
 		}
 		noise := dense.NewNoise(1e-12, norms, dense.Bound{Rows: slices.Repeat([]float64{1}, s.m), Columns: norms})
-		given := kernels.PanelNoise{Rows: [][]float64{slices.Clone(noise.Rows[0])},
-			Columns: slices.Clone(noise.Columns)}
+		width := noise.Width()
+		given := kernels.PanelNoise{Rows: fill(t, d, s.m, 1), Samples: fill(t, d, width, s.n),
+			Ratios: fill(t, d, width, min(s.m, s.n))}
+		must(t, d.Write(given.Rows, noise.Rows[0], s.m))
+		must(t, d.Write(given.Samples, noise.Columns, width))
 		a, q = fill(t, d, s.m, s.n), newQ()
 		must(t, d.Write(a, x, s.m))
 		drop := kernels.Dropping{Longest: math.Inf(1), Reach: 1e-14}
-		got, err := d.FactorPivoted(a, q, kernels.PanelOptions{Noise: &given, Drop: drop})
+		found, err := d.FactorPivoted(a, q, r, kernels.PanelOptions{Noise: &given, Drop: drop})
+		must(t, err)
+		got, err := found()
 		must(t, err)
 		p = dense.FactorPivoted(s.m, s.n, x, 0, noise, drop)
 		n := p.Count
 		kerneltest.SameBits(t, fmt.Sprint("FactorPivoted ", s), [][]float64{packed(q.Y.Columns(0, n)),
-			packed(q.T.Columns(0, n).Rows(0, n)), got.R, got.Rows[0], got.Columns, integers(got.Pivots)},
+			packed(q.T.Columns(0, n).Rows(0, n)), got.R, packed(given.Rows), got.Columns, integers(got.Pivots)},
 			[][]float64{p.Y, p.T, p.R, noise.Rows[0], p.Noise, integers(p.Pivots)})
 		if got.Count != n || got.Rank != p.Rank || !slices.Equal(got.Noisy, p.Noisy) || n > 1 && len(p.Noisy) == 0 {
 			t.Errorf("%v: %d columns, rank %d, %v are noise; want %d, %d, %v", s, got.Count, got.Rank, got.Noisy, n,

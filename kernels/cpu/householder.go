@@ -1,8 +1,6 @@
 package cpu
 
 import (
-	"slices"
-
 	"jmpi/internal/dense"
 	"jmpi/kernels"
 )
@@ -18,33 +16,49 @@ func (d *device) FactorPanel(a kernels.Panel, q kernels.Reflectors, r kernels.Pa
 	return nil
 }
 
-func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
-	o kernels.PanelOptions) (r kernels.PanelResult, err error) {
-	if err := kernels.CheckFactorPivoted(a, q, o); err != nil {
-		return r, named("FactorPivoted", err)
+func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.Panel,
+	o kernels.PanelOptions) (kernels.Found, error) {
+	if err := kernels.CheckFactorPivoted(a, q, r, o); err != nil {
+		return nil, named("FactorPivoted", err)
 	}
 	var noise dense.Noise
 	var drop kernels.Dropping
 	if o.Noise != nil {
-		drop, noise.Columns = o.Drop, slices.Clone(o.Noise.Columns)
-		for _, rows := range o.Noise.Rows {
-			noise.Rows = append(noise.Rows, slices.Clone(rows))
+		drop, noise.Columns = o.Drop, packed(o.Noise.Samples)
+		for b := range o.Noise.Rows.N {
+			noise.Rows = append(noise.Rows, column(o.Noise.Rows, b))
 		}
 	}
 	p := dense.FactorPivoted(a.M, a.N, packed(a), o.Bound, noise, drop)
-	unpack(q.Y.Columns(0, p.Count), p.Y)
-	unpack(q.T.Columns(0, p.Count).Rows(0, p.Count), p.T)
-	r = kernels.PanelResult{Count: p.Count, Rank: p.Rank, Pivots: p.Pivots, R: p.R, Noisy: p.Noisy,
-		Rows: noise.Rows, Columns: p.Noise, From: make([][]float64, len(noise.Rows))}
-	for j := range p.Count {
-		r.Tau = append(r.Tau, p.T[j+j*p.Count])
+	for _, x := range []struct {
+		panel kernels.Panel
+		rows  int
+		part  []float64
+	}{{q.Y, a.M, p.Y}, {q.T, p.Count, p.T}, {r, p.Count, p.R}} {
+		for j := range x.panel.N {
+			clear(column(x.panel, j))
+		}
+		unpack(x.panel.Columns(0, p.Count).Rows(0, x.rows), x.part)
 	}
-	for b := range r.From {
-		for _, from := range p.From {
-			r.From[b] = append(r.From[b], from[b])
+	found := kernels.PanelResult{Count: p.Count, Rank: p.Rank, Pivots: p.Pivots, R: p.R, Noisy: p.Noisy,
+		Columns: p.Noise, From: make([][]float64, len(noise.Rows))}
+	for j := range p.Count {
+		found.Tau = append(found.Tau, p.T[j+j*p.Count])
+	}
+	for j := 0; o.Noise != nil && j < q.Y.N; j++ {
+		ratios := column(o.Noise.Ratios, j)
+		if clear(ratios); j < p.Count {
+			for i, x := range p.Noise[j*len(ratios):][:len(ratios)] {
+				ratios[i] = x / p.R[j+j*p.Count]
+			}
 		}
 	}
-	return r, nil
+	for b := range found.From {
+		for _, from := range p.From {
+			found.From[b] = append(found.From[b], from[b])
+		}
+	}
+	return func() (kernels.PanelResult, error) { return found, nil }, nil
 }
 
 func (d *device) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {

@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"jmpi/kernels"
@@ -24,15 +25,12 @@ func newPanels(t testing.TB, d *device, m, n int) *panels {
 }
 
 // noise returns the errors of a matrix with elements of about 1.
-func noise(m, n, bounds int) *kernels.PanelNoise {
-	x := &kernels.PanelNoise{Columns: normal((bounds+1)*kernels.Samples, n)}
-	for range bounds {
-		rows := make([]float64, m)
-		for i := range rows {
-			rows[i] = 0x1p-48
-		}
-		x.Rows = append(x.Rows, rows)
-	}
+func (p *panels) noise(t testing.TB, bounds int) *kernels.PanelNoise {
+	width := (bounds + 1) * kernels.Samples
+	x := &kernels.PanelNoise{Rows: p.panel(t, p.a.M, bounds), Samples: p.panel(t, width, p.a.N),
+		Ratios: p.panel(t, width, p.a.N)}
+	must(t, p.d.Write(x.Rows, slices.Repeat([]float64{0x1p-48}, p.a.M*bounds), p.a.M))
+	must(t, p.d.Write(x.Samples, normal(width, p.a.N), width))
 	return x
 }
 
@@ -45,10 +43,14 @@ func BenchmarkPanel(b *testing.B) {
 				p := newPanels(b, mustOpen(b, 0), m, kernels.PivotedWidth)
 				o := kernels.PanelOptions{Drop: kernels.Dropping{Longest: math.Inf(1)}}
 				if bounds > 0 {
-					o.Noise = noise(m, kernels.PivotedWidth, bounds)
+					o.Noise = p.noise(b, bounds)
 				}
 				p.time(b, func() error {
-					found, err := p.d.FactorPivoted(p.a, p.q, o)
+					factored, err := p.d.FactorPivoted(p.a, p.q, p.r, o)
+					if err != nil {
+						return err
+					}
+					found, err := factored()
 					if err == nil && found.Count != kernels.PivotedWidth {
 						err = fmt.Errorf("%d columns were taken", found.Count)
 					}

@@ -21,7 +21,8 @@ __device__ void Worker::begin()
 		s.t[i / (COLUMNS + 1)][i % (COLUMNS + 1)] = 0;
 #pragma unroll 1
 	for (int i = thread; i < COLUMNS * WIDTH; i += blockDim.x)
-		s.samples[i / WIDTH][i % WIDTH] = f.bounds ? f.found->samples[i / WIDTH][i % WIDTH] : 0;
+		s.samples[i / WIDTH][i % WIDTH] =
+			i / WIDTH < n() && i % WIDTH < width() ? f.samples[i % WIDTH + i / WIDTH * f.lds] : 0;
 	if (thread < VECTORS)
 		s.exponent[thread] = s.bare[thread] = 0;
 	if (thread < COLUMNS) {
@@ -231,11 +232,19 @@ __device__ void Worker::finish(int count)
 #pragma unroll 1
 		for (int e = thread; e < steps() * COLUMNS; e += blockDim.x) {
 			const int i = e % COLUMNS, k = e / COLUMNS;
-			found.r[e] = i <= k && k < count ? slice.vector(s.columns[k])[i] : 0;
+			const double x = i <= k && k < count ? slice.vector(s.columns[k])[i] : 0;
+			found.r[e] = x;
+			if (i < steps())
+				f.r[i + k * f.ldr] = x;
 		}
 #pragma unroll 1
-		for (int i = thread; i < COLUMNS * WIDTH; i += blockDim.x)
-			found.samples[i / WIDTH][i % WIDTH] = s.samples[i / WIDTH][i % WIDTH];
+		for (int i = thread; i < COLUMNS * WIDTH; i += blockDim.x) {
+			const int k = i / WIDTH, e = i % WIDTH;
+			const double x = s.samples[s.columns[k]][e];
+			found.samples[k][e] = x;
+			if (k < steps() && e < width())
+				f.ratios[e + k * f.ldq] = k < count ? __ddiv_rn(x, s.beta[k]) : 0;
+		}
 		if (thread < COLUMNS) {
 			found.pivots[thread] = s.columns[thread];
 			found.tau[thread] = s.tau[thread];
@@ -269,7 +278,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1) factor_pivoted(Factorin
 	extern __shared__ double shared[];
 	const i64 first = blockIdx.x * f.rows;
 	const int rows = (int)min(f.rows, f.m - first);
-	Slice slice = {f.a + first, (double *)(f.found + 1) + first, f.lda, f.m, first, rows};
+	Slice slice = {f.a + first, f.errors + first, f.lda, f.lde, first, rows};
 	if (f.nearby) {
 		slice.a = shared + STATE / sizeof(double);
 		slice.errors = slice.a + f.n * f.rows;

@@ -12,27 +12,29 @@ constexpr int WIDTH = (BOUNDS + 1) * SAMPLES;
 // of these come in PARTS.
 constexpr int ERRORS = COLUMNS, VECTORS = COLUMNS + BOUNDS, PARTS = 2, QUANTITIES = COLUMNS + BOUNDS * PARTS;
 
-// Found is the result of a pivoted factorization. Numbers of columns are exact as double. The errors of the
-// rows, m for each bound, follow behind it. The host has the same struct (pivoted.go).
+// Found is what the host is told of a pivoted factorization. Numbers of columns are exact as double. The host
+// has the same struct (pivoted.go).
 struct Found {
 	double count, rank, dropped;
 	double pivots[COLUMNS], tau[COLUMNS];
 	double noisy[COLUMNS][2];
 	double from[BOUNDS][COLUMNS + 1];
 	double r[COLUMNS * COLUMNS];
-	double samples[COLUMNS][WIDTH];
+	double samples[COLUMNS][WIDTH]; // of the pivots, in their order
 };
 
 // Factoring are the arguments. The host has the same struct.
 struct Factoring {
-	double *a, *y, *t;
-	i64 m, n, lda, ldy, ldt;
+	double *a, *y, *t, *r;
+	i64 m, n, lda, ldy, ldt, ldr;
 	i64 rows;   // of the slice of a block
 	i64 nearby; // the slice is copied to shared memory
 	Letter *box;
 	i64 meeting; // number of the first one
-	Found *found; // samples, and the rows behind it, are given
-	i64 bounds;   // 0: no errors are followed
+	Found *found;
+	i64 bounds; // 0: no errors are followed
+	double *errors, *samples, *ratios; // kernels.PanelNoise
+	i64 lde, lds, ldq;
 	double bound, longest, reach; // kernels.PanelOptions
 	i64 retain;
 };
@@ -91,6 +93,7 @@ struct Worker {
 	__device__ int n() const { return (int)f.n; }
 	__device__ int steps() const { return (int)min(f.m, f.n); }
 	__device__ int bounds() const { return (int)f.bounds; }
+	__device__ int width() const { return f.bounds ? ((int)f.bounds + 1) * SAMPLES : 0; }
 	__device__ bool last() const { return blockIdx.x == gridDim.x - 1; }
 	__device__ bool taken(int c) const { return s.taken >> c & 1; }
 	__device__ double scale(int c) const { return power(-s.exponent[c]); }
@@ -108,7 +111,7 @@ struct Worker {
 	// given returns where the block's rows of a vector come from.
 	__device__ double *given(int c) const
 	{
-		return slice.first + (c < ERRORS ? f.a + c * f.lda : (double *)(f.found + 1) + (c - ERRORS) * f.m);
+		return slice.first + (c < ERRORS ? f.a + c * f.lda : f.errors + (c - ERRORS) * f.lde);
 	}
 
 	// place returns where row j of the panel is in the slice: before its first row it is −1.

@@ -34,15 +34,17 @@ const foundWords = int(unsafe.Sizeof(found{}) / kernels.WordBytes)
 
 // factoring is Factoring of pivoted.cuh.
 type factoring struct {
-	a, y, t               kernels.Address
-	m, n, lda, ldy, ldt   int64
-	rows, nearby          int64
-	box                   kernels.Address
-	meeting               int64
-	found                 kernels.Address
-	bounds                int64
-	bound, longest, reach float64
-	retain                int64
+	a, y, t, r               kernels.Address
+	m, n, lda, ldy, ldt, ldr int64
+	rows, nearby             int64
+	box                      kernels.Address
+	meeting                  int64
+	found                    kernels.Address
+	bounds                   int64
+	errors, samples, ratios  kernels.Address
+	lde, lds, ldq            int64
+	bound, longest, reach    float64
+	retain                   int64
 }
 
 // slices cuts m rows into slices, one for each block. All blocks must run at the same time.
@@ -71,64 +73,39 @@ func (d *device) factor(a kernels.Panel, q kernels.Reflectors, f factoring) erro
 		words([]factoring{f}))
 }
 
-func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors,
-	o kernels.PanelOptions) (kernels.PanelResult, error) {
-	wrong, bounds := kernels.CheckFactorPivoted(a, q, o), 0
-	if o.Noise != nil {
-		bounds = len(o.Noise.Rows)
-	}
+func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.Panel,
+	o kernels.PanelOptions) (kernels.Found, error) {
+	wrong, bounds := kernels.CheckFactorPivoted(a, q, r, o), o.Noise.Bounds()
 	if wrong == nil && bounds > panelBounds {
 		wrong = fmt.Errorf("%w: noise has %d bounds, %d are the limit", kernels.ErrShape, bounds, panelBounds)
 	}
-	out := kernels.Panel{M: foundWords + bounds*a.M, N: 1, Ld: foundWords + bounds*a.M}
+	out := kernels.Panel{M: foundWords, N: 1, Ld: foundWords}
 	err := d.checked("FactorPivoted", wrong, func() (err error) {
 		if out.Data, err = d.need("what a panel gives", out.Bytes()); err != nil {
 			return err
 		}
-		f := factoring{found: out.Data, bounds: int64(bounds), bound: o.Bound, longest: o.Drop.Longest,
-			reach: o.Drop.Reach}
+		f := factoring{r: r.Data, ldr: int64(r.Ld), found: out.Data, bounds: int64(bounds), bound: o.Bound,
+			longest: o.Drop.Longest, reach: o.Drop.Reach}
 		if o.Drop.Retain {
 			f.retain = 1
 		}
-		if bounds > 0 {
-			if err := d.postNoise(out.Data, a.N, o.Noise); err != nil {
-				return err
-			}
+		if x := o.Noise; bounds > 0 {
+			f.errors, f.samples, f.ratios = x.Rows.Data, x.Samples.Data, x.Ratios.Data
+			f.lde, f.lds, f.ldq = int64(x.Rows.Ld), int64(x.Samples.Ld), int64(x.Ratios.Ld)
 		}
 		return d.factor(a, q, f)
 	})
-	if err != nil {
-		return kernels.PanelResult{}, err
-	}
-	all := make([]float64, out.M)
-	if err := d.Read(all, out.M, out); err != nil {
-		return kernels.PanelResult{}, err
-	}
-	return result(all, a.M, bounds), nil
-}
-
-// postNoise queues the copy of the errors of n columns, and of the rows, to where the kernel expects them.
-func (d *device) postNoise(to kernels.Address, n int, noise *kernels.PanelNoise) error {
-	width := (len(noise.Rows) + 1) * kernels.Samples
-	samples := make([]float64, n*panelWidth)
-	for c := range n {
-		copy(samples[c*panelWidth:], noise.Columns[c*width:(c+1)*width])
-	}
-	if err := d.post(to+kernels.Address(unsafe.Offsetof(found{}.samples)), words(samples)); err != nil {
-		return err
-	}
-	to += kernels.Address(foundWords * kernels.WordBytes)
-	for _, rows := range noise.Rows {
-		if err := d.post(to, words(rows)); err != nil {
-			return err
+	return func() (kernels.PanelResult, error) {
+		all := make([]float64, out.M)
+		if err := d.Read(all, out.M, out); err != nil {
+			return kernels.PanelResult{}, err
 		}
-		to += kernels.Address(len(rows) * kernels.WordBytes)
-	}
-	return nil
+		return result(all, bounds), nil
+	}, err
 }
 
 // result puts what the kernel has found into the form of the interface.
-func result(all []float64, m, bounds int) kernels.PanelResult {
+func result(all []float64, bounds int) kernels.PanelResult {
 	f := (*found)(unsafe.Pointer(unsafe.SliceData(all)))
 	count := int(f.count)
 	p := kernels.PanelResult{Count: count, Rank: int(f.rank), Tau: f.tau[:count]}
@@ -143,12 +120,11 @@ func result(all []float64, m, bounds int) kernels.PanelResult {
 	if bounds == 0 {
 		return p
 	}
-	for _, c := range p.Pivots {
-		p.Columns = append(p.Columns, f.samples[c][:(bounds+1)*kernels.Samples]...)
+	for j := range count {
+		p.Columns = append(p.Columns, f.samples[j][:(bounds+1)*kernels.Samples]...)
 	}
 	for b := range bounds {
 		p.From = append(p.From, f.from[b][:count+1])
-		p.Rows = append(p.Rows, all[foundWords+b*m:foundWords+(b+1)*m])
 	}
 	return p
 }

@@ -29,12 +29,12 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 		_, err := b.Angles(h, []int{first}, norms, kernels.AngleOptions{})
 		return err
 	}
-	pivoted := func(a kernels.Panel, q kernels.Reflectors, noise *kernels.PanelNoise) error {
-		_, err := b.FactorPivoted(a, q, kernels.PanelOptions{Noise: noise})
+	pivoted := func(a kernels.Panel, q kernels.Reflectors, r kernels.Panel, noise *kernels.PanelNoise) error {
+		_, err := b.FactorPivoted(a, q, r, kernels.PanelOptions{Noise: noise})
 		return err
 	}
-	noise := func(rows []float64, columns int) *kernels.PanelNoise {
-		return &kernels.PanelNoise{Rows: [][]float64{rows}, Columns: make([]float64, columns)}
+	noise := func(rows, bounds, samples, ratios int) *kernels.PanelNoise {
+		return &kernels.PanelNoise{Rows: panel(rows, bounds), Samples: panel(samples, 3), Ratios: panel(ratios, 3)}
 	}
 	done := func(_ int, err error) error { return err }
 	for _, c := range []struct {
@@ -83,12 +83,17 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 		{"FactorPanel: T", b.FactorPanel(p, kernels.Reflectors{Y: p, T: panel(2, 2)}, square)},
 		{"FactorPanel: R", b.FactorPanel(p, reflectors, q)},
 		{"FactorPivoted: too wide", pivoted(wide.Columns(0, 33), kernels.Reflectors{Y: wide.Columns(0, 33),
-			T: panel(33, 33)}, nil)},
-		{"FactorPivoted: Y", pivoted(q, reflectors, nil)},
-		{"FactorPivoted: rows of the noise", pivoted(panel(5, 3), reflectors, noise(three, 3*2*kernels.Samples))},
-		{"FactorPivoted: samples", pivoted(panel(5, 3), reflectors, noise(five, 3*kernels.Samples))},
-		{"FactorPivoted: no bounds", pivoted(panel(5, 3), reflectors,
-			&kernels.PanelNoise{Columns: make([]float64, 3*kernels.Samples)})},
+			T: panel(33, 33)}, panel(33, 33), nil)},
+		{"FactorPivoted: Y", pivoted(q, reflectors, square, nil)},
+		{"FactorPivoted: R", pivoted(panel(5, 3), reflectors, q, nil)},
+		{"FactorPivoted: rows of the noise", pivoted(panel(5, 3), reflectors, square,
+			noise(3, 1, 2*kernels.Samples, 2*kernels.Samples))},
+		{"FactorPivoted: samples", pivoted(panel(5, 3), reflectors, square,
+			noise(5, 1, kernels.Samples, 2*kernels.Samples))},
+		{"FactorPivoted: ratios", pivoted(panel(5, 3), reflectors, square,
+			noise(5, 1, 2*kernels.Samples, kernels.Samples))},
+		{"FactorPivoted: no bounds", pivoted(panel(5, 3), reflectors, square,
+			noise(5, 0, kernels.Samples, kernels.Samples))},
 		{"Reflect: C", b.Reflect(reflectors, false, list(panel(5, 2), q))},
 		{"Reflect: T", b.Reflect(kernels.Reflectors{Y: p, T: p}, false, nil)},
 		{"Reflect: more reflectors than rows", b.Reflect(kernels.Reflectors{Y: q, T: panel(5, 5)}, false, nil)},

@@ -229,7 +229,7 @@ func OneSign(t *testing.T, b kernels.Backend) {
 				}
 			}
 			_, _, r := factorPanel(t, b, a, false)
-			_, _, pivoted := factorPivoted(t, b, a, kernels.PanelOptions{})
+			_, _, pivoted := factorPivoted(t, b, a, panelOptions{})
 			for j := range n {
 				check("factored", j, j, r.column(j))
 			}

@@ -10,21 +10,81 @@ import (
 	"jmpi/kernels"
 )
 
+// panelErrors is kernels.PanelNoise in the memory of the host.
+type panelErrors struct {
+	rows    [][]float64
+	columns []float64
+}
+
+// panelOptions are how a panel is pivoted, and its errors; nil: none are followed.
+type panelOptions struct {
+	kernels.PanelOptions
+	errors *panelErrors
+}
+
+// panelResult is what is found, and the sizes of the rows after it.
+type panelResult struct {
+	kernels.PanelResult
+	rows [][]float64
+}
+
 // factorPivoted returns Y, T and the result of a.
-func factorPivoted(t *testing.T, b kernels.Backend, a matrix,
-	o kernels.PanelOptions) (y, tr matrix, r kernels.PanelResult) {
+func factorPivoted(t *testing.T, b kernels.Backend, a matrix, o panelOptions) (y, tr matrix, r panelResult) {
 	t.Helper()
 	k := min(a.m, a.n)
-	p, py, pt := place(t, b, a, kernels.Float64), place(t, b, nan(a.m, k), kernels.Float64),
-		place(t, b, nan(k, k), kernels.Float64)
-	r, err := b.FactorPivoted(p.Panel, kernels.Reflectors{Y: py.Panel, T: pt.Panel}, o)
+	put := func(x matrix) window { return place(t, b, x, kernels.Float64) }
+	p, py, pt, pr := put(a), put(nan(a.m, k)), put(nan(k, k)), put(nan(k, k))
+	var rows, samples, ratios window
+	if e := o.errors; e != nil {
+		width := (len(e.rows) + 1) * kernels.Samples
+		rows, samples = put(matrix{a.m, len(e.rows), slices.Concat(e.rows...)}), put(matrix{width, a.n, e.columns})
+		ratios = put(nan(width, k))
+		o.Noise = &kernels.PanelNoise{Rows: rows.Panel, Samples: samples.Panel, Ratios: ratios.Panel}
+	}
+	q := kernels.Reflectors{Y: py.Panel, T: pt.Panel}
+	found, err := b.FactorPivoted(p.Panel, q, pr.Panel, o.PanelOptions)
+	must(t, err)
+	r.PanelResult, err = found()
 	must(t, err)
 	p.read()
 	if r.Count < 0 || r.Count > k {
 		t.Fatalf("%d×%d: %d columns were taken", a.m, a.n, r.Count)
 	}
-	y = py.read()
-	return matrix{a.m, r.Count, y.a[:a.m*r.Count]}, leading(pt.read(), r.Count), r
+	whole := pr.read()
+	y, tr = py.read(), pt.read()
+	if there := leading(whole, r.Count); !slices.Equal(there.a, r.R) {
+		t.Fatalf("%d×%d: R on the device is %v, on the host %v", a.m, a.n, there.a, r.R)
+	}
+	zero := func(what string, x []float64) {
+		if !slices.Equal(x, make([]float64, len(x))) {
+			t.Fatalf("%d×%d, %d taken: %s is not zero behind these: %v", a.m, a.n, r.Count, what, x)
+		}
+	}
+	for j := range k {
+		from := 0
+		if j < r.Count {
+			from = r.Count
+		} else {
+			zero("Y", y.column(j))
+		}
+		zero("T", tr.column(j)[from:])
+		zero("R", whole.column(j)[from:])
+	}
+	if o.errors != nil {
+		samples.read()
+		left, over := rows.read(), ratios.read()
+		for i := range left.n {
+			r.rows = append(r.rows, left.column(i))
+		}
+		zero("ratios", over.a[len(r.Columns):])
+		for i, x := range r.Columns {
+			beta := r.R[i/over.m*(r.Count+1)]
+			if got := over.a[i]; got != x/beta {
+				t.Fatalf("%d×%d: sample %d over %g is %g, want %g", a.m, a.n, i, beta, got, x/beta)
+			}
+		}
+	}
+	return matrix{a.m, r.Count, y.a[:a.m*r.Count]}, leading(tr, r.Count), r
 }
 
 // pivotKinds returns matrices of which no two columns are of nearly the same length in any step.
@@ -46,9 +106,9 @@ func FactorPivoted(t *testing.T, b kernels.Backend) {
 	for _, s := range panelShapes {
 		s.n = min(s.n, kernels.PivotedWidth)
 		for kind, a := range pivotKinds(s.m, s.n) {
-			for _, noise := range []*kernels.PanelNoise{nil, panelNoise(newRand(s.n), 1e-30, a)} {
+			for _, noise := range []*panelErrors{nil, panelNoise(newRand(s.n), 1e-30, a)} {
 				what := fmt.Sprintf("%d×%d, %s, noise %t", s.m, s.n, kind, noise != nil)
-				o := kernels.PanelOptions{Noise: noise}
+				o := panelOptions{errors: noise}
 				y, tr, r := factorPivoted(t, b, a, o)
 				want := factorized(a, o)
 				if want.sure != want.result.Count {
@@ -61,7 +121,7 @@ func FactorPivoted(t *testing.T, b kernels.Backend) {
 }
 
 // checkPivoted compares a result with that of plain Go.
-func checkPivoted(t *testing.T, what string, a, y, tr matrix, r kernels.PanelResult, want *pivoting) {
+func checkPivoted(t *testing.T, what string, a, y, tr matrix, r panelResult, want *pivoting) {
 	t.Helper()
 	w := want.result
 	noisy := func(list [][2]int) [][2]int {
@@ -120,19 +180,18 @@ func twin(a matrix, j int) int {
 }
 
 // checkSpread compares the noise as far as the pivots are the same.
-func checkSpread(t *testing.T, what string, m int, r kernels.PanelResult, want *pivoting) {
+func checkSpread(t *testing.T, what string, m int, r panelResult, want *pivoting) {
 	t.Helper()
 	w, bounds := want.result, len(want.rows)
 	if bounds == 0 {
-		if len(r.Rows)+len(r.Columns)+len(r.From) != 0 {
+		if len(r.Columns)+len(r.From) != 0 {
 			t.Fatalf("%s: noise comes back where there was none", what)
 		}
 		return
 	}
 	width := (bounds + 1) * kernels.Samples
-	if len(r.Rows) != bounds || len(r.From) != bounds || len(r.Columns) != r.Count*width {
-		t.Fatalf("%s: noise of %d and %d bounds, and %d numbers of the pivots", what, len(r.Rows), len(r.From),
-			len(r.Columns))
+	if len(r.From) != bounds || len(r.Columns) != r.Count*width {
+		t.Fatalf("%s: noise of %d bounds, and %d numbers of the pivots", what, len(r.From), len(r.Columns))
 	}
 	for j := range want.sure {
 		got, wanted := r.Columns[j*width:(j+1)*width], w.Columns[j*width:(j+1)*width]
@@ -146,8 +205,8 @@ func checkSpread(t *testing.T, what string, m int, r kernels.PanelResult, want *
 		}
 	}
 	for b := range bounds {
-		if len(r.Rows[b]) != m || len(r.From[b]) != r.Count+1 {
-			t.Fatalf("%s: bound %d: %d rows, the lengths of %d steps", what, b, len(r.Rows[b]), len(r.From[b]))
+		if len(r.From[b]) != r.Count+1 {
+			t.Fatalf("%s: bound %d: the lengths of %d steps", what, b, len(r.From[b]))
 		}
 		for j := range want.sure + 1 {
 			if e := math.Abs(r.From[b][j] - w.From[b][j]); !(e <= 1e-10*w.From[b][j]) {
@@ -155,15 +214,15 @@ func checkSpread(t *testing.T, what string, m int, r kernels.PanelResult, want *
 			}
 		}
 		for i := 0; i < m && want.sure == r.Count; i++ {
-			if e := math.Abs(r.Rows[b][i] - w.Rows[b][i]); !(e <= 1e-9*w.Rows[b][i]) {
-				t.Fatalf("%s: row %d of bound %d is %g, want %g", what, i, b, r.Rows[b][i], w.Rows[b][i])
+			if e := math.Abs(r.rows[b][i] - w.rows[b][i]); !(e <= 1e-9*w.rows[b][i]) {
+				t.Fatalf("%s: row %d of bound %d is %g, want %g", what, i, b, r.rows[b][i], w.rows[b][i])
 			}
 		}
 	}
 }
 
 // panelNoise returns the noise of a matrix whose elements are known to tol of two bounds.
-func panelNoise(rnd *rand.Rand, tol float64, a matrix) *kernels.PanelNoise {
+func panelNoise(rnd *rand.Rand, tol float64, a matrix) *panelErrors {
 	balanced, largest, share := make([]float64, a.m), make([]float64, a.m), make([]float64, a.n)
 	norms := make([]float64, a.n)
 	for j := range a.n {
@@ -178,8 +237,8 @@ func panelNoise(rnd *rand.Rand, tol float64, a matrix) *kernels.PanelNoise {
 			share[j] = math.Max(share[j], math.Abs(x)/largest[i])
 		}
 	}
-	n := &kernels.PanelNoise{Rows: [][]float64{balanced, largest}}
-	for _, rows := range n.Rows {
+	n := &panelErrors{rows: [][]float64{balanced, largest}}
+	for _, rows := range n.rows {
 		for i := range rows {
 			rows[i] *= tol
 		}
@@ -189,7 +248,7 @@ func panelNoise(rnd *rand.Rand, tol float64, a matrix) *kernels.PanelNoise {
 		sample.scaleColumn(0, 1/kernels.Norm2(sample.a))
 		for _, size := range []float64{norms[j], share[j], tol * norms[j]} {
 			for _, x := range sample.a {
-				n.Columns = append(n.Columns, x*size)
+				n.columns = append(n.columns, x*size)
 			}
 		}
 	}
@@ -207,7 +266,7 @@ func SortedRows(t *testing.T, b kernels.Backend) {
 				row[i] = math.Max(row[i], math.Abs(a.at(i, j)))
 			}
 		}
-		y, tr, r := factorPivoted(t, b, a, kernels.PanelOptions{})
+		y, tr, r := factorPivoted(t, b, a, panelOptions{})
 		full := newMatrix(s.m, r.Count)
 		for j := range r.Count {
 			copy(full.column(j), r.R[j*r.Count:(j+1)*r.Count])
@@ -244,7 +303,7 @@ func PivotsEnd(t *testing.T, b kernels.Backend) {
 		{"nothing outside", a, 0, 8}, {"zeros", newMatrix(6, 3), 0, 0}, {"many zeros", newMatrix(600, 3), 0, 0},
 		{"too short", tiny, 0, 0},
 	} {
-		o := kernels.PanelOptions{Bound: c.bound}
+		o := panelOptions{PanelOptions: kernels.PanelOptions{Bound: c.bound}}
 		y, tr, r := factorPivoted(t, b, c.a, o)
 		if r.Count != c.count {
 			t.Errorf("%s: %d columns were taken, want %d", c.name, r.Count, c.count)

@@ -9,32 +9,32 @@ import (
 // pivoting is the factorization of a panel with pivots in plain Go, column by column, as kernels.Dense
 // describes it.
 type pivoting struct {
-	kernels.PanelOptions
+	panelOptions
 	x       matrix // what is left; the rows of R above
 	order   []int  // columns of the panel, as they stand in x
 	zeroed  map[int]bool
 	rows    [][]float64 // noise
 	samples [][]float64 // of column j of the panel
-	result  kernels.PanelResult
+	result  panelResult
 	sure    int // how many columns were taken before the first that is noise
 }
 
 // factorized factors a.
-func factorized(a matrix, o kernels.PanelOptions) *pivoting {
-	f := &pivoting{PanelOptions: o, x: a.clone(), zeroed: map[int]bool{}, sure: -1}
+func factorized(a matrix, o panelOptions) *pivoting {
+	f := &pivoting{panelOptions: o, x: a.clone(), zeroed: map[int]bool{}, sure: -1}
 	for j := range a.n {
 		f.order = append(f.order, j)
 	}
-	if o.Noise != nil {
-		for _, rows := range o.Noise.Rows {
+	if o.errors != nil {
+		for _, rows := range o.errors.rows {
 			f.rows = append(f.rows, append([]float64(nil), rows...))
 		}
 		width := (len(f.rows) + 1) * kernels.Samples
 		for j := range a.n {
-			f.samples = append(f.samples, append([]float64(nil), o.Noise.Columns[j*width:(j+1)*width]...))
+			f.samples = append(f.samples, append([]float64(nil), o.errors.columns[j*width:(j+1)*width]...))
 		}
 	}
-	f.result.Rows, f.result.From = f.rows, make([][]float64, len(f.rows))
+	f.result.rows, f.result.From = f.rows, make([][]float64, len(f.rows))
 	f.addFrom(0)
 	for j := 0; j < min(a.m, a.n) && f.choose(j); j++ {
 		f.step(j)
@@ -68,7 +68,7 @@ func (f *pivoting) choose(j int) bool {
 			return false
 		}
 		switch {
-		case f.Noise == nil || longest > f.noise(best, j):
+		case f.errors == nil || longest > f.noise(best, j):
 			f.result.Rank++
 		case longest <= f.Drop.Longest:
 			f.zero(best, j)
@@ -109,7 +109,7 @@ func (f *pivoting) noise(c, j int) float64 {
 
 // covered tells whether column c becomes zero at once.
 func (f *pivoting) covered(c, j int) bool {
-	if f.Noise == nil || f.Drop.Reach <= 0 || f.zeroed[f.order[c]] {
+	if f.errors == nil || f.Drop.Reach <= 0 || f.zeroed[f.order[c]] {
 		return false
 	}
 	x, noise := f.x.column(c)[j:], f.noise(c, j)
@@ -156,7 +156,7 @@ func (f *pivoting) step(j int) {
 	f.x.set(j, j, beta)
 	r := &f.result
 	r.Count, r.Pivots, r.Tau = j+1, append(r.Pivots, f.order[j]), append(r.Tau, tau)
-	if f.Noise == nil {
+	if f.errors == nil {
 		return
 	}
 	r.Columns = append(r.Columns, f.samples[f.order[j]]...)
