@@ -202,23 +202,23 @@ func (d *Lagging) Identity(dst kernels.Panel, row0 int) error {
 }
 
 func (d *Lagging) Gram(b *kernels.Batch) error {
-	return d.now(func() error { return d.Apart.Gram(b) })
+	return d.later(func() error { return d.Apart.Gram(b) })
 }
 
 func (d *Lagging) Cholesky(b *kernels.Batch) error {
-	return d.now(func() error { return d.Apart.Cholesky(b) })
+	return d.later(func() error { return d.Apart.Cholesky(b) })
 }
 
 func (d *Lagging) QR(b *kernels.Batch) error {
-	return d.now(func() error { return d.Apart.QR(b) })
+	return d.later(func() error { return d.Apart.QR(b) })
 }
 
 func (d *Lagging) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
-	return d.now(func() error { return d.Apart.Jacobi(b, o) })
+	return d.later(func() error { return d.Apart.Jacobi(b, o) })
 }
 
 func (d *Lagging) Multiply(b *kernels.Batch) error {
-	return d.now(func() error { return d.Apart.Multiply(b) })
+	return d.later(func() error { return d.Apart.Multiply(b) })
 }
 
 func (d *Lagging) ColumnNorms(p kernels.Panel) ([]float64, error) {

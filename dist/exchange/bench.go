@@ -244,15 +244,22 @@ func (b *exchangeBench) check(pairs [][2]int, bytes int64) error {
 // exchange posts all messages of this rank and waits for them.
 func (b *exchangeBench) exchange(x *Exchange, pairs [][2]int, bytes int64) error {
 	n := int(bytes / kernels.WordBytes)
-	var requests []*comm.Request
+	var messages []*Message
+	var last kernels.Backend
 	err := b.each(pairs, func(from, to int, sends bool, be kernels.Backend, m benchMemory) error {
+		last = be
 		if sends {
-			requests = append(requests, x.Send(from, to, Label{}, kernels.Panel{M: n, N: 1, Ld: n, Data: m.send}))
+			messages = append(messages, x.Send(be, from, to, Label{},
+				kernels.Panel{M: n, N: 1, Ld: n, Data: m.send}, 0))
 		} else {
-			requests = append(requests, x.Receive(be, from, to, Label{},
-				kernels.Panel{M: n, N: 1, Ld: n, Data: m.receive}))
+			messages = append(messages, x.Receive(be, from, to, Label{},
+				kernels.Panel{M: n, N: 1, Ld: n, Data: m.receive}, nil))
 		}
 		return nil
 	})
-	return errors.Join(err, x.Wait("exchange", requests))
+	marks, e := x.Wait("exchange", messages)
+	if err = errors.Join(err, e); err == nil && len(marks) > 0 {
+		err = last.Await(marks...)
+	}
+	return err
 }

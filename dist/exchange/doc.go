@@ -5,8 +5,9 @@
 // A macro block-column travels in at most four pieces (Pieces) of narrow block-columns. A piece is a message
 // of G, one of V where it is carried, and one of the norms of G's columns where these are float32 (Label). It
 // lands in a slot whose receives are posted before the macro step. So a device waits for nothing but the
-// pieces that it works on next. Between the devices of a rank pieces are copied
-// (kernels.Memory, Copy). Between ranks they are messages of package comm:
+// pieces that it works on next. Between the devices of a rank pieces are copied beside what is queued, in the
+// order of marks (kernels.Memory, Bring): no host waits for a device. Between ranks they are messages of
+// package comm, before which the host waits for the piece:
 //
 //	host      the devices' memory is host memory: the library reads and writes it
 //	direct    the library reads and writes device memory. A test at the start has proved that it can

@@ -12,7 +12,7 @@ import (
 )
 
 // Exchange carries block-columns between devices: by the communicator between ranks, from memory to memory or
-// along lanes; by copies inside a rank.
+// along lanes; by copies beside what is queued inside a rank.
 type Exchange struct {
 	run   context.Context
 	fail  context.CancelCauseFunc // ends the run
@@ -40,10 +40,23 @@ type address struct {
 	Label
 }
 
-// parcel is memory on offer until the request ends.
+// Message is a panel on its way. In a rank it is done when the copy is queued on the device that receives it.
+type Message struct {
+	*comm.Request
+	copied kernels.Mark // of the copy; 0 where the message has come when it is done
+}
+
+// finish says what has become of a message in a rank.
+func (m *Message) finish(copied kernels.Mark, err error) {
+	m.copied = copied
+	m.Finish(err)
+}
+
+// parcel is a panel on offer, which is there when a mark is done.
 type parcel struct {
 	from    kernels.Panel
-	request *comm.Request
+	ready   kernels.Mark
+	message *Message
 }
 
 // mailCapacity bounds the messages of one address under way: one an exchange, and a device is
@@ -106,55 +119,74 @@ func (x *Exchange) box(a address) chan parcel {
 	return b
 }
 
-// Send starts to send the contiguous panel p from one device to another. p must stay unchanged
-// until the request is done.
-func (x *Exchange) Send(from, to int, what Label, p kernels.Panel) *comm.Request {
-	if x.rank[to] != x.rank[from] {
-		if l, staged := x.lanes[from]; staged {
-			return l[0].put(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))
-		}
-		return x.comm.Isend(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))
+// Send starts to send the contiguous panel p from one device, whose back end is be, to another. The panel is
+// there when ready is done, and must stay unchanged until the message is.
+func (x *Exchange) Send(be kernels.Memory, from, to int, what Label, p kernels.Panel,
+	ready kernels.Mark) *Message {
+	if x.rank[to] == x.rank[from] {
+		m := &Message{Request: comm.NewRequest()}
+		x.box(address{from, to, what}) <- parcel{p, ready, m}
+		return m
 	}
-	r := comm.NewRequest()
-	x.box(address{from, to, what}) <- parcel{p, r}
-	return r
+	if err := be.Await(ready); err != nil {
+		return failed(err)
+	}
+	if l, staged := x.lanes[from]; staged {
+		return &Message{Request: l[0].put(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))}
+	}
+	return &Message{Request: x.comm.Isend(p.Data, p.Bytes(), x.rank[to], x.tag(from, to, what))}
 }
 
-// Receive starts to receive into the contiguous panel p, in the memory of back end be.
-func (x *Exchange) Receive(be kernels.Memory, from, to int, what Label, p kernels.Panel) *comm.Request {
-	if x.rank[to] != x.rank[from] {
-		if l, staged := x.lanes[to]; staged {
-			return l[1].put(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))
-		}
-		return x.comm.Irecv(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))
+// Receive starts to receive into the contiguous panel p, in the memory of back end be. The panel may be
+// written when the marks are done.
+func (x *Exchange) Receive(be kernels.Memory, from, to int, what Label, p kernels.Panel,
+	free []kernels.Mark) *Message {
+	if x.rank[to] == x.rank[from] {
+		m := &Message{Request: comm.NewRequest()}
+		go parallel.Guard(func() {
+			select {
+			case offer := <-x.box(address{from, to, what}):
+				copied, err := be.Bring(p, offer.from, append([]kernels.Mark{offer.ready}, free...)...)
+				offer.message.finish(copied, err)
+				m.finish(copied, err)
+			case <-x.run.Done():
+				m.Finish(context.Cause(x.run))
+			}
+		}, x.fail)
+		return m
 	}
-	r := comm.NewRequest()
-	go parallel.Guard(func() {
-		select {
-		case offer := <-x.box(address{from, to, what}):
-			err := be.Copy(p, offer.from)
-			offer.request.Finish(err)
-			r.Finish(err)
-		case <-x.run.Done():
-			r.Finish(context.Cause(x.run))
-		}
-	}, x.fail)
-	return r
+	if err := be.Await(free...); err != nil {
+		return failed(err)
+	}
+	if l, staged := x.lanes[to]; staged {
+		return &Message{Request: l[1].put(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))}
+	}
+	return &Message{Request: x.comm.Irecv(p.Data, p.Bytes(), x.rank[from], x.tag(from, to, what))}
 }
 
-// Wait waits for requests, or for the end of the run.
-func (x *Exchange) Wait(what string, requests []*comm.Request) error {
-	for _, r := range requests {
+// failed returns a message that has failed.
+func failed(err error) *Message {
+	m := &Message{Request: comm.NewRequest()}
+	m.Finish(err)
+	return m
+}
+
+// Wait waits until messages are done, or for the end of the run. It returns their marks.
+func (x *Exchange) Wait(what string, messages []*Message) (marks []kernels.Mark, err error) {
+	for _, m := range messages {
 		select {
-		case err := <-r.Done():
+		case err := <-m.Done():
 			if err != nil {
-				return fmt.Errorf("exchange: %s: %w", what, err)
+				return nil, fmt.Errorf("exchange: %s: %w", what, err)
 			}
 		case <-x.run.Done():
-			return context.Cause(x.run)
+			return nil, context.Cause(x.run)
+		}
+		if m.copied != 0 {
+			marks = append(marks, m.copied)
 		}
 	}
-	return nil
+	return marks, nil
 }
 
 // Pieces is the largest number of messages in which a macro block-column of G travels, so that its first

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"jmpi/dist/comm"
 	"jmpi/dist/exchange"
 	"jmpi/internal/trace"
 	"jmpi/kernels"
@@ -13,7 +12,8 @@ import (
 	"jmpi/topology"
 )
 
-// runner drives one device through the macro steps of a plan. It waits only for its own messages.
+// runner drives one device through the macro steps of a plan. It queues them. Its host waits for messages
+// between ranks alone, and for the hosts of other devices to queue what it needs.
 type runner struct {
 	id       int // of the device, among all
 	dev      *node.Device
@@ -23,24 +23,25 @@ type runner struct {
 	step     int // sub-step of the sweep, from 0
 	pieces   int // in which a macro block-column travels
 
-	parity   int         // of the next exchange, see exchange.Label
-	incoming []arrival   // of the macro block-column that is landing or has landed last
-	outgoing []departure // of the one that left last; its slot is free when they are done
-	fast     int64       // bytes received in this sweep over fast links
-	slow     int64       // and over slow ones
+	parity   int            // of the next exchange, see exchange.Label
+	incoming []arrival      // of the macro block-column that is landing or has landed last
+	outgoing []departure    // of the one that left last
+	free     []kernels.Mark // when these are done the slot of what left before is free
+	fast     int64          // bytes received in this sweep over fast links
+	slow     int64          // and over slow ones
 }
 
 // arrival is one piece of a landing macro block-column.
 type arrival struct {
 	column, i0, i1 int // narrow block-columns i0 ≤ i < i1 within the macro block-column
-	requests       []*comm.Request
+	messages       []*exchange.Message
 }
 
 // departure is one piece of a macro block-column that leaves.
 type departure struct {
 	column, to int
 	begin      time.Time
-	requests   []*comm.Request
+	messages   []*exchange.Message
 }
 
 // route is what one device does in a macro step.
@@ -120,8 +121,8 @@ func (r *runner) openLanding(in *topology.Move) (landing, error) {
 		a := arrival{column: in.Column, i0: cut[0], i1: cut[1]}
 		for k, p := range r.dev.Panels(l.slot, in.Column, cut[0], cut[1]).Panels() {
 			if p.Bytes() > 0 {
-				a.requests = append(a.requests, r.exchange.Receive(r.dev.Backend, in.From, in.To,
-					exchange.Label{Column: in.Column, Piece: i, Kind: k, Parity: r.parity}, p))
+				a.messages = append(a.messages, r.exchange.Receive(r.dev.Backend, in.From, in.To,
+					exchange.Label{Column: in.Column, Piece: i, Kind: k, Parity: r.parity}, p, r.free))
 				r.count(in.Slow, p)
 			}
 		}
@@ -192,7 +193,7 @@ func within(pairs []strategy.Pair, j0, j1 int) (part []strategy.Pair) {
 	return part
 }
 
-// arrive waits until the narrow block-columns of the pairs have landed.
+// arrive makes the device wait for those narrow block-columns of the pairs that are landing.
 func (r *runner) arrive(pairs []strategy.Pair) error {
 	c := r.program.Layout.PerMacro
 	var later []arrival
@@ -201,7 +202,7 @@ func (r *runner) arrive(pairs []strategy.Pair) error {
 			later = append(later, a)
 			continue
 		}
-		if err := r.await("waiting for a block-column to arrive", a.requests); err != nil {
+		if err := r.follow(a); err != nil {
 			return err
 		}
 	}
@@ -209,16 +210,26 @@ func (r *runner) arrive(pairs []strategy.Pair) error {
 	return nil
 }
 
-// depart sends a piece of the macro block-column that leaves when it is finished.
+// follow makes the device wait for a piece.
+func (r *runner) follow(a arrival) error {
+	marks, err := r.await("waiting for a block-column to arrive", a.messages)
+	if err != nil || len(marks) == 0 {
+		return err
+	}
+	return r.dev.Backend.Follow(marks...)
+}
+
+// depart sends a piece of the macro block-column that leaves when what is queued has finished it.
 func (r *runner) depart(out *topology.Move, piece int, cut [2]int) error {
-	if err := r.sync(); err != nil {
+	ready, err := r.dev.Backend.Mark()
+	if err != nil {
 		return err
 	}
 	d := departure{column: out.Column, to: out.To, begin: time.Now()}
 	for k, p := range r.dev.Panels(r.dev.Slot(out.Column), out.Column, cut[0], cut[1]).Panels() {
 		if p.Bytes() > 0 {
-			d.requests = append(d.requests, r.exchange.Send(out.From, out.To,
-				exchange.Label{Column: out.Column, Piece: piece, Kind: k, Parity: r.parity}, p))
+			d.messages = append(d.messages, r.exchange.Send(r.dev.Backend, out.From, out.To,
+				exchange.Label{Column: out.Column, Piece: piece, Kind: k, Parity: r.parity}, p, ready))
 		}
 	}
 	r.outgoing = append(r.outgoing, d)
@@ -254,26 +265,34 @@ func (r *runner) longest() (bytes int64) {
 	return bytes
 }
 
-// settle waits for everything under way.
+// settle makes the device wait for everything under way.
 func (r *runner) settle() error {
 	for _, a := range r.incoming {
-		if err := r.await("waiting for a block-column to arrive", a.requests); err != nil {
+		if err := r.follow(a); err != nil {
 			return err
 		}
 	}
 	r.incoming = nil
-	return r.left()
+	if err := r.left(); err != nil || len(r.free) == 0 {
+		return err
+	}
+	return r.dev.Backend.Follow(r.free...)
 }
 
-// left waits until what leaves has left.
+// left waits until what leaves has left, or its copies are queued, and notes their marks.
 func (r *runner) left() error {
+	if len(r.outgoing) > 0 {
+		r.free = nil
+	}
 	for _, d := range r.outgoing {
-		if err := r.await("waiting for a block-column to leave", d.requests); err != nil {
+		marks, err := r.await("waiting for a block-column to leave", d.messages)
+		if err != nil {
 			return err
 		}
+		r.free = append(r.free, marks...)
 		if r.recorder != nil {
 			end := d.begin
-			for _, q := range d.requests {
+			for _, q := range d.messages {
 				if q.Ended().After(end) {
 					end = q.Ended()
 				}
@@ -285,18 +304,18 @@ func (r *runner) left() error {
 	return nil
 }
 
-func (r *runner) await(what string, requests []*comm.Request) error {
+func (r *runner) await(what string, messages []*exchange.Message) ([]kernels.Mark, error) {
 	start := time.Now()
 	defer func() {
 		r.dev.Phases.Exchange += time.Since(start).Seconds()
 		r.span("wait", start)
 	}()
-	return r.exchange.Wait(what, requests)
+	return r.exchange.Wait(what, messages)
 }
 
 // batchRows is how many rows the pivots of a batch should have together where work is queued: 32 pivots of
 // 16384 rows. With fewer, or shorter ones, a batch takes hardly less time.
-const batchRows = 1 << 19
+var batchRows = 1 << 19
 
 // Pieces returns in how many pieces a macro block-column of m rows travels. Each is a batch by itself.
 func Pieces(m, perMacro int, limits kernels.Limits) int {
