@@ -16,9 +16,9 @@ type Dense interface {
 	// GatherRows makes row i of dst row from[i] of src, or zero where from[i] < 0. The widths are the same;
 	// from has dst.M numbers.
 	GatherRows(dst, src Panel, from []int) error
-	// MoveColumns copies columns: column to[k] of dst becomes column from[k] of src. Both have the same number
-	// of rows. They may be the same panel; then all columns are read before one is written. No number in `to`
-	// comes twice.
+	// MoveColumns copies columns: column to[k] of dst becomes column from[k] of src, rounded to dst's element
+	// type. Both have the same number of rows. They may be the same panel; then all columns are read before one
+	// is written. No number in `to` comes twice. Any element types.
 	MoveColumns(dst Panel, to []int, src Panel, from []int) error
 	// Scale does x_ij ← (x_ij·rows[i])·columns[j]; nil stands for ones.
 	Scale(p Panel, rows, columns []float64) error

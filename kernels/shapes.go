@@ -65,7 +65,7 @@ func CheckGather(dst, src Panel, from []int) error {
 
 // CheckMove tells whether the columns from[k] of src can be the columns to[k] of dst.
 func CheckMove(dst Panel, to []int, src Panel, from []int) error {
-	if err := checkFloat64(dst, "dst", src, "src"); err != nil {
+	if err := checkAny(dst, "dst", src, "src"); err != nil {
 		return err
 	}
 	if dst.M != src.M || len(to) != len(from) {

@@ -65,11 +65,10 @@ type Device struct {
 	Tally    kernels.Tally
 	Problems int64
 
-	c       Config
-	memory  kernels.Address // one block, cut into slots, staging and the workspace of rec
-	slots   [Slots]slot
-	staging kernels.Panel
-	rec     recursion
+	c      Config
+	memory kernels.Address // one block, cut into slots and the workspace of rec
+	slots  [Slots]slot
+	rec    recursion
 
 	queued   []*kernels.Batch // whose tallies are not added up yet
 	problems int              // in them
@@ -99,7 +98,7 @@ func NewDevice(be kernels.Backend, c Config) (*Device, error) {
 			c.Layout.MacroWidth(), err)
 	}
 	a.move(base)
-	d := &Device{Backend: be, c: c, memory: base, slots: a.slots, staging: a.staging}
+	d := &Device{Backend: be, c: c, memory: base, slots: a.slots}
 	// A single thread on a host takes pairs one by one: the columns of a pair come from memory once, and are
 	// still in the cache of the core when they are multiplied.
 	d.single = limits.HostMemory && be.Describe().Threads == 1
@@ -142,10 +141,6 @@ func (d *Device) Panels(s, column, i0, i1 int) Block {
 	base := column * l.PerMacro
 	return d.slots[s].columns(l.Start(base+i0)-l.Start(base), l.Start(base+i1)-l.Start(base))
 }
-
-// Staging returns float64 memory for some columns of G, or of V, on their way to or from block-columns of
-// float32; the zero panel where these are float64.
-func (d *Device) Staging() kernels.Panel { return d.staging }
 
 // Run orthogonalizes pairs of narrow block-columns of the matrix, which must be disjoint and lie on
 // this device. They are some of a sub-step, which has its number in the sweep, from 0. Run may return before

@@ -84,9 +84,6 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 				take(fmt.Sprint("norms of slot ", i), s.Norms, width, 1, kernels.Float64)
 			}
 		}
-		if single {
-			take("staging", d.Staging(), c.M, min(64, width), kernels.Float64)
-		}
 		for i, l := range d.rec.levels {
 			take(fmt.Sprint("R of level ", i), l.r, l.order, l.order*l.problems, c.Precision.Type)
 			take(fmt.Sprint("T of level ", i), l.t, l.order, l.order*l.problems, c.Precision.Type)

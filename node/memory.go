@@ -8,10 +8,9 @@ const memoryAlign = 256
 // arrangement says how the one block of a device's memory is cut: the addresses in it count from
 // the block's start.
 type arrangement struct {
-	slots   [Slots]slot
-	staging kernels.Panel
-	levels  []level
-	bytes   int64
+	slots  [Slots]slot
+	levels []level
+	bytes  int64
 }
 
 // slot is the memory of one macro block-column.
@@ -87,10 +86,6 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 			s.Norms = a.panel(width, 1, width, kernels.Float64)
 		}
 	}
-	if single {
-		a.staging = a.panel(c.M, max(1, min(width, limits.Tile)), leading(c.M, limits.Align, kernels.Float64),
-			kernels.Float64)
-	}
 	// The levels below a batch of problems of order k ≤ order.
 	columns, order, problems := c.Layout.Columns, 2*c.Layout.Width(), max(1, c.Layout.PerMacro)
 	for l := 0; ; l++ {
@@ -126,7 +121,6 @@ func (a *arrangement) move(base kernels.Address) {
 			p.Data += base
 		}
 	}
-	a.staging.Data += base
 	for i := range a.levels {
 		l := &a.levels[i]
 		for _, p := range []*kernels.Panel{&l.r, &l.t, &l.factors} {

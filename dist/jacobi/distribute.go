@@ -83,7 +83,7 @@ func (l distributor) takeLoaded() (int, error) {
 func (l distributor) takeSource(at map[int][2]int) (int, error) {
 	largest, err := l.Source.Largest()
 	if err == nil {
-		err = l.Source.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.G }))
+		err = l.Source.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.G }), nil)
 	}
 	l.done()
 	if err != nil {
@@ -104,7 +104,7 @@ func (l distributor) takeRight(at map[int][2]int) error {
 	if l.Right != nil {
 		defer l.Right.Free()
 		// The error is not agreed upon: others may wait for columns of this rank.
-		return l.Right.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.V }))
+		return l.Right.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.V }), nil)
 	}
 	return comm.Agree(l.comm, comm.BadResource, l.each(func(r *runner, slot, column int) error {
 		v := l.panels(r, slot, column).V

@@ -55,9 +55,9 @@
 // The block-columns of G and V may be float32 (Problem.Precision), for an SVD that somebody refines. The
 // columns of G are those of the matrix over their norms. The norms are float64, move with G, and become Σ. So
 // neither Σ nor the rotations mind how the columns are graded. Columns are orthogonal when no cosine is above
-// Problem.Cosine. All columns pass through a little float64 memory of the device (node.Device, Staging) on
-// their way in and out. Collect makes their lengths 1 in float64. In such a method 2⁻²⁴ takes the place of
-// 2⁻⁵³ in floorOf, no column is tiny, and columns of V for σ = 0 are completed as those of U are.
+// Problem.Cosine. They are rounded on their way in, and Collect makes their lengths 1 in float64. In such a
+// method 2⁻²⁴ takes the place of 2⁻⁵³ in floorOf, no column is tiny, and columns of V for σ = 0 are completed
+// as those of U are.
 //
 // # The hyperbolic SVD
 //

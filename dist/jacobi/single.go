@@ -32,8 +32,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// takeSingle makes float32 block-columns of Source, scaled: the columns over their norms, and the norms. It
-// is collective.
+// takeSingle makes float32 block-columns of Source, scaled: the columns over their norms, and the norms. Those
+// that are too short become zero, and so do their norms. It is collective.
 func (l distributor) takeSingle(at map[int][2]int) (e int, err error) {
 	largest, err := l.Source.Largest()
 	if err := comm.Agree(l.comm, comm.BadResource, err); err != nil {
@@ -42,16 +42,16 @@ func (l distributor) takeSingle(at map[int][2]int) (e int, err error) {
 	if e, err = matrix.CommonExponent(l.comm, largest); err != nil {
 		return 0, err
 	}
-	norms := make([]float64, l.n)
-	blocks := l.targets(at, func(b node.Block) kernels.Panel { return b.G })
-	err = l.eachStaged(blocks, func(r *runner, staged, c matrix.Columns) error {
-		err := l.Source.Give([]matrix.Columns{staged})
-		if err != nil || r == nil {
-			return err
+	length, err := l.Source.Norms()
+	norms := make([]float64, len(length))
+	for j, d := range length {
+		if norms[j] = math.Ldexp(d, -e); norms[j] < shortest {
+			norms[j], length[j] = 0, math.Inf(1)
 		}
-		some := norms[c.To[0] : c.To[0]+len(c.To)]
-		return over(r.dev.Backend, c.Panel, staged.Panel, -e, some)
-	})
+	}
+	if err == nil {
+		err = l.Source.Give(l.targets(at, func(b node.Block) kernels.Panel { return b.G }), length)
+	}
 	l.done()
 	if err == nil {
 		err = l.each(func(r *runner, slot, column int) error {
@@ -63,66 +63,6 @@ func (l distributor) takeSingle(at map[int][2]int) (e int, err error) {
 		err = fmt.Errorf("jacobi: columns over their norms: %w", err)
 	}
 	return e, err
-}
-
-// over makes the columns of dst those of 2^e·x over their norms, and tells these. Columns that are too short
-// become zero, and so do their norms. x is undefined afterwards.
-func over(be kernels.Backend, dst, x kernels.Panel, e int, norms []float64) error {
-	if err := be.Ldexp(x, e); err != nil {
-		return err
-	}
-	length, err := be.ColumnNorms(x)
-	if err != nil {
-		return err
-	}
-	divisors := make([]float64, len(length))
-	for j, d := range length {
-		if norms[j], divisors[j] = d, d; d < shortest {
-			norms[j], divisors[j] = 0, math.Inf(1)
-		}
-	}
-	if err := be.Divide(x, nil, divisors); err != nil {
-		return err
-	}
-	return be.Convert(dst, x)
-}
-
-// eachStaged cuts columns in block-columns of float32 into parts, and calls f on every rank for each part:
-// with the columns, and with staging for them, float64, on the device that has them; r is nil on other ranks.
-// All parts of a device share its staging.
-func (s *spread) eachStaged(all []matrix.Columns, f func(r *runner, staged, c matrix.Columns) error) error {
-	width := s.runners[0].dev.Staging().N // the same everywhere
-	for _, c := range all {
-		r := s.runner(c.Device)
-		for k := 0; k < len(c.To); k += width {
-			last := min(k+width, len(c.To))
-			part := matrix.Columns{Device: c.Device, To: c.To[k:last]}
-			staged := part
-			if r != nil {
-				part.Panel = c.Panel.Columns(k, last)
-				staged.Panel = r.dev.Staging().Columns(0, last-k).Rows(0, c.Panel.M)
-			}
-			if err := f(r, staged, part); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// takeColumns copies columns of G or of V into x. It is collective.
-func (s *spread) takeColumns(x *matrix.Matrix, from []matrix.Columns) error {
-	if s.precision != kernels.Float32 {
-		return x.Take(from)
-	}
-	return s.eachStaged(from, func(r *runner, staged, c matrix.Columns) error {
-		if r != nil {
-			if err := r.dev.Backend.Convert(staged.Panel, c.Panel); err != nil {
-				return fmt.Errorf("jacobi: columns of float32: %w", err)
-			}
-		}
-		return x.Take([]matrix.Columns{staged})
-	})
 }
 
 // normalizeSingle is normalize for what comes from float32, columns of about length 1 however small their

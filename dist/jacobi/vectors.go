@@ -121,13 +121,13 @@ func (s *Solution) take(d *matrix.Devices, count int) (u, v *matrix.Matrix, err 
 	}
 	m, n := s.run.m, s.run.n
 	if u, err = d.New(m, count); err == nil {
-		err = s.run.takeColumns(u, left)
+		err = u.Take(left)
 	}
 	if err != nil || !s.run.config.Vectors {
 		return u, nil, err
 	}
 	if v, err = d.New(n, count); err == nil {
-		err = s.run.takeColumns(v, right)
+		err = v.Take(right)
 	}
 	return u, v, err
 }

@@ -92,24 +92,23 @@ type Columns struct {
 }
 
 // Take copies columns into the matrix, but for those that belong beyond its last one. Every rank names all of
-// them, in one order. It is collective.
+// them, in one order. Panels may be float32. It is collective.
 func (s *Matrix) Take(from []Columns) error {
-	for _, c := range from {
-		for id := range s.ranks {
-			if err := s.exchange(c, id, true); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return s.exchangeAll(from, func(c Columns, id int) error { return s.exchange(c, id, true, nil) })
 }
 
-// Give copies columns of the matrix to panels: column k of a panel becomes column To[k] of the matrix. Every
-// rank names all of them, in one order. It is collective.
-func (s *Matrix) Give(to []Columns) error {
-	for _, c := range to {
+// Give copies columns of the matrix to panels: column k of a panel becomes column To[k] of the matrix, divided
+// by over[To[k]]; nil stands for ones. Every rank names all of them, in one order. Panels may be float32. It
+// is collective.
+func (s *Matrix) Give(to []Columns, over []float64) error {
+	return s.exchangeAll(to, func(c Columns, id int) error { return s.exchange(c, id, false, over) })
+}
+
+// exchangeAll calls f for all columns, and all devices that may have some of them.
+func (s *Matrix) exchangeAll(all []Columns, f func(c Columns, id int) error) error {
+	for _, c := range all {
 		for id := range s.ranks {
-			if err := s.exchange(c, id, false); err != nil {
+			if err := f(c, id); err != nil {
 				return err
 			}
 		}
@@ -145,12 +144,16 @@ func (s *Matrix) all(to func(j int) int) (all []Columns) {
 	return all
 }
 
-// exchange copies those columns that device id has of the matrix: into the matrix, or from it.
-func (s *Matrix) exchange(c Columns, id int, into bool) error {
+// exchange copies those columns that device id has of the matrix: into the matrix, or from it, divided.
+func (s *Matrix) exchange(c Columns, id int, into bool, over []float64) error {
 	var outside, inside []int // where they are in the panel, and in the share
+	var divisors []float64
 	for k, j := range c.To {
 		if home, at := s.home(j); home == id && j < s.N {
 			outside, inside = append(outside, k), append(inside, at)
+			if over != nil {
+				divisors = append(divisors, over[j])
+			}
 		}
 	}
 	there, here := s.here(c.Device), s.here(id)
@@ -161,19 +164,20 @@ func (s *Matrix) exchange(c Columns, id int, into bool) error {
 	if here != nil {
 		share = s.shares[id-s.first]
 	}
-	if c.Device == id {
-		if into {
-			return here.MoveColumns(share, inside, c.Panel, outside)
-		}
-		return here.MoveColumns(c.Panel, outside, share, inside)
-	}
 	from, to, source, target := c.Device, id, end{there, c.Panel, outside}, end{here, share, inside}
 	if !into {
 		from, to, source, target = to, from, target, source
 	}
+	if from == to && over == nil {
+		return here.MoveColumns(target.panel, target.at, source.panel, source.at)
+	}
 	for first := 0; first < len(inside); first += s.tile {
 		last := min(first+s.tile, len(inside))
-		if err := s.carry(from, source.some(first, last), to, target.some(first, last), last-first); err != nil {
+		var some []float64
+		if over != nil {
+			some = divisors[first:last]
+		}
+		if err := s.carry(from, source.some(first, last), to, target.some(first, last), some); err != nil {
 			return err
 		}
 	}
@@ -189,10 +193,16 @@ type end struct {
 
 func (e end) some(first, last int) end { return end{e.dev, e.panel, e.at[first:last]} }
 
-// carry copies columns from one device to another, where they lie side by side on the way.
-func (s *Matrix) carry(from int, source end, to int, target end, count int) error {
+// carry copies columns from one device to another, or to the same. On the way they lie side by side, and are
+// divided.
+func (s *Matrix) carry(from int, source end, to int, target end, divisors []float64) error {
+	count := len(target.at)
 	f := flight{from: from, to: to, m: s.M, n: count, pack: func(dev *device, p kernels.Panel) error {
-		return dev.MoveColumns(p, Natural(count), source.panel, source.at)
+		err := dev.MoveColumns(p, Natural(count), source.panel, source.at)
+		if err == nil && divisors != nil {
+			err = dev.Divide(p, nil, divisors)
+		}
+		return err
 	}}
 	return s.land(f, target.dev, target.panel, target.at)
 }
@@ -205,7 +215,12 @@ func (d *Devices) land(f flight, dev *device, p kernels.Panel, at []int) (err er
 			return err
 		}
 	}
-	if err = d.fly(f); err != nil || dev == nil {
+	if f.from == f.to {
+		err = f.pack(dev, f.dst)
+	} else {
+		err = d.fly(f)
+	}
+	if err != nil || dev == nil {
 		return err
 	}
 	return dev.MoveColumns(p, at, f.dst, Natural(f.n))

@@ -27,7 +27,7 @@ func Parallelism(s *Matrix) (float64, error) {
 		}
 		defer func() { _ = dev.release(sample.Panel.Data) }()
 	}
-	if err := s.Give([]Columns{sample}); err != nil {
+	if err := s.Give([]Columns{sample}, nil); err != nil {
 		return 0, err
 	}
 	if err := s.trim(); err != nil {

@@ -104,7 +104,7 @@ func (s *Slabs) Expand(u *Matrix) error {
 		all, err = dev.panel(s.n, u.N)
 	}
 	if err == nil {
-		err = u.Give(onDevice(0, all))
+		err = u.Give(onDevice(0, all), nil)
 	}
 	if err == nil {
 		err = s.multiply(all)

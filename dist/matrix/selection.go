@@ -6,7 +6,7 @@ func Select(s *Matrix, columns []int) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	return t, s.Give(t.all(func(k int) int { return columns[k] }))
+	return t, s.Give(t.all(func(k int) int { return columns[k] }), nil)
 }
 
 // Put copies column k of t to column columns[k] of s, none twice. It is collective.

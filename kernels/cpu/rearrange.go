@@ -32,10 +32,14 @@ func copied[T real](dst, src kernels.Panel) {
 
 func convert[D, S real](dst, src kernels.Panel) {
 	for j := range dst.N {
-		c := columnOf[D](dst, j)
-		for i, x := range columnOf[S](src, j) {
-			c[i] = D(x)
-		}
+		rounded(columnOf[D](dst, j), columnOf[S](src, j))
+	}
+}
+
+// rounded copies numbers to those of another type.
+func rounded[D, S real](dst []D, src []S) {
+	for i, x := range src {
+		dst[i] = D(x)
 	}
 }
 
@@ -111,10 +115,18 @@ func (d *device) MoveColumns(dst kernels.Panel, to []int, src kernels.Panel, fro
 				return err
 			}
 			for k, j := range from {
-				copy(x[k*n:(k+1)*n], column(src, j)[i0:i1])
+				if part := x[k*n : (k+1)*n]; src.Type == kernels.Float32 {
+					rounded(part, columnOf[float32](src, j)[i0:i1])
+				} else {
+					copy(part, column(src, j)[i0:i1])
+				}
 			}
 			for k, j := range to {
-				copy(column(dst, j)[i0:i1], x[k*n:(k+1)*n])
+				if part := x[k*n : (k+1)*n]; dst.Type == kernels.Float32 {
+					rounded(columnOf[float32](dst, j)[i0:i1], part)
+				} else {
+					copy(column(dst, j)[i0:i1], part)
+				}
 			}
 			return nil
 		})

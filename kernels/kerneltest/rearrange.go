@@ -107,31 +107,41 @@ func GatherRows(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// MoveColumns tests some columns from one panel to another, and permutations and other moves within one.
+// MoveColumns tests some columns from one panel to another, of any element types, and permutations and other
+// moves within one.
 func MoveColumns(t *testing.T, b kernels.Backend) {
-	for _, s := range denseShapes {
-		rnd := newRand(s.m + s.n)
-		a, c := random(rnd, s.m, s.n), random(rnd, s.m, s.n+3)
-		for _, count := range []int{0, s.n / 2, s.n} {
-			to, from := rnd.Perm(s.n + 3)[:count], make([]int, count)
-			want := c.clone()
-			for k := range from {
-				from[k] = rnd.IntN(s.n)
-				copy(want.column(to[k]), a.column(from[k]))
+	for _, e := range elements {
+		for _, f := range elements {
+			for _, s := range denseShapes {
+				for _, count := range []int{0, s.n / 2, s.n} {
+					moveColumns(t, b, s.m, s.n, count, e, f)
+				}
 			}
-			src, dst := place(t, b, a, kernels.Float64), place(t, b, c, kernels.Float64)
-			must(t, b.MoveColumns(dst.Panel, to, src.Panel, from))
-			equal(t, dst.read(), want)
-			equal(t, src.read(), a)
-
-			to, from, want = rnd.Perm(s.n)[:count], rnd.Perm(s.n)[:count], a.clone()
-			for k := range from {
-				copy(want.column(to[k]), a.column(from[k]))
-			}
-			must(t, b.MoveColumns(src.Panel, to, src.Panel, from))
-			equal(t, src.read(), want)
 		}
 	}
+}
+
+// moveColumns moves so many columns of m×n panels, of those of type f to those of type e.
+func moveColumns(t *testing.T, b kernels.Backend, m, n, count int, e, f kernels.Element) {
+	rnd := newRand(m + n)
+	a, c := round(random(rnd, m, n), f), round(random(rnd, m, n+3), e)
+	to, from := rnd.Perm(n + 3)[:count], make([]int, count)
+	want := c.clone()
+	for k := range from {
+		from[k] = rnd.IntN(n)
+		copy(want.column(to[k]), round(a, e).column(from[k]))
+	}
+	src, dst := place(t, b, a, f), place(t, b, c, e)
+	must(t, b.MoveColumns(dst.Panel, to, src.Panel, from))
+	equal(t, dst.read(), want)
+	equal(t, src.read(), a)
+
+	to, from, want = rnd.Perm(n)[:count], rnd.Perm(n)[:count], a.clone()
+	for k := range from {
+		copy(want.column(to[k]), a.column(from[k]))
+	}
+	must(t, b.MoveColumns(src.Panel, to, src.Panel, from))
+	equal(t, src.read(), want)
 }
 
 // Scale tests (x·row)·column, in this order, bit by bit.
