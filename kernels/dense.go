@@ -11,8 +11,8 @@ type Dense interface {
 	Convert(dst, src Panel) error
 	// Zero sets panels to zero. Any element type.
 	Zero(p ...Panel) error
-	// Transpose does dst ← srcᵀ. Any element type, the same for both.
-	Transpose(dst, src Panel) error
+	// Transpose does dst[k] ← src[k]ᵀ for all panels of two lists. No dst overlaps any other panel.
+	Transpose(dst, src []Panel) error
 	// GatherRows makes row i of dst row from[i] of src, or zero where from[i] < 0. The widths are the same;
 	// from has dst.M numbers.
 	GatherRows(dst, src Panel, from []int) error

@@ -35,13 +35,19 @@ func CheckAdd(dst, src Panel) error {
 	return CheckConvert(dst, src)
 }
 
-// CheckTranspose tells whether dst has the shape of srcᵀ, and its element type.
-func CheckTranspose(dst, src Panel) error {
-	if err := checkAlike(dst, "dst", src, "src"); err != nil {
-		return err
+// CheckTranspose tells whether each dst has the shape of its srcᵀ.
+func CheckTranspose(dst, src []Panel) error {
+	if len(dst) != len(src) {
+		return fmt.Errorf("%w: %d panels for the transposes of %d", ErrShape, len(dst), len(src))
 	}
-	if dst.M != src.N || dst.N != src.M {
-		return fmt.Errorf("%w: dst is %d×%d, src %d×%d", ErrShape, dst.M, dst.N, src.M, src.N)
+	for k, to := range dst {
+		from := src[k]
+		if err := checkFloat64(to, "dst", from, "src"); err != nil {
+			return err
+		}
+		if to.M != from.N || to.N != from.M {
+			return fmt.Errorf("%w: dst is %d×%d, src %d×%d", ErrShape, to.M, to.N, from.M, from.N)
+		}
 	}
 	return nil
 }

@@ -167,7 +167,7 @@ func (d *Falling) Zero(p ...kernels.Panel) error {
 	return d.do("Zero", func() error { return d.Apart.Zero(p...) })
 }
 
-func (d *Falling) Transpose(dst, src kernels.Panel) error {
+func (d *Falling) Transpose(dst, src []kernels.Panel) error {
 	return d.do("Transpose", func() error { return d.Apart.Transpose(dst, src) })
 }
 

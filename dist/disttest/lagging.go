@@ -238,7 +238,8 @@ func (d *Lagging) Zero(p ...kernels.Panel) error {
 	return d.later(func() error { return d.Apart.Zero(p...) })
 }
 
-func (d *Lagging) Transpose(dst, src kernels.Panel) error {
+func (d *Lagging) Transpose(dst, src []kernels.Panel) error {
+	dst, src = slices.Clone(dst), slices.Clone(src)
 	return d.later(func() error { return d.Apart.Transpose(dst, src) })
 }
 

@@ -147,6 +147,13 @@ func PassColumns(limits kernels.Limits) int {
 	return passBlocks * limits.Tile
 }
 
+// passWidth is how many columns of a matrix pass by at a time.
+func (d *Devices) passWidth() int {
+	limits := d.own[0].Limits()
+	limits.Tile = d.tile // which may have become wider
+	return PassColumns(limits)
+}
+
 // pass shows some blocks at a time, the columns i0 ≤ i < i1, to all devices, and does the products that
 // device i of this rank has for them.
 func pass(s *Matrix, products func(i, i0, i1 int, a kernels.Panel) []kernels.Gemm) error {
@@ -172,9 +179,7 @@ func (s *Matrix) pass(back bool, products func(i, i0, i1 int, a kernels.Panel) [
 // visit is pass for anything that device i of this rank does with the columns.
 func (s *Matrix) visit(back bool, f func(i, i0, i1 int, a kernels.Panel) error) error {
 	ready, err := s.ready() // s is there, and does not change before it has been shown
-	limits := s.own[0].Limits()
-	limits.Tile = s.tile // which may have become wider
-	width := PassColumns(limits)
+	width := s.passWidth()
 	for k, groups := 0, (s.N+width-1)/width; k < groups && err == nil; k++ {
 		i0 := k * width
 		if back {

@@ -2,49 +2,6 @@ package matrix
 
 import "jmpi/kernels"
 
-// stack is a matrix on one device, whose rows are transposes of what the devices have, one after the other.
-// It lies where the next one will.
-type stack struct {
-	*Devices
-	to     int
-	target *device // nil on other ranks
-	panel  kernels.Panel
-	free   kernels.Mark // it may be written
-}
-
-func (d *Devices) stackOn(to, m, n int) (k stack, err error) {
-	k = stack{Devices: d, to: to, target: d.here(to), panel: kernels.Panel{M: m, N: n}}
-	if k.target != nil {
-		k.panel, k.free, err = k.target.inbox.next(k.target, m, n)
-	}
-	return k, err
-}
-
-// add makes the rows from ≤ i < to of the stack of the transpose of what a device has.
-func (k stack) add(id int, piece kernels.Panel, from, to int) error {
-	source := k.here(id)
-	if from == to || source == nil && k.target == nil {
-		return nil
-	}
-	var rows kernels.Panel
-	if k.target != nil {
-		rows = k.panel.Rows(from, to)
-	}
-	if source == k.target {
-		return source.Transpose(rows, piece)
-	}
-	return k.fly(flight{from: id, to: k.to, m: to - from, n: k.panel.N, dst: rows, free: k.free,
-		pack: func(dev *device, p kernels.Panel) error { return dev.Transpose(p, piece) }})
-}
-
-// shareOf returns what a device has of s, nothing if it is another rank's.
-func (s *Matrix) shareOf(id int) kernels.Panel {
-	if s.here(id) == nil {
-		return kernels.Panel{}
-	}
-	return s.shares[id-s.first]
-}
-
 // Transpose returns the transpose of the first m rows of s, with column j of s as row place[j]; nil stands
 // for the identity. It is collective.
 func (s *Matrix) Transpose(place []int, m int) (*Matrix, error) {
@@ -52,72 +9,59 @@ func (s *Matrix) Transpose(place []int, m int) (*Matrix, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The columns of all devices follow one another in the rows of a stack.
-	from, start := make([]int, s.N), make([]int, len(s.ranks)+1)
-	for id := range s.ranks {
-		columns := s.columnsOf(id)
-		for k, j := range columns {
-			if place != nil {
-				j = place[j]
-			}
-			from[j] = start[id] + k
+	// Every device makes the rows of its blocks of t of the columns that pass by.
+	err = s.part(0, m).visit(false, func(i, i0, i1 int, a kernels.Panel) error {
+		var to, from []kernels.Panel
+		for b := t.first + i; b < t.blocks(); b += len(t.ranks) {
+			r0, r1 := t.span(b)
+			to, from = append(to, t.block(b).Rows(i0, i1)), append(from, a.Rows(r0, r1))
 		}
-		start[id+1] = start[id] + len(columns)
+		return t.own[i].Transpose(to, from)
+	})
+	if err != nil || place == nil {
+		return t, err
 	}
-	for b := range t.blocks() {
-		if err := s.transposeBlock(t, b, start, from); err != nil {
-			return nil, err
-		}
-	}
-	return t, nil
+	return t, t.permuteRows(Inverse(place))
 }
 
-// transposeBlock makes block b of the transpose.
-func (s *Matrix) transposeBlock(t *Matrix, b int, start, from []int) error {
-	i0, i1 := t.span(b)
-	k, err := s.stackOn(t.owner(b), s.N, i1-i0)
-	for id := 0; id < len(s.ranks) && err == nil; id++ {
-		err = k.add(id, s.shareOf(id).Rows(i0, i1), start[id], start[id+1])
-	}
-	if err != nil || k.target == nil {
+// permuteRows makes row i what row from[i] was.
+func (s *Matrix) permuteRows(from []int) error {
+	return s.eachBlock(func(dev *device, b int, p kernels.Panel) error {
+		before, _, err := dev.inbox.next(dev, p.M, p.N)
+		if err == nil {
+			err = dev.Convert(before, p)
+		}
+		if err == nil {
+			err = dev.GatherRows(p, before, from)
+		}
 		return err
-	}
-	return k.target.GatherRows(t.block(b), k.panel, from)
+	})
 }
 
 // mirror copies what a square matrix has above its diagonal blocks below them. It is collective.
 func (s *Matrix) mirror() error {
-	for b := range s.blocks() {
-		if err := s.mirrorBlock(b); err != nil {
-			return err
+	ready, err := s.ready()
+	for i0 := 0; i0 < s.N && err == nil; {
+		i1 := min(s.N, i0+s.passWidth())
+		var all []kernels.Panel
+		if all, err = s.part(0, i1).shown(i0, i1, false, ready); err == nil {
+			err = s.each(func(i int, dev *device) error { return s.mirrored(i, i0, i1, all[i]) })
 		}
+		i0 = i1
 	}
-	return nil
+	return err
 }
 
-// mirrorBlock makes what block b has below its diagonal block from the rows of the blocks on its right.
-func (s *Matrix) mirrorBlock(b int) error {
-	j0, j1 := s.span(b)
-	below, start := s.N-j1, 0
-	if below == 0 {
-		return nil
-	}
-	k, err := s.stackOn(s.owner(b), below, j1-j0)
-	from := make([]int, below)
-	for id := 0; id < len(s.ranks) && err == nil; id++ {
-		columns, first := s.columnsOf(id), 0 // those on the right follow, of one device after the other
-		for first < len(columns) && columns[first] < j1 {
-			first++
+// mirrored makes what this rank's device i has below the diagonal, and in the rows i0 ≤ i < i1, of these
+// columns.
+func (s *Matrix) mirrored(i, i0, i1 int, a kernels.Panel) error {
+	var to, from []kernels.Panel
+	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		j0, j1 := s.span(b)
+		if first := max(i0, j1); first < i1 { // the columns behind those of the block
+			to = append(to, s.block(b).Rows(first, i1))
+			from = append(from, a.Rows(j0, j1).Columns(first-i0, i1-i0))
 		}
-		for i, j := range columns[first:] {
-			from[j-j1] = start + i
-		}
-		count := len(columns) - first
-		err = k.add(id, s.shareOf(id).Columns(first, len(columns)).Rows(j0, j1), start, start+count)
-		start += count
 	}
-	if err != nil || k.target == nil {
-		return err
-	}
-	return k.target.GatherRows(s.block(b).Rows(j1, s.N), k.panel, from)
+	return s.own[i].Transpose(to, from)
 }

@@ -46,7 +46,7 @@ func elementsOn(be kernels.Backend, x matrix, rows []float64, columns []int) (_ 
 		reversed[i] = x.n - 1 - i
 	}
 	for _, step := range []func() error{
-		func() error { return be.Transpose(t, p) },
+		func() error { return be.Transpose([]kernels.Panel{t}, []kernels.Panel{p}) },
 		func() error { return be.Scale(t, rows, nil) },
 		func() error { return be.Divide(t, nil, x.column(0)) },
 		func() error { return be.Ldexp(t, -3) },

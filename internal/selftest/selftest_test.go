@@ -82,8 +82,8 @@ func (f *faulty) Gram(b *kernels.Batch) error { return f.spoil("gram", b.R[1], f
 func (f *faulty) Cholesky(b *kernels.Batch) error {
 	return f.spoil("cholesky", b.R[1], f.Backend.Cholesky(b))
 }
-func (f *faulty) Transpose(dst, src kernels.Panel) error {
-	return f.spoil("elements", dst, f.Backend.Transpose(dst, src))
+func (f *faulty) Transpose(dst, src []kernels.Panel) error {
+	return f.spoil("elements", dst[0], f.Backend.Transpose(dst, src))
 }
 func (f *faulty) Gemm(p []kernels.Gemm) error { return f.spoil("gemm", p[0].C, f.Backend.Gemm(p)) }
 func (f *faulty) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {

@@ -48,7 +48,7 @@ func TestDenseSameBits(t *testing.T) {
 		must(t, d.Syrk([]kernels.Panel{a}, []kernels.Panel{s}))
 		tall := fill(t, d, 70, 70)
 		must(t, d.Syrk([]kernels.Panel{fill(t, d, 1100, 70)}, []kernels.Panel{tall}))
-		must(t, d.Transpose(turned, a))
+		must(t, d.Transpose([]kernels.Panel{turned}, []kernels.Panel{a}))
 		must(t, d.Trsm([]kernels.Panel{turned}, dominant(fill(t, d, 300, 300)), false))
 		q := kernels.Reflectors{Y: fill(t, d, 300, 40), T: fill(t, d, 40, 40)}
 		must(t, d.FactorPanel(fill(t, d, 300, 40), q, fill(t, d, 40, 40)))

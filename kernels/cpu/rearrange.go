@@ -67,18 +67,14 @@ func (d *device) Zero(all ...kernels.Panel) error {
 // transposeTile is the order of the pieces in which a panel is transposed: two of them fit into the cache.
 const transposeTile = 32
 
-func (d *device) Transpose(dst, src kernels.Panel) error {
+func (d *device) Transpose(dst, src []kernels.Panel) error {
 	err := kernels.CheckTranspose(dst, src)
-	if err == nil {
-		turn := transpose[float64]
-		if dst.Type == kernels.Float32 {
-			turn = transpose[float32]
-		}
-		err = d.eachRows(src.M, transposeTile, func(_ *workspace, i0, i1 int) error {
-			to, from := dst.Columns(i0, i1), src.Rows(i0, i1)
-			for j0 := 0; j0 < src.N; j0 += transposeTile {
-				j1 := min(j0+transposeTile, src.N)
-				turn(to.Rows(j0, j1), from.Columns(j0, j1))
+	for k := 0; k < len(dst) && err == nil; k++ {
+		err = d.eachRows(src[k].M, transposeTile, func(_ *workspace, i0, i1 int) error {
+			to, from := dst[k].Columns(i0, i1), src[k].Rows(i0, i1)
+			for j0 := 0; j0 < from.N; j0 += transposeTile {
+				j1 := min(j0+transposeTile, from.N)
+				transpose[float64](to.Rows(j0, j1), from.Columns(j0, j1))
 			}
 			return nil
 		})

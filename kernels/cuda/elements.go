@@ -70,10 +70,19 @@ func (d *device) zero(p kernels.Panel) error {
 		0, uintptr(p.M)*size, uintptr(p.N), d.stream))
 }
 
-func (d *device) Transpose(dst, src kernels.Panel) error {
+// Transpose takes all panels in one launch.
+func (d *device) Transpose(dst, src []kernels.Panel) error {
 	return d.checked("Transpose", kernels.CheckTranspose(dst, src), func() error {
-		return d.launch("transpose_"+bits(src), ceil(src.M, 32), min(ceil(src.N, 32), gridLimit), 1, 256, 0,
-			word(dst.Data), uint64(dst.Ld), word(src.Data), uint64(src.Ld), uint64(src.M), uint64(src.N))
+		to, err := d.members("transposes", dst)
+		if err != nil {
+			return err
+		}
+		from, err := d.members("panels to transpose", src)
+		if err != nil {
+			return err
+		}
+		return d.launch("transpose", ceil(from.longest, 32), min(ceil(from.widest, 32), gridLimit),
+			min(len(src), gridLimit), 256, 0, word(to.at), word(from.at), uint64(len(src)))
 	})
 }
 

@@ -42,35 +42,26 @@ convert_32_32(float *dst, i64 ldd, const float *src, i64 lds, i64 m, i64 n)
 	convert(dst, ldd, src, lds, m, n);
 }
 
-// transpose does dst ← srcᵀ for the m×n panel src. Grid (pieces of 32 rows of src; pieces of 32 columns, at
-// most 65535), block 256 threads.
-template <class E> __device__ inline void transpose(E *dst, i64 ldd, const E *src, i64 lds, i64 m, i64 n)
+// transpose makes each panel of a list the transpose of one of another list. Grid (pieces of 32 rows of the
+// longest to transpose; pieces of 32 columns of the widest; panels; both at most 65535), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256) transpose(const Member *dst, const Member *src, i64 count)
 {
-	__shared__ E tile[32][33];
+	__shared__ double tile[32][33];
 	const int x = threadIdx.x % 32, y = threadIdx.x / 32;
 	const i64 i0 = (i64)blockIdx.x * 32;
-	for (i64 j0 = (i64)blockIdx.y * 32; j0 < n; j0 += (i64)gridDim.y * 32) {
-		for (int j = y; j < 32; j += 8)
-			if (i0 + x < m && j0 + j < n)
-				tile[j][x] = src[i0 + x + (j0 + j) * lds];
-		__syncthreads();
-		for (int i = y; i < 32; i += 8)
-			if (i0 + i < m && j0 + x < n)
-				dst[j0 + x + (i0 + i) * ldd] = tile[x][i];
-		__syncthreads();
+	for (i64 k = blockIdx.z; k < count; k += gridDim.z) {
+		const Member from = src[k], to = dst[k];
+		for (i64 j0 = (i64)blockIdx.y * 32; i0 < from.m && j0 < from.n; j0 += (i64)gridDim.y * 32) {
+			for (int j = y; j < 32; j += 8)
+				if (i0 + x < from.m && j0 + j < from.n)
+					tile[j][x] = from.p[i0 + x + (j0 + j) * from.ld];
+			__syncthreads();
+			for (int i = y; i < 32; i += 8)
+				if (i0 + i < from.m && j0 + x < from.n)
+					to.p[j0 + x + (i0 + i) * to.ld] = tile[x][i];
+			__syncthreads();
+		}
 	}
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-transpose_64(double *dst, i64 ldd, const double *src, i64 lds, i64 m, i64 n)
-{
-	transpose(dst, ldd, src, lds, m, n);
-}
-
-extern "C" __global__ void __launch_bounds__(256)
-transpose_32(float *dst, i64 ldd, const float *src, i64 lds, i64 m, i64 n)
-{
-	transpose(dst, ldd, src, lds, m, n);
 }
 
 // gather_rows makes row i of the m×n panel dst row from[i] of src, or zero where that is negative. Grid and

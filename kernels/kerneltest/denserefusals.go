@@ -43,7 +43,9 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 	}{
 		{"Convert: another shape", b.Convert(single, q)}, {"Convert: Ld below M", b.Convert(single, short)},
 		{"Zero: Ld below M", b.Zero(short)}, {"Zero: −1 columns", b.Zero(negative)},
-		{"Transpose: another shape", b.Transpose(square, p)}, {"Transpose: another type", b.Transpose(q, single)},
+		{"Transpose: another shape", b.Transpose(list(square), list(p))},
+		{"Transpose: float32", b.Transpose(list(q), list(single))},
+		{"Transpose: one more", b.Transpose(list(q, q), list(p))},
 		{"GatherRows: another width", b.GatherRows(panel(5, 4), p, make([]int, 5))},
 		{"GatherRows: too few", b.GatherRows(p, square, make([]int, 4))},
 		{"GatherRows: row 3 of 3", b.GatherRows(p, square, []int{0, 1, 2, 3, 0})},

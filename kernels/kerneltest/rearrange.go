@@ -73,17 +73,42 @@ func Zero(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// Transpose tests dst ← srcᵀ.
+// Transpose tests dst ← srcᵀ, for one panel, for all of a list, and for parts of one.
 func Transpose(t *testing.T, b kernels.Backend) {
+	must(t, b.Transpose(nil, nil))
+	var all, turned []kernels.Panel
+	var results []func()
 	for _, s := range denseShapes {
-		for _, e := range elements {
-			a := round(random(newRand(s.m), s.m, s.n), e)
-			src, dst := place(t, b, a, e), place(t, b, nan(s.n, s.m), e)
-			must(t, b.Transpose(dst.Panel, src.Panel))
-			equal(t, dst.read(), a.transpose())
+		a := random(newRand(s.m), s.m, s.n)
+		src, dst := place(t, b, a, kernels.Float64), place(t, b, nan(s.n, s.m), kernels.Float64)
+		must(t, b.Transpose([]kernels.Panel{dst.Panel}, []kernels.Panel{src.Panel}))
+		equal(t, dst.read(), a.transpose())
+		again := place(t, b, nan(s.n, s.m), kernels.Float64)
+		all, turned = append(all, src.Panel), append(turned, again.Panel)
+		results = append(results, func() {
+			equal(t, again.read(), a.transpose())
 			equal(t, src.read(), a)
-		}
+		})
 	}
+	must(t, b.Transpose(turned, all))
+	for _, result := range results {
+		result()
+	}
+	const n = 90
+	a := random(newRand(n), n, n)
+	p, want := place(t, b, a, kernels.Float64), a.clone()
+	all, turned = nil, nil
+	for j := 0; j < n; j += 30 { // what is above the diagonal blocks is mirrored
+		for i := range j {
+			for l := j; l < j+30; l++ {
+				want.a[l+i*n] = a.at(i, l)
+			}
+		}
+		all = append(all, p.Panel.Columns(j, j+30).Rows(0, j))
+		turned = append(turned, p.Panel.Columns(0, j).Rows(j, j+30))
+	}
+	must(t, b.Transpose(turned, all))
+	equal(t, p.read(), want)
 }
 
 // GatherRows tests rows that are missing, and rows that come twice.
