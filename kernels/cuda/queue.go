@@ -6,6 +6,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"jmpi/internal/nvidia"
 	"jmpi/kernels"
 )
 
@@ -43,6 +44,8 @@ type queue struct {
 	// Problems are written to host memory, one batch after the other, and copied to its image on the device. A
 	// sweep is like the one before: what lies in both already is not copied again.
 	problems, image kernels.Address
+	upload          uintptr // the stream of their copies, which do not wait for the batches before
+	uploaded        marks
 	count, mirrored int            // problems now, and problems that are in both
 	last            *kernels.Batch // the batch that was sent last,
 	parts           []*batch       // and its parts
@@ -79,11 +82,15 @@ func (q *queue) open(d *device) error {
 		}
 		*x.to = a
 	}
-	return nil
+	return d.check("cuStreamCreate", nvidia.Invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&q.upload)),
+		streamNonBlocking))
 }
 
 func (q *queue) close(d *device) error {
-	var err error
+	err := q.uploaded.close(d)
+	if q.upload != 0 {
+		err = errors.Join(err, d.check("cuStreamDestroy", nvidia.Invoke(d.cuStreamDestroy, q.upload)))
+	}
 	for _, a := range []kernels.Address{q.problems, q.staging, q.tallyMirror} {
 		if a != 0 {
 			err = errors.Join(err, d.freeHost(a))
@@ -180,7 +187,7 @@ func sameMemory[T any](a, b []T) bool {
 	return len(a) == len(b) && unsafe.SliceData(a) == unsafe.SliceData(b)
 }
 
-// sendProblems queues the copies of the parts of a batch, each on its lane.
+// sendProblems queues the copies of the parts of a batch, for which their lanes wait.
 func (d *device) sendProblems(b *kernels.Batch) error {
 	q, n, order := &d.queue, len(b.R), 0
 	var tallies kernels.Address
@@ -213,7 +220,7 @@ func (d *device) sendProblems(b *kernels.Batch) error {
 			continue
 		}
 		copy(host, s.problems)
-		if err := d.copyBytes(d.lanes[i].stream, uintptr(s.at), uintptr(q.problems+place),
+		if err := d.uploadTo(d.lanes[i].stream, uintptr(s.at), uintptr(q.problems+place),
 			int64(s.n()*problemBytes)); err != nil {
 			return err
 		}
@@ -226,6 +233,19 @@ func (d *device) sendProblems(b *kernels.Batch) error {
 	}
 	q.last, q.parts = &header, parts
 	return nil
+}
+
+// uploadTo copies bytes of the host, beside what is queued, for what is queued on a stream from now on.
+func (d *device) uploadTo(stream, to, from uintptr, bytes int64) error {
+	q := &d.queue
+	if err := d.copyBytes(q.upload, to, from, bytes); err != nil {
+		return err
+	}
+	m, err := q.uploaded.record(d, q.upload)
+	if err != nil {
+		return err
+	}
+	return d.after(stream, []kernels.Mark{m})
 }
 
 // stage queues the copy of words for which there is room.
