@@ -46,6 +46,7 @@ func everything(d *Devices, m, n int, read func(p Part) error) (all []*Matrix, e
 		func() { err = small.Ldexp(5) },
 		func() { made(Direct(v, small, func(j int) int { return (j + 7) % (2 * n) })) },
 		func() { err = scale(small) },
+		func() { err = t.Turn(turns(t.N)) },
 		func() { err = q.Apply(w) },
 		func() { q.Free() },
 		func() { q, _, _, _, err = FactorPivoted(w, noise, false) },
@@ -58,6 +59,19 @@ func everything(d *Devices, m, n int, read func(p Part) error) (all []*Matrix, e
 		}
 	}
 	return all, nil
+}
+
+// turns returns pairs of columns of n, some of them in two blocks, and matrices for them.
+func turns(n int) (spans [][2]int, squares [][]float64) {
+	for j := 3; j+40 < n; j += 60 {
+		k := 1 + j%37
+		q := make([]float64, k*k)
+		for i := range q {
+			q[i] = float64(i%7-3) / 4
+		}
+		spans, squares = append(spans, [2]int{j, j + k}), append(squares, q)
+	}
+	return spans, squares
 }
 
 // bitsOn returns the elements of what everything makes.

@@ -16,8 +16,6 @@ import (
 const (
 	// widest is the largest number of columns of a cluster that a host takes.
 	widest = 128
-	// together is how many columns are turned at a time.
-	together = 256
 	// steepest is the least ratio of two norms in a cluster, since its eigenvectors have errors relative to the
 	// largest.
 	steepest = 0.1
@@ -140,81 +138,33 @@ func orthonormal(q []float64, k int) []float64 {
 	return r
 }
 
-// turn turns the columns of clusters, of G and of V, some clusters at a time. It is collective.
+// turn turns the columns of clusters, of G and of V. It is collective.
 func (s *state) turn(all []turn) error {
-	for len(all) > 0 {
-		count, columns := 1, all[0].columns(nil)
-		for count < len(all) && len(columns)+all[count].width() <= together {
-			columns = all[count].columns(columns)
-			count++
-		}
-		if err := s.turnSome(all[:count], columns); err != nil {
-			return err
-		}
-		all = all[count:]
+	if len(all) == 0 {
+		return nil
 	}
-	return nil
-}
-
-// columns adds those of the cluster.
-func (c cluster) columns(to []int) []int {
-	for j := c.start; j < c.end; j++ {
-		to = append(to, j)
-	}
-	return to
-}
-
-// turnSome turns some clusters, which have these columns.
-func (s *state) turnSome(some []turn, columns []int) error {
-	var squares [][]float64
-	for _, t := range some {
-		squares = append(squares, t.q)
-	}
-	q, err := s.x.BlockDiagonal(squares)
-	if err != nil {
-		return err
-	}
-	defer q.Free()
-	v, err := turned(s.v, columns, nil, q)
-	if err != nil {
-		return err
-	}
-	defer v.Free()
-	if err := matrix.Put(s.v, v, columns); err != nil {
-		return err
-	}
-	norms := make([]float64, len(columns))
-	for k, j := range columns {
-		norms[k] = s.norms[j]
-	}
-	u, err := turned(s.u, columns, norms, q)
-	if err != nil {
-		return err
-	}
-	defer u.Free()
-	if norms, err = u.Norms(); err != nil {
-		return err
-	}
-	for k, j := range columns {
-		s.norms[j] = norms[k]
-	}
-	if err := u.Divide(nil, norms); err != nil {
-		return err
-	}
-	return matrix.Put(s.u, u, columns)
-}
-
-// turned returns some columns of x, multiplied by their norms, times q.
-func turned(x *matrix.Matrix, columns []int, norms []float64, q *matrix.Matrix) (*matrix.Matrix, error) {
-	y, err := matrix.Select(x, columns)
-	if err != nil {
-		return nil, err
-	}
-	defer y.Free()
-	if norms != nil {
-		if err := y.Scale(nil, norms); err != nil {
-			return nil, err
+	spans, squares, scaled := make([][2]int, len(all)), make([][]float64, len(all)), make([][]float64, len(all))
+	for i, t := range all {
+		spans[i], squares[i], scaled[i] = [2]int{t.start, t.end}, t.q, slices.Clone(t.q)
+		for j := range scaled[i] {
+			scaled[i][j] *= s.norms[t.start+j%t.width()]
 		}
 	}
-	return matrix.Product(y, q, false)
+	if err := s.v.Turn(spans, squares); err != nil {
+		return err
+	}
+	if err := s.u.Turn(spans, scaled); err != nil {
+		return err
+	}
+	norms, err := s.u.Norms()
+	if err != nil {
+		return err
+	}
+	divisors := slices.Repeat([]float64{1}, len(norms))
+	for _, t := range all {
+		for j := t.start; j < t.end; j++ {
+			s.norms[j], divisors[j] = norms[j], norms[j]
+		}
+	}
+	return s.u.Divide(nil, divisors)
 }
