@@ -29,6 +29,8 @@ type Dense interface {
 	// Add does dst ← dst + src, of the same shape.
 	Add(dst, src Panel) error
 
+	// Elements returns the elements of all panels, one after the other, column-major.
+	Elements(p []Panel) ([]float64, error)
 	// Lengths returns the 2-norms of the columns of all panels, one after the other. They are good for
 	// comparing: fast, and right to m·u at most, near the ends of the range too. NaN and infinite elements give
 	// NaN or +Inf.

@@ -271,6 +271,10 @@ func (d *Lagging) Add(dst, src kernels.Panel) error {
 	return d.later(func() error { return d.Apart.Add(dst, src) })
 }
 
+func (d *Lagging) Elements(p []kernels.Panel) ([]float64, error) {
+	return told(d, func() ([]float64, error) { return d.Apart.Elements(p) })
+}
+
 func (d *Lagging) Lengths(p []kernels.Panel) ([]float64, error) {
 	return told(d, func() ([]float64, error) { return d.Apart.Lengths(p) })
 }

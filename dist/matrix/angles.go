@@ -74,23 +74,28 @@ func (s *Matrix) ZeroSquares(spans [][2]int) error {
 // columns from the first to before the second, column-major. The pairs are in increasing order, and have no
 // columns in common. It is collective.
 func (s *Matrix) Squares(spans [][2]int) ([][]float64, error) {
-	var mine []float64 // columns, in their order
-	for b := range s.blocks() {
-		dev, some := s.here(s.owner(b)), s.overlapping(spans, b)
-		if dev == nil || len(some) == 0 {
-			continue
-		}
-		b0, b1 := s.span(b)
-		first, last := some[0], some[len(some)-1]
-		from, to, m := max(b0, first[0]), min(b1, last[1]), last[1]-first[0]
-		x := make([]float64, m*(to-from))
-		if err := dev.Read(x, m, s.block(b).Columns(from-b0, to-b0).Rows(first[0], last[1])); err != nil {
-			return nil, err
-		}
-		for _, c := range some {
-			for j := max(b0, c[0]); j < min(b1, c[1]); j++ {
-				mine = append(mine, x[(j-from)*m+c[0]-first[0]:][:c[1]-c[0]]...)
+	own := make([][]float64, len(s.own))
+	count := make([]int, s.blocks()) // of elements in each block of this rank
+	err := s.each(func(i int, dev *device) (err error) {
+		var parts []kernels.Panel
+		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+			b0, b1 := s.span(b)
+			for _, c := range s.overlapping(spans, b) {
+				p := s.block(b).Columns(max(b0, c[0])-b0, min(b1, c[1])-b0).Rows(c[0], c[1])
+				parts, count[b] = append(parts, p), count[b]+p.M*p.N
 			}
+		}
+		own[i], err = dev.Elements(parts)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var mine []float64 // columns, in their order
+	for b, n := range count {
+		if n > 0 {
+			i := s.owner(b) - s.first
+			mine, own[i] = append(mine, own[i][:n]...), own[i][n:]
 		}
 	}
 	all, err := comm.Gather(s.Comm, mine)

@@ -64,6 +64,23 @@ func (d *device) Zero(all ...kernels.Panel) error {
 	return nil
 }
 
+func (d *device) Elements(p []kernels.Panel) ([]float64, error) {
+	if err := kernels.CheckList(p); err != nil {
+		return nil, named("Elements", err)
+	}
+	n := 0
+	for i := range p {
+		n += p[i].M * p[i].N
+	}
+	x := make([]float64, 0, n)
+	for i := range p {
+		for j := range p[i].N {
+			x = append(x, column(p[i], j)...)
+		}
+	}
+	return x, nil
+}
+
 // transposeTile is the order of the pieces in which a panel is transposed: two of them fit into the cache.
 const transposeTile = 32
 

@@ -24,7 +24,7 @@ var entries = map[string][]string{
 		"single_cholesky_row_64", "single_cholesky_row_128"},
 	"shape.cu": {"convert_64_64", "convert_64_32", "convert_32_64", "convert_32_32", "transpose", "gather_rows", "move_columns_64_64", "move_columns_64_32",
 		"move_columns_32_64", "move_columns_32_32", "scale", "divide", "multiply_power", "add", "lower_64",
-		"lower_32", "clear"},
+		"lower_32", "clear", "elements"},
 	"tall.cu":    {"square_diagonal", "square_other", "square_add", "solve"},
 	"angles.cu":  {"angles", "departures"},
 	"measure.cu": {"row_maxima", "column_maxima", "leads"},

@@ -25,6 +25,27 @@ func (d *device) results(operation string, wrong error, n int,
 	return x, nil
 }
 
+// Elements gathers those of all panels in one launch.
+func (d *device) Elements(p []kernels.Panel) ([]float64, error) {
+	n, start := 0, make([]int, len(p))
+	for i := range p {
+		start[i] = n
+		n += p[i].M * p[i].N
+	}
+	return d.results("Elements", kernels.CheckList(p), n, func(out kernels.Address) error {
+		list, err := d.members("panels to read", p)
+		if err != nil {
+			return err
+		}
+		at, err := d.integers("starts of panels", start)
+		if err != nil {
+			return err
+		}
+		return d.launch("elements", min(list.widest, gridLimit), min(len(p), gridLimit), 1, 64, 0, word(list.at),
+			word(at), uint64(len(p)), word(out))
+	})
+}
+
 // Lengths measures all panels in one launch.
 func (d *device) Lengths(p []kernels.Panel) ([]float64, error) {
 	n := 0

@@ -178,3 +178,15 @@ extern "C" __global__ void __launch_bounds__(64) clear(const Member *list, i64 c
 				p.p[i + j * p.ld] = 0;
 	}
 }
+
+// elements copies those of panel k of a list to out[start[k]…], column-major. Grid and block as clear.
+extern "C" __global__ void __launch_bounds__(64)
+elements(const Member *list, const i64 *start, i64 count, double *out)
+{
+	for (i64 k = blockIdx.y; k < count; k += gridDim.y) {
+		const Member p = list[k];
+		for (i64 j = blockIdx.x; j < p.n; j += gridDim.x)
+			for (i64 i = threadIdx.x; i < p.m; i += 64)
+				out[start[k] + i + j * p.m] = p.p[i + j * p.ld];
+	}
+}

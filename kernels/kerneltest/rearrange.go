@@ -111,6 +111,37 @@ func Transpose(t *testing.T, b kernels.Backend) {
 	equal(t, p.read(), want)
 }
 
+// Elements tests those of one panel, of all of a list, and of parts of one.
+func Elements(t *testing.T, b kernels.Backend) {
+	var list []kernels.Panel
+	var all, parts []float64
+	check := func(want []float64, p ...kernels.Panel) {
+		t.Helper()
+		got, err := b.Elements(p)
+		if must(t, err); !slices.Equal(got, want) {
+			t.Errorf("%d panels: other elements", len(p))
+		}
+	}
+	check(nil)
+	for _, s := range denseShapes {
+		a := random(newRand(s.m), s.m, s.n)
+		p := place(t, b, a, kernels.Float64).Panel
+		check(a.a, p)
+		list, all = append(list, p), append(all, a.a...)
+	}
+	check(all, list...)
+	a := random(newRand(9), 70, 50)
+	p := place(t, b, a, kernels.Float64).Panel
+	list = nil
+	for j := 0; j < 50; j += 10 {
+		list = append(list, p.Columns(j, j+7).Rows(j+1, j+20))
+		for k := range 7 {
+			parts = append(parts, a.column(j + k)[j+1:j+20]...)
+		}
+	}
+	check(parts, list...)
+}
+
 // GatherRows tests rows that are missing, and rows that come twice.
 func GatherRows(t *testing.T, b kernels.Backend) {
 	for _, s := range denseShapes {
