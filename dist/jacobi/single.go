@@ -32,8 +32,8 @@ func (c Config) check() error {
 	return nil
 }
 
-// takeSingle makes float32 block-columns of Source, scaled: the columns over their norms, and the norms. Those
-// that are too short become zero, and so do their norms. It is collective.
+// takeSingle makes float32 block-columns of Source, scaled: the columns over their norms, and the norms.
+// Columns that are too short become zero, and so do their norms. It is collective.
 func (l distributor) takeSingle(at map[int][2]int) (e int, err error) {
 	largest, err := l.Source.Largest()
 	if err := comm.Agree(l.comm, comm.BadResource, err); err != nil {

@@ -97,9 +97,9 @@ func (s *Matrix) Take(from []Columns) error {
 	return s.exchangeAll(from, func(c Columns, id int) error { return s.exchange(c, id, true, nil) })
 }
 
-// Give copies columns of the matrix to panels: column k of a panel becomes column To[k] of the matrix, divided
-// by over[To[k]]; nil stands for ones. Every rank names all of them, in one order. Panels may be float32. It
-// is collective.
+// Give copies columns of the matrix to panels: column k of a panel becomes column To[k] of the matrix,
+// divided by over[To[k]]; nil stands for ones. Every rank names all of them, in one order. Panels may be
+// float32. It is collective.
 func (s *Matrix) Give(to []Columns, over []float64) error {
 	return s.exchangeAll(to, func(c Columns, id int) error { return s.exchange(c, id, false, over) })
 }

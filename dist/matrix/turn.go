@@ -66,9 +66,12 @@ func (s *Matrix) turnOwn(i int, dev *device, spans [][2]int, squares [][]float64
 	at := factors.Data
 	for len(mine) > 0 {
 		count, columns := 0, 0
-		for count < len(mine) && (count == 0 || columns+spans[mine[count]][1]-spans[mine[count]][0] <= turnColumns) {
-			columns += spans[mine[count]][1] - spans[mine[count]][0]
-			count++
+		for _, k := range mine {
+			order := spans[k][1] - spans[k][0]
+			if count > 0 && columns+order > turnColumns {
+				break
+			}
+			count, columns = count+1, columns+order
 		}
 		turned, _, err := dev.inbox.next(dev, s.M, columns)
 		if err != nil {

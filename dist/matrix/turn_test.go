@@ -4,11 +4,8 @@ import (
 	"math"
 	"testing"
 
-	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
 	"jmpi/internal/gen"
-	"jmpi/kernels"
-	"jmpi/kernels/cpu"
 )
 
 // Columns that lie in one block, in two, and on two devices are multiplied; others stay as they are.
@@ -36,39 +33,19 @@ func TestTurn(t *testing.T) {
 	if across == 0 || across == len(spans) {
 		t.Fatalf("%d of %d pairs are in several blocks", across, len(spans))
 	}
-	for _, devices := range []int{1, 3} {
-		var backends []kernels.Backend
-		for range devices {
-			be, err := cpu.Open(1)
-			if err != nil {
-				t.Fatal(err)
-			}
-			backends = append(backends, be)
-		}
-		d, err := NewDevices(comm.NewLocal(1)[0], backends, true)
-		if err != nil {
-			t.Fatal(err)
-		}
-		columns := map[int][]float64{}
-		for j := range n {
-			columns[j] = a[j*m : (j+1)*m]
-		}
-		x, err := d.Scatter(m, n, columns)
-		if err == nil {
-			err = x.Turn(spans, squares)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
+	for _, grid := range grids {
 		got := make([]float64, m*n)
-		x.copyTo(t, got)
+		onGrid(t, grid, func(d *Devices) {
+			x := of(t, d, m, n, a)
+			if err := x.Turn(spans, squares); err != nil {
+				t.Error(err)
+			}
+			x.copyTo(t, got)
+		})
 		for i := range got {
 			if e := math.Abs(got[i] - want[i]); !(e <= 1e-13) {
-				t.Fatalf("%d devices: element %d is off by %g", devices, i, e)
+				t.Fatalf("%v: element %d is off by %g", grid, i, e)
 			}
-		}
-		if err := d.Free(); err != nil {
-			t.Error(err)
 		}
 	}
 }

@@ -26,8 +26,8 @@ func (d *device) MoveColumns(dst kernels.Panel, to []int, src kernels.Panel, fro
 			return err
 		}
 		move := func(dst kernels.Panel, to kernels.Address, src kernels.Panel, from kernels.Address) error {
-			return d.elementwise("move_columns_"+bits(dst)+"_"+bits(src), dst.M, count, word(dst.Data), uint64(dst.Ld), word(to),
-				word(src.Data), uint64(src.Ld), word(from), uint64(dst.M), uint64(count))
+			return d.elementwise("move_columns_"+bits(dst)+"_"+bits(src), dst.M, count, word(dst.Data),
+				uint64(dst.Ld), word(to), word(src.Data), uint64(src.Ld), word(from), uint64(dst.M), uint64(count))
 		}
 		if !overlap(dst, src) {
 			return move(dst, targets, src, sources)

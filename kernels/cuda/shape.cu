@@ -75,8 +75,8 @@ gather_rows(double *dst, i64 ldd, const double *src, i64 lds, const i64 *from, i
 // move_columns copies column from[k] of src to column to[k] of dst, k < n, of m rows each. No list: column k.
 // Grid and block as each.
 template <class E, class F>
-__device__ inline void move_columns(E *dst, i64 ldd, const i64 *to, const F *src, i64 lds, const i64 *from, i64 m,
-	i64 n)
+__device__ inline void move_columns(E *dst, i64 ldd, const i64 *to, const F *src, i64 lds, const i64 *from,
+	i64 m, i64 n)
 {
 	each(m, n, [&](i64 i, i64 k) {
 		dst[i + (to ? to[k] : k) * ldd] = (E)src[i + (from ? from[k] : k) * lds];
@@ -84,25 +84,29 @@ __device__ inline void move_columns(E *dst, i64 ldd, const i64 *to, const F *src
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-move_columns_64_64(double *dst, i64 ldd, const i64 *to, const double *src, i64 lds, const i64 *from, i64 m, i64 n)
+move_columns_64_64(double *dst, i64 ldd, const i64 *to, const double *src, i64 lds, const i64 *from, i64 m,
+	i64 n)
 {
 	move_columns(dst, ldd, to, src, lds, from, m, n);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-move_columns_64_32(double *dst, i64 ldd, const i64 *to, const float *src, i64 lds, const i64 *from, i64 m, i64 n)
+move_columns_64_32(double *dst, i64 ldd, const i64 *to, const float *src, i64 lds, const i64 *from, i64 m,
+	i64 n)
 {
 	move_columns(dst, ldd, to, src, lds, from, m, n);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-move_columns_32_64(float *dst, i64 ldd, const i64 *to, const double *src, i64 lds, const i64 *from, i64 m, i64 n)
+move_columns_32_64(float *dst, i64 ldd, const i64 *to, const double *src, i64 lds, const i64 *from, i64 m,
+	i64 n)
 {
 	move_columns(dst, ldd, to, src, lds, from, m, n);
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-move_columns_32_32(float *dst, i64 ldd, const i64 *to, const float *src, i64 lds, const i64 *from, i64 m, i64 n)
+move_columns_32_32(float *dst, i64 ldd, const i64 *to, const float *src, i64 lds, const i64 *from, i64 m,
+	i64 n)
 {
 	move_columns(dst, ldd, to, src, lds, from, m, n);
 }
