@@ -90,7 +90,8 @@ func acrossFactors(t *testing.T, b kernels.Backend, element kernels.Element, fac
 	schedule *kernels.Schedule) {
 	t.Helper()
 	o := kernels.JacobiOptions{Schedule: schedule, MaxSweeps: 1}
-	bound, read := 1e-12, func(i int) matrix { return matrix{} }
+	bound := 1e-12
+	var read func(i int) matrix
 	var tally []kernels.Tally
 	if element == kernels.Float32 {
 		bound = 5e-3
