@@ -1,6 +1,9 @@
 package kernels
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Needs says which parts of a batch a primitive uses.
 type Needs struct{ G, V, R, T, Tally bool }
@@ -27,6 +30,7 @@ func (b *Batch) Check(n Needs) error {
 		{"V", n.V, len(b.V)}, {"R", n.R, len(b.R)}, {"T", n.T, len(b.T)}, {"Tally", n.Tally, len(b.Tally)},
 		{"Positive", b.Positive != nil, len(b.Positive)}, {"Across", b.Across != nil, len(b.Across)},
 		{"Norms", single && n.G, len(x.Norms)}, {"Factors", single && n.R, len(x.Factors)},
+		{"Grams", single && n.G && x.Grams != nil, len(x.Grams)},
 	} {
 		if s.needed && s.length != problems {
 			return fmt.Errorf("%w: %d problems, but %s has %d", ErrShape, problems, s.name, s.length)
@@ -87,6 +91,15 @@ func (b *Batch) checkNorms(i, k int, n Needs) error {
 			norms, g Panel
 		}{{"Norms.P", b.Single.Norms[i].P, b.G[i].P}, {"Norms.Q", b.Single.Norms[i].Q, b.G[i].Q}} {
 			if err := checkPanel(x.name, x.norms, Float64, x.g.N, 1); err != nil {
+				return err
+			}
+		}
+		if b.Single.Grams != nil {
+			known := b.Single.Grams[i]
+			if err := checkPanel("Grams.P", known.P, Float32, b.G[i].P.N, b.G[i].P.N); err != nil {
+				return err
+			}
+			if err := checkPanel("Grams.Q", known.Q, Float32, b.G[i].Q.N, b.G[i].Q.N); err != nil {
 				return err
 			}
 		}
@@ -166,13 +179,17 @@ func (s *Schedule) Check(b *Batch, limit int) error {
 // The error wraps ErrShape.
 func (s *Schedule) Disjoint() error {
 	met := make([]int, s.Order) // the last p-step, from 1, that an index was in
-	for i := 0; i < len(s.Pairs); i += 2 {
-		p, q, step := int(s.Pairs[i]), int(s.Pairs[i+1]), i/s.Order+1
-		if p < 0 || p >= q || q >= s.Order || met[p] == step || met[q] == step {
-			return fmt.Errorf("%w: p-step %d: pair (%d,%d) is out of order, out of range or "+
-				"not disjoint from the others", ErrShape, step, p, q)
+	step := 0
+	for pairs := range slices.Chunk(s.Pairs, max(2, s.Order)) {
+		step++
+		for i := 1; i < len(pairs); i += 2 {
+			p, q := int(pairs[i-1]), int(pairs[i])
+			if p < 0 || p >= q || q >= len(met) || met[p] == step || met[q] == step {
+				return fmt.Errorf("%w: p-step %d: pair (%d,%d) is out of order, out of range or "+
+					"not disjoint from the others", ErrShape, step, p, q)
+			}
+			met[p], met[q] = step, step
 		}
-		met[p], met[q] = step, step
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package node
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -64,6 +65,9 @@ type Device struct {
 	// of the sweep, after Sync; reset by the caller
 	Tally    kernels.Tally
 	Problems int64
+	// Afresh says that Run does not trust what is known of Gram matrices of block-columns: it has the rounding
+	// errors of all pivots since it was formed.
+	Afresh bool
 
 	c      Config
 	memory kernels.Address // one block, cut into slots and the workspace of rec
@@ -174,6 +178,11 @@ func (d *Device) run(step int, pairs []strategy.Pair) error {
 		if err != nil {
 			return err
 		}
+		if d.Afresh {
+			if err := errors.Join(d.forget(left), d.forget(right)); err != nil {
+				return err
+			}
+		}
 		x.add(left, right, l.ones(p, d.c.Positive))
 		if d.c.Trace != nil {
 			d.c.Trace(0, 0, p.P, p.Q)
@@ -191,6 +200,17 @@ func (d *Device) run(step int, pairs []strategy.Pair) error {
 	d.queued = append(d.queued, b)
 	if d.problems += len(b.G); d.problems >= mostQueued {
 		return d.Sync()
+	}
+	return nil
+}
+
+// forget says that the Gram matrix of a block-column is not known, where such are kept.
+func (d *Device) forget(b Block) error {
+	if b.Grams.Ld == 0 {
+		return nil
+	}
+	if err := d.Backend.Identity(b.Grams, b.Grams.M); err != nil {
+		return fmt.Errorf("node: Gram matrix of a block-column: %w", err)
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			c.Widths = append(c.Widths, width)
 		}
 		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000, Tile: 64, Single: true,
-			Align: rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
+			Grams: rapid.Bool().Draw(t, "Gram matrices"), Align: rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
 		d, err := NewDevice(be, c)
 		if err != nil {
 			t.Fatal(err)
@@ -82,6 +82,9 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			}
 			if single {
 				take(fmt.Sprint("norms of slot ", i), s.Norms, width, 1, kernels.Float64)
+			}
+			if single && be.limits.Grams {
+				take(fmt.Sprint("Gram matrices of slot ", i), s.Grams, c.Layout.Width(), width, kernels.Float32)
 			}
 		}
 		for i, l := range d.rec.levels {

@@ -24,10 +24,12 @@ type Block struct {
 	G, V kernels.Panel // V is the zero panel if V is not carried
 	// of the columns of G if these are float32 (kernels.Single): n×1, float64; otherwise the zero panel
 	Norms kernels.Panel
+	// of the narrow block-columns of G, where they are kept (kernels.Single): one beside the other
+	Grams kernels.Panel
 }
 
 // Panels returns all panels of the block, in an order that is always the same. Some may have no memory.
-func (b Block) Panels() []kernels.Panel { return []kernels.Panel{b.G, b.V, b.Norms} }
+func (b Block) Panels() []kernels.Panel { return []kernels.Panel{b.G, b.V, b.Norms, b.Grams} }
 
 // columns returns the block of columns j0 ≤ j < j1.
 func (b Block) columns(j0, j1 int) Block {
@@ -38,6 +40,9 @@ func (b Block) columns(j0, j1 int) Block {
 	if b.Norms.Ld > 0 {
 		c.Norms = b.Norms.Rows(j0, j1)
 		c.Norms.Ld = c.Norms.M
+	}
+	if b.Grams.Ld > 0 {
+		c.Grams = b.Grams.Columns(j0, j1)
 	}
 	return c
 }
@@ -84,6 +89,10 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 		}
 		if single {
 			s.Norms = a.panel(width, 1, width, kernels.Float64)
+			if limits.Grams {
+				order := c.Layout.Width()
+				s.Grams = a.panel(order, width, align(order, to), e)
+			}
 		}
 	}
 	// The levels below a batch of problems of order k ≤ order.
@@ -117,7 +126,7 @@ func (a *arrangement) panel(m, n, ld int, e kernels.Element) kernels.Panel {
 func (a *arrangement) move(base kernels.Address) {
 	for i := range a.slots {
 		s := &a.slots[i]
-		for _, p := range []*kernels.Panel{&s.G, &s.V, &s.Norms} {
+		for _, p := range []*kernels.Panel{&s.G, &s.V, &s.Norms, &s.Grams} {
 			p.Data += base
 		}
 	}

@@ -40,8 +40,8 @@ type recursion struct {
 
 // pivots are pivot problems, each of order 2 at least, that form a batch.
 type pivots struct {
-	g, v, norms []kernels.Pivot // as in kernels.Batch and kernels.Single, nil for nothing
-	positive    []int           // the number of columns with sign +1 of each
+	g, v, norms, grams []kernels.Pivot // as in kernels.Batch and kernels.Single, nil for nothing
+	positive           []int           // the number of columns with sign +1 of each
 }
 
 // newPivots returns a list with room for so many problems on block-columns that have what this one has.
@@ -52,7 +52,7 @@ func newPivots(most int, like Block) *pivots {
 		}
 		return make([]kernels.Pivot, 0, most)
 	}
-	return &pivots{room(like.G), room(like.V), room(like.Norms), make([]int, 0, most)}
+	return &pivots{room(like.G), room(like.V), room(like.Norms), room(like.Grams), make([]int, 0, most)}
 }
 
 // add appends the problem of two block-columns.
@@ -63,6 +63,10 @@ func (x *pivots) add(left, right Block, positive int) {
 	}
 	if x.norms != nil {
 		x.norms = append(x.norms, kernels.Pivot{P: left.Norms, Q: right.Norms})
+	}
+	if x.grams != nil {
+		p, q := left.Grams, right.Grams
+		x.grams = append(x.grams, kernels.Pivot{P: p.Rows(0, p.N), Q: q.Rows(0, q.N)})
 	}
 	x.positive = append(x.positive, positive)
 }
@@ -86,7 +90,7 @@ func (r *recursion) batch(lev, step int, x *pivots) (*kernels.Batch, error) {
 	b := &kernels.Batch{Type: r.precision.Type, G: x.g, V: x.v, R: make([]kernels.Panel, count),
 		T: make([]kernels.Panel, count), Tally: make([]kernels.Tally, count)}
 	if b.Type == kernels.Float32 {
-		b.Single = &kernels.Single{Norms: x.norms, Factors: make([]kernels.Panel, count),
+		b.Single = &kernels.Single{Norms: x.norms, Grams: x.grams, Factors: make([]kernels.Panel, count),
 			Cosine: r.precision.Cosine, Scaled: lev > 0}
 	}
 	for i, p := range x.g {

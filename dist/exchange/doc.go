@@ -3,11 +3,11 @@
 // # Messages
 //
 // A macro block-column travels in at most four pieces (Pieces) of narrow block-columns. A piece is a message
-// of G, one of V where it is carried, and one of the norms of G's columns where these are float32 (Label). It
-// lands in a slot whose receives are posted before the macro step. So a device waits for nothing but the
-// pieces that it works on next. Between the devices of a rank pieces are copied beside what is queued, in the
-// order of marks (kernels.Memory, Bring): no host waits for a device. Between ranks they are messages of
-// package comm, before which the host waits for the piece:
+// of G, one of V where it is carried, and where G is float32 one of the norms of its columns and one of Gram
+// matrices, where they are kept (Label). It lands in a slot whose receives are posted before the macro step.
+// So a device waits for nothing but the pieces that it works on next. Between the devices of a rank pieces
+// are copied beside what is queued, in the order of marks (kernels.Memory, Bring): no host waits for a
+// device. Between ranks they are messages of package comm, before which the host waits for the piece:
 //
 //	host      the devices' memory is host memory: the library reads and writes it
 //	direct    the library reads and writes device memory. A test at the start has proved that it can
@@ -34,5 +34,5 @@
 // # Symbols
 //
 //	2g           New's rank, of g devices    macro block-columns, two on a device: Label.Column
-//	G, V, D      Label.Kind 0, 1, 2          what a message carries; D are the norms
+//	G, V, D, H   Label.Kind 0, 1, 2, 3       what a message carries; D are the norms, H the Gram matrices
 package exchange

@@ -30,7 +30,7 @@ type Exchange struct {
 type Label struct {
 	Column int // macro block-column
 	Piece  int // of it, < Pieces
-	Kind   int // 0: of G, 1: of V, 2: of the norms of G's columns; < Kinds
+	Kind   int // 0: of G, 1: of V, 2: of the norms of G's columns, 3: of Gram matrices; < Kinds
 	Parity int // of the exchange: 0, 1, 0, 1, …
 }
 
@@ -194,4 +194,4 @@ func (x *Exchange) Wait(what string, messages []*Message) (marks []kernels.Mark,
 const Pieces = 4
 
 // Kinds is the largest number of messages in which a piece travels.
-const Kinds = 3
+const Kinds = 4

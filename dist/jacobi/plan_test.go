@@ -7,6 +7,7 @@ import (
 	"jmpi/dist/disttest"
 	"jmpi/dist/exchange"
 	"jmpi/kernels"
+	"jmpi/node"
 )
 
 // distinct is a Comm that fails where two messages of one tag between two ranks are outstanding at once.
@@ -64,5 +65,12 @@ func TestTagsAreDistinctInARun(t *testing.T) {
 				return backends, d
 			})
 		}
+	}
+}
+
+// A message for each panel of a block-column has a label of its own.
+func TestEveryPanelHasAKind(t *testing.T) {
+	if n := len(node.Block{}.Panels()); n > exchange.Kinds {
+		t.Errorf("%d panels, but %d kinds of messages", n, exchange.Kinds)
 	}
 }

@@ -114,11 +114,13 @@ func NoDecomposition(format string, a ...any) error {
 // sweepDevice runs all macro steps of a sweep on one device. The host waits for the device at the end, and
 // where block-columns leave or arrive.
 func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
+	x.dev.Afresh = true
 	at := Progress{Sweep: n, Steps: x.program.SubSteps()}
 	x.step = 0
 	for _, step := range steps {
 		err := x.macroStep(step, func() {
 			at.Step = x.step
+			x.dev.Afresh = false
 			if r.config.Progress != nil && x == r.runners[0] {
 				r.config.Progress(at)
 			}

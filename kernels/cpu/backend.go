@@ -78,7 +78,7 @@ const singleOrder = 1024
 
 func (d *device) Limits() kernels.Limits {
 	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true,
-		Tile: 64, HostMemory: true, Single: true, SingleOrder: singleOrder}
+		Tile: 64, HostMemory: true, Single: true, Grams: true, SingleOrder: singleOrder}
 }
 
 // Sync returns at once: no method leaves work behind.

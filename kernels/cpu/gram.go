@@ -3,9 +3,9 @@ package cpu
 // #include "kernels.h"
 //
 // static void gram(const struct jmpi_kernels *s, struct jmpi_pivot g, void *h, int64_t ldh,
-//		int64_t j0, int64_t j1)
+//		int64_t i1, int64_t j0, int64_t j1)
 // {
-//	s->gram(g, h, ldh, j0, j1);
+//	s->gram(g, h, ldh, i1, j0, j1);
 // }
 import "C"
 
@@ -50,14 +50,59 @@ func (d *device) gramTasks(b *kernels.Batch) []func() {
 		if d.threads > 1 && len(b.G) < 2*d.threads {
 			columns = gramColumns
 		}
+		if b.Single != nil && b.Single.Grams != nil {
+			tasks = append(tasks, d.knownGram(g, h, b.Single.Grams[i], columns)...)
+			continue
+		}
 		for j := 0; j < k; j += columns {
-			tasks = append(tasks, func() {
-				C.gram(d.kernels[b.Type], cPivot(g), pointer(h.Data), C.int64_t(h.Ld), C.int64_t(j),
-					C.int64_t(min(j+columns, k)))
-			})
+			tasks = append(tasks, func() { d.gram(g, h, k, j, min(j+columns, k)) })
 		}
 	}
 	return tasks
+}
+
+// gram forms rows i < i1 of columns j0 ≤ j < j1 of the upper triangle of h, and what mirrors them.
+func (d *device) gram(g kernels.Pivot, h kernels.Panel, i1, j0, j1 int) {
+	C.gram(d.kernels[h.Type], cPivot(g), pointer(h.Data), C.int64_t(h.Ld), C.int64_t(i1), C.int64_t(j0),
+		C.int64_t(j1))
+}
+
+// knownGram returns the tasks that form h where the products of the columns of P, and those of Q, are known
+// or are to be: what is not known is formed, and noted.
+func (d *device) knownGram(g kernels.Pivot, h kernels.Panel, known kernels.Pivot, columns int) []func() {
+	k, np := g.Order(), g.P.N
+	var tasks []func()
+	for _, s := range []struct {
+		side, known kernels.Panel
+		at          int
+	}{{g.P, known.P, 0}, {g.Q, known.Q, np}} {
+		tasks = append(tasks, func() {
+			if s.side.N == 0 {
+				return
+			}
+			if x := columnOf[float32](s.known, 0); x[0] == 0 {
+				d.gramOf(s.side, s.known)
+			}
+			assign[float32](h.Columns(s.at, s.at+s.side.N).Rows(s.at, s.at+s.side.N), s.known)
+		})
+	}
+	for j := np; j < k; j += columns {
+		tasks = append(tasks, func() { d.gram(g, h, np, j, min(j+columns, k)) })
+	}
+	return tasks
+}
+
+// gramOf forms pᵀ·p.
+func (d *device) gramOf(p, h kernels.Panel) {
+	none := p
+	none.N = 0
+	d.gram(kernels.Pivot{P: p, Q: none}, h, p.N, 0, p.N)
+}
+
+func assign[T real](dst, src kernels.Panel) {
+	for j := range dst.N {
+		copy(columnOf[T](dst, j), columnOf[T](src, j))
+	}
 }
 
 // gramBlock is the width of the block-columns into which a large pivot is cut.

@@ -31,21 +31,21 @@ INLINE void gram_tile(int64_t r0, int64_t r1, REAL *const *x, REAL *const *y, RE
 		v_store(sums + s, v_sums(acc + s));
 }
 
-// gram_add adds a tile to h: all of it, or where it reaches beyond the upper triangle or the last
-// column, the elements i ≤ j + offset of the first `columns` columns.
-INLINE void gram_add(REAL *h, int64_t ldh, const REAL *sums, int64_t offset, int64_t columns)
+// gram_add adds a tile to h: all of it, or where it reaches beyond the upper triangle, the last row or the
+// last column, the elements i ≤ j + offset of the first `rows` rows and `columns` columns.
+INLINE void gram_add(REAL *h, int64_t ldh, const REAL *sums, int64_t offset, int64_t rows, int64_t columns)
 {
-	if (offset >= GRAM_I - 1 && columns >= GRAM_J)
+	if (offset >= GRAM_I - 1 && rows >= GRAM_I && columns >= GRAM_J)
 		for (int j = 0; j < GRAM_J; j++)
 			for (int i = 0; i < GRAM_I; i++)
 				h[i + j * ldh] += sums[i + j * GRAM_I];
 	else
 		for (int j = 0; j < GRAM_J && j < columns; j++)
-			for (int i = 0; i < GRAM_I && i <= j + offset; i++)
+			for (int i = 0; i < GRAM_I && i < rows && i <= j + offset; i++)
 				h[i + j * ldh] += sums[i + j * GRAM_I];
 }
 
-static void gram(struct jmpi_pivot g, void *product, int64_t ldh, int64_t j0, int64_t j1)
+static void gram(struct jmpi_pivot g, void *product, int64_t ldh, int64_t i1, int64_t j0, int64_t j1)
 {
 	REAL *h = product;
 	REAL *c[JMPI_MAX_ORDER + LANES];
@@ -54,17 +54,17 @@ static void gram(struct jmpi_pivot g, void *product, int64_t ldh, int64_t j0, in
 		c[j] = c[0]; // a tile may reach beyond the last column; what it finds there is not used
 
 	for (int64_t j = j0; j < j1; j++)
-		memset(h + j * ldh, 0, (size_t)(j + 1) * sizeof *h);
+		memset(h + j * ldh, 0, (size_t)(j < i1 ? j + 1 : i1) * sizeof *h);
 	for (int64_t r0 = 0; r0 < g.m; r0 += GRAM_ROWS) {
 		int64_t r1 = r0 + GRAM_ROWS < g.m ? r0 + GRAM_ROWS : g.m;
 		for (int64_t tj = j0; tj < j1; tj += GRAM_J)
-			for (int64_t ti = 0; ti < tj + GRAM_J && ti < j1; ti += GRAM_I) {
+			for (int64_t ti = 0; ti < tj + GRAM_J && ti < j1 && ti < i1; ti += GRAM_I) {
 				REAL sums[GRAM_SUMS];
 				gram_tile(r0, r1, c + ti, c + tj, sums);
-				gram_add(h + ti + tj * ldh, ldh, sums, tj - ti, j1 - tj);
+				gram_add(h + ti + tj * ldh, ldh, sums, tj - ti, i1 - ti, j1 - tj);
 			}
 	}
 	for (int64_t j = j0; j < j1; j++)
-		for (int64_t i = 0; i < j; i++)
+		for (int64_t i = 0; i < j && i < i1; i++)
 			h[j + i * ldh] = h[i + j * ldh];
 }

@@ -71,9 +71,9 @@ struct jmpi_angles {
 struct jmpi_kernels {
 	const char *name;
 
-	// gram forms columns j0 ≤ j < j1 of the upper triangle of h ← [P Q]ᵀ[P Q], and the rows of the
-	// lower triangle that mirror them.
-	void (*gram)(struct jmpi_pivot g, void *h, int64_t ldh, int64_t j0, int64_t j1);
+	// gram forms rows i < i1 of columns j0 ≤ j < j1 of the upper triangle of h ← [P Q]ᵀ[P Q], and what mirrors
+	// them in the lower triangle.
+	void (*gram)(struct jmpi_pivot g, void *h, int64_t ldh, int64_t i1, int64_t j0, int64_t j1);
 
 	// screen looks at the cosines |h_ij|·scales[i]·scales[j], i < j, of k columns with the Gram matrix h. scales
 	// has the reciprocals of their norms, and 0 for a column that is to be passed over. With left ≥ 0 only those

@@ -31,6 +31,7 @@ func (d *device) Multiply(b *kernels.Batch) error {
 		err = d.each(len(tasks), func(w *workspace, i int) error { return tasks[i](w) })
 		if b.Single != nil {
 			replaceNorms(b)
+			d.replaceGrams(b)
 		}
 	}
 	return named("Multiply", err)
@@ -100,6 +101,16 @@ func replaceNorms(b *kernels.Batch) {
 	for i, n := range b.Single.Norms {
 		if f := column(b.Single.Factors[i], 0); b.Tally[i].Changed != 0 {
 			copy(column(n.Q, 0), f[copy(column(n.P, 0), f):])
+		}
+	}
+}
+
+// replaceGrams sets the products of columns of the problems that were changed to those of the columns of R·T.
+func (d *device) replaceGrams(b *kernels.Batch) {
+	for i, known := range b.Single.Grams {
+		if np := b.G[i].P.N; b.Tally[i].Changed != 0 && b.G[i].Order() <= maxOrder {
+			d.gramOf(b.R[i].Columns(0, np), known.P)
+			d.gramOf(b.R[i].Columns(np, b.R[i].N), known.Q)
 		}
 	}
 }

@@ -42,9 +42,9 @@ INLINE void departure(int64_t k, int64_t positive, double close, const double *d
 		      int64_t ld)
 {
 	double *c = (double *)d;
-	gram((struct jmpi_pivot){positive, c, k, ld, c, 0, ld}, e, ld, 0, k);
+	gram((struct jmpi_pivot){positive, c, k, ld, c, 0, ld}, e, ld, k, 0, k);
 	if (positive < k)
-		gram((struct jmpi_pivot){k - positive, c + positive, k, ld, c, 0, ld}, f, ld, 0, k);
+		gram((struct jmpi_pivot){k - positive, c + positive, k, ld, c, 0, ld}, f, ld, k, 0, k);
 	for (int64_t j = 0; j < k; j++)
 		for (int64_t i = 0; i <= j; i++) {
 			double sum = e[i + j * ld], own = close ? d[i + j * ld] + d[j + i * ld] : -(i == j);

@@ -72,6 +72,74 @@ func singleStep(t testing.TB, d *device, shapes []shape) (out [][]float64) {
 	return out
 }
 
+// TestGrams tests that Gram takes the products of the columns of P, and of Q, from Grams where they are
+// known, that it puts them there where they are not, and that Multiply keeps them up to rounding errors.
+func TestGrams(t *testing.T) {
+	shapes := []shape{{200, 32, 32}, {133, 17, 30}, {70, 1, 6}, {40, 9, 0}, {600, 7, 60}}
+	for _, d := range []*device{mustOpen(t, 1, "avx512"), mustOpen(t, 3, "avx512"), mustOpen(t, 2, "generic")} {
+		plain, kept := newProblem(t, d, maxOrder, shapes).single(t), newProblem(t, d, maxOrder, shapes).single(t)
+		b := &kept.batch
+		for _, g := range b.G {
+			b.Single.Grams = append(b.Single.Grams, kernels.Pivot{P: kept.panelOf(t, g.P.N, g.P.N, kernels.Float32),
+				Q: kept.panelOf(t, g.Q.N, g.Q.N, kernels.Float32)})
+		}
+		must(t, d.Gram(&plain.batch))
+		must(t, d.Gram(b))
+		for i, known := range b.Single.Grams {
+			r, np := plain.batch.R[i], b.G[i].P.N
+			identical(t, b.R[i], r)
+			identical(t, known.P, r.Columns(0, np).Rows(0, np))
+			identical(t, known.Q, r.Columns(np, r.N).Rows(np, r.N))
+			for j := range np {
+				columnOf[float32](known.P, j)[j] += 0.25
+				columnOf[float32](r, j)[j] += 0.25
+			}
+		}
+		must(t, d.Gram(b))
+		for i := range b.R {
+			identical(t, b.R[i], plain.batch.R[i])
+			columnOf[float32](b.Single.Grams[i].P, 0)[0] = 0
+		}
+		must(t, d.Gram(b))
+		must(t, d.Cholesky(b))
+		kept.transform(t)
+		for i, g := range b.G {
+			plain.batch.G[i] = g
+		}
+		must(t, d.Gram(&plain.batch))
+		for i, known := range b.Single.Grams {
+			if b.Tally[i].Changed == 0 {
+				t.Errorf("problem %d: nothing was rotated", i)
+			}
+			r, np := plain.batch.R[i], b.G[i].P.N
+			near(t, known.P, r.Columns(0, np).Rows(0, np))
+			near(t, known.Q, r.Columns(np, r.N).Rows(np, r.N))
+		}
+	}
+}
+
+// identical compares two panels bit by bit.
+func identical(t *testing.T, got, want kernels.Panel) {
+	t.Helper()
+	for j := range want.N {
+		if !slices.Equal(columnOf[float32](got, j), columnOf[float32](want, j)) {
+			t.Fatalf("column %d is %v, want %v", j, columnOf[float32](got, j), columnOf[float32](want, j))
+		}
+	}
+}
+
+// near compares two Gram matrices of unit columns.
+func near(t *testing.T, got, want kernels.Panel) {
+	t.Helper()
+	for j := range want.N {
+		for i, x := range columnOf[float32](want, j) {
+			if e := columnOf[float32](got, j)[i] - x; !(e < 1e-6 && e > -1e-6) {
+				t.Fatalf("element (%d,%d) is off by %g", i, j, e)
+			}
+		}
+	}
+}
+
 // BenchmarkSingle compares float32 with float64 on the pivots of benchmark: runs in turn, of which it reports
 // the medians, in ns a problem, and their ratio. jacobi is one sweep.
 func BenchmarkSingle(b *testing.B) {
