@@ -93,12 +93,14 @@ func refineLow(s site, o outcome, h refine.Hooks) (r refined, err error) {
 		return r, nil
 	}
 	var v *matrix.Matrix
+	ratio := 0.0 // of singular values; the checkpoint has it
 	if !h.Found() {
 		if v, _, err = o.Collect(s.where); err != nil {
 			return r, err
 		}
+		ratio = o.Solution.Sigma[0] / o.Solution.Sigma[o.x.N-1]
 	}
-	if r.Result, err = refine.Start(o.x, v, h); err != nil {
+	if r.Result, err = refine.Start(o.x, v, ratio, h); err != nil {
 		return r, err
 	}
 	if r.Outcome == refine.NotServed || r.Outcome == refine.Drifted {

@@ -54,7 +54,7 @@ func corrected(w *matrix.Matrix, sigma []float64, count int) (v *matrix.Matrix, 
 	}
 	for size := 1.0; size > correctedOnce; {
 		var off []float64
-		if off, size, _, err = matrix.Correct(w, nearOrthonormal, math.Inf(1)); err != nil {
+		if off, size, _, err = matrix.Correct(w, nearOrthonormal, math.Inf(1), 0); err != nil {
 			return nil, 0, false, err
 		}
 		if off == nil {

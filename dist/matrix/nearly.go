@@ -86,11 +86,12 @@ func secondOrder(s *Matrix) error {
 	return nil
 }
 
-// Correct makes columns that are nearly orthonormal more so: v ← v·(I − S) with S of Departure. If that would
-// leave more than enough, it takes a term more, which needs one square matrix more. It returns the norms of
-// the columns of S, a bound of ‖S + Sᵀ‖_F, and one of what is left of that, rounding errors apart. Where the
+// Correct makes columns that are nearly orthonormal more so: v ← v·(I − S) with S of Departure. If that
+// would leave more than enough, it takes a term more, which needs one square matrix more. On hosts blocks of
+// S with a norm of `rough` at most are multiplied in float32, see AddProduct. It returns the norms of the
+// columns of S, a bound of ‖S + Sᵀ‖_F, and one of what is left of that, rounding errors apart. Where the
 // bound is over the limit off is nil, and v is as it was. It is collective.
-func Correct(v *Matrix, limit, enough float64) (off []float64, size, left float64, err error) {
+func Correct(v *Matrix, limit, enough, rough float64) (off []float64, size, left float64, err error) {
 	s, err := Departure(v)
 	if err != nil {
 		return nil, 0, 0, err
@@ -108,5 +109,9 @@ func Correct(v *Matrix, limit, enough float64) (off []float64, size, left float6
 			return nil, 0, 0, err
 		}
 	}
-	return off, size, left, SubtractTriangular(v, s)
+	if rough <= 0 || !v.HostMemory() {
+		return off, size, left, SubtractTriangular(v, s)
+	}
+	_, err = AddProduct(v, v, s, -1, rough)
+	return off, size, left, err
 }

@@ -93,12 +93,12 @@ func TestCorrect(t *testing.T) {
 		for i, enough := range []float64{math.Inf(1), 1e-10} {
 			onGrid(t, grid, func(d *Devices) {
 				v := of(t, d, n, n, start)
-				_, size, left, err := Correct(v, 1, enough)
+				_, size, left, err := Correct(v, 1, enough, 0)
 				if err != nil {
 					t.Error(err)
 					return
 				}
-				_, after, _, err := Correct(v, 1, math.Inf(1))
+				_, after, _, err := Correct(v, 1, math.Inf(1), 0)
 				if err != nil || !(after <= left) || left > 3*size*size {
 					t.Errorf("%v: %.3g after a correction of %.3g, at most %.3g expected, error %v", grid, after, size, left,
 						err)

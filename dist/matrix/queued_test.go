@@ -42,7 +42,7 @@ func everything(d *Devices, m, n int, read func(p Part) error) (all []*Matrix, e
 		func() { small, err = h.Clone() },
 		func() { err = small.Ldexp(-30) }, // so that v departs from orthonormal columns by little
 		func() { err = SubtractTriangular(v, small) },
-		func() { _, _, _, err = Correct(v, 0.25, 0) },
+		func() { _, _, _, err = Correct(v, 0.25, 0, 0) },
 		func() { err = small.Ldexp(5) },
 		func() { made(Direct(v, small, func(j int) int { return (j + 7) % (2 * n) })) },
 		func() { err = scale(small) },

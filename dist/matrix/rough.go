@@ -20,8 +20,8 @@ func (s *Matrix) RoughBlocks() int { return s.blocks() * ((s.N + passColumns - 1
 
 // AddProduct does w ← w + α·x·u; w may be x, and must not be u. On hosts, blocks of u with a norm of `rough`
 // at most are multiplied in float32, which takes half the time. Other blocks are multiplied in float64, and
-// all are on GPUs, where that is as fast. It returns the share of u's elements that float32 had. It is
-// collective.
+// all are on GPUs, where that is as fast. Where a bound is given blocks of zeros are left out. It returns the
+// share of u's elements that float32 had, or that were left out. It is collective.
 func AddProduct(w, x, u *Matrix, alpha, rough float64) (share float64, err error) {
 	if !x.HostMemory() {
 		rough = 0
@@ -45,15 +45,14 @@ func AddProduct(w, x, u *Matrix, alpha, rough float64) (share float64, err error
 		right, to := u.broad(i, i0, i1), sums.broad(i, 0, x.M)
 		for b, c := range to {
 			g := kernels.Gemm{Alpha: alpha, A: a, B: right[b], Beta: 1, C: c}
-			few, err := low.few(i, g.B, rough)
-			switch {
-			case err != nil:
-			case few:
-				g.A, g.C = left, low.place(i, columnsAt{c, b * x.tile}, 0)
-				elements[i] += int64(g.B.M) * int64(g.B.N)
-				err = low.add(i, g)
-			default:
+			norm, err := low.norm(i, g.B, rough)
+			if err == nil && norm > rough {
 				products = append(products, g)
+				continue
+			}
+			elements[i] += int64(g.B.M) * int64(g.B.N)
+			if g.A, g.C = left, low.place(i, columnsAt{c, b * x.tile}, 0); err == nil && norm > 0 {
+				err = low.add(i, g)
 			}
 			if err != nil {
 				return err
@@ -141,13 +140,16 @@ func (r *singles) free() error {
 	})
 }
 
-// few tells whether a block of a device has a norm of `most` at most.
-func (r *singles) few(i int, block kernels.Panel, most float64) (bool, error) {
-	if most <= 0 || math.IsInf(most, 1) {
-		return most > 0, nil
+// norm returns the norm of a block of a device where that is to be compared with a bound.
+func (r *singles) norm(i int, block kernels.Panel, most float64) (float64, error) {
+	switch {
+	case most <= 0:
+		return math.Inf(1), nil
+	case math.IsInf(most, 1):
+		return 1, nil
 	}
 	lengths, err := r.of.own[i].Lengths([]kernels.Panel{block})
-	return kernels.Norm2(lengths) <= most, err
+	return kernels.Norm2(lengths), err
 }
 
 // factor returns the left factor of products of a device in float32, if there are any.

@@ -62,7 +62,7 @@ func (m *measurer) dense(n int) error {
 			return err
 		}},
 		{rates.Gram, product / 2, made(func() (*matrix.Matrix, error) { return matrix.Gram(x) })},
-		{rates.Correct, product, func() error { _, _, _, err := matrix.Correct(v, 0.25, 1); return err }},
+		{rates.Correct, product, func() error { _, _, _, err := matrix.Correct(v, 0.25, 1, 0); return err }},
 		{rates.Measure, square, func() error {
 			if _, err := matrix.Measure(x); err != nil {
 				return err

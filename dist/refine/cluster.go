@@ -153,6 +153,9 @@ func (s *state) turn(all []turn) error {
 	if err := s.v.Turn(spans, squares); err != nil {
 		return err
 	}
+	if s.u == nil {
+		return nil
+	}
 	if err := s.u.Turn(spans, scaled); err != nil {
 		return err
 	}

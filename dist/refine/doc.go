@@ -48,9 +48,19 @@
 // all this is about 20.
 //
 // Where float32 is enough hosts form products in it, which takes half the time: the second order of H, E² and
-// E⁴, and blocks of F that are small, in V·F and U·F. A product x·f is off by 8·2⁻²⁴·‖f‖_F at most then, for
-// orthonormal columns x (matrix.RoughError). Each of those that reach V may be off by `tiny`·n·ε. Where
-// columns are graded all is float64: elements that are small would lose digits.
+// E⁴, and blocks of F and S that are small, in V·F, U·F and V·S. A product x·f is off by 8·2⁻²⁴·‖f‖_F at most
+// then, for orthonormal columns x (matrix.RoughError). Each of those that reach V may be off by `tiny`·n·ε.
+// Where columns are graded all is float64: elements that are small would lose digits.
+//
+// # The first pass, on hosts
+//
+// Another pass follows it. So nothing before that needs more digits than the first pass leaves wrong
+// (place.Exact). On hosts V is first made orthonormal by one correction in float32, of S in float64: it is
+// off by the square of S then. The first pass turns V alone, in float32. Then V is made orthonormal to
+// working precision, and G = X·V is formed anew, in float64, which takes as long as U·F would. The angles are
+// not disturbed: what was done to V is 1e-8 or so. Cosines are, by that times the ratio of two singular
+// values; so these must not be further apart than `wide`. Where a first pass cannot be made, V is made
+// orthonormal, and all begins again.
 //
 // U becomes U + U·(D·F·D⁻¹), V becomes V + V·F. Products round componentwise, and that commutes with the
 // scaling by D. So the small columns of G keep their relative accuracy, however graded G is.

@@ -58,6 +58,9 @@ func (s *state) pass() error {
 		l.tell(step)
 		outcome, done := l.decide(s.Before)
 		switch {
+		case done && !s.Exact:
+			s.anew()
+			return nil
 		case done && outcome == Converged:
 			s.Next = verifying
 			return nil
@@ -73,8 +76,12 @@ func (s *state) pass() error {
 		switch {
 		case err != nil:
 			return err
+		case !s.Exact:
+			s.anew()
 		case !served:
 			s.end(TooLarge)
+		}
+		if !served {
 			return nil
 		}
 		s.Pass++
@@ -232,14 +239,14 @@ func (s *state) passBy(l *look, step *Step) (served bool, err error) {
 	switch {
 	case step.Norm > largestNorm:
 		return false, nil
-	case step.Norm > fourthOrder:
+	case step.Norm > fourthOrder && s.Exact:
 		step.Order = 8
-	case step.Norm > secondOrder:
+	case step.Norm > secondOrder && s.Exact, step.Norm > fourthOrder:
 		step.Order = 4
-	case step.Norm > firstOrder:
-		step.Order = 2
 	default:
-		step.Order = 1
+		if step.Order, err = s.lowest(l.h, step.Norm); err != nil {
+			return false, err
+		}
 	}
 	if err := s.powers(l.h, step.Order, step.Norm); err != nil {
 		return false, err
@@ -248,6 +255,20 @@ func (s *state) passBy(l *look, step *Step) (served bool, err error) {
 		return false, err
 	}
 	return true, s.turn(turns)
+}
+
+// lowest returns the highest power of angles that is needed, where that is the second one at most. Their
+// 2-norm is known. E²/2 is left out where it is small: where columns are graded its elements may be so and
+// count.
+func (s *state) lowest(e *matrix.Matrix, norm float64) (order int, err error) {
+	if norm <= firstOrder {
+		return 1, nil
+	}
+	norms, err := e.Norms()
+	if s.rough(1) > 0 && norm*kernels.Norm2(norms)/2 <= negligible(e.N) {
+		return 1, err
+	}
+	return 2, err
 }
 
 // angles puts the angles in the place of cosines, up to a limit, and none in clusters. It returns a bound of

@@ -1,6 +1,8 @@
 package refine
 
 import (
+	"math"
+
 	"jmpi/dist/matrix"
 	"jmpi/kernels"
 )
@@ -18,6 +20,11 @@ const (
 	// is needed: what belongs to large singular values must vanish from the vectors of small ones, down to the
 	// ratio of these.
 	graded = 1e8
+
+	// V is made orthonormal roughly, before the first pass, where it is off by roughly at most. Singular values
+	// must not be further apart than wide: what is left of large ones in the vectors of small ones makes cosines
+	// that are so much larger.
+	roughly, wide = 2e-3, 1e5
 )
 
 // correct makes the columns of V more orthonormal, each by those before it: by a correction, or by a QR
@@ -38,8 +45,23 @@ func (s *state) correct() error {
 			}
 		}
 		s.Corrections++
+		if !s.Exact && (s.More > 0 || s.Ratio > wide || !s.x.HostMemory()) {
+			s.Exact = true
+		}
+		if !s.Exact {
+			off, size, _, err := matrix.Correct(s.v, roughly, math.Inf(1), 1)
+			if off != nil || err != nil {
+				step.Departure, step.Single, s.Next = append(step.Departure, size), 1, multiplying
+				return err
+			}
+			s.Exact = true
+		}
+		small := 0.0 // what may be multiplied in float32
+		if s.More == 0 && s.Ratio < graded {
+			small = s.small()
+		}
 		enough := corrected * float64(s.v.N) * kernels.Epsilon
-		off, size, left, err := matrix.Correct(s.v, correctable, enough)
+		off, size, left, err := matrix.Correct(s.v, correctable, enough, small)
 		if err != nil {
 			return err
 		}

@@ -49,7 +49,7 @@ func TestOutcomes(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			d := on(t, comm.NewLocal(1)[0], 2)
 			x := load(t, d, n, n, c.x)
-			r, err := Start(x, load(t, d, n, n, c.v), Hooks{})
+			r, err := start(t, x, load(t, d, n, n, c.v))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -106,13 +106,13 @@ func TestDrift(t *testing.T) {
 	rough, _ := rough(n, a)
 	d := on(t, comm.NewLocal(1)[0], 1)
 	x := load(t, d, n, n, a)
-	r, err := Start(x, load(t, d, n, n, rough), Hooks{})
+	r, err := start(t, x, load(t, d, n, n, rough))
 	must(t, err)
 	want := r.Sigma
 	must(t, r.V.Scale(nil, slices.Repeat([]float64{1 + 1e-11}, n)))
 	g, err := r.G()
 	must(t, err)
-	drifted := &state{x: x, u: g, v: r.V}
+	drifted := &state{x: x, u: g, v: r.V, place: place{Exact: true}}
 	must(t, drifted.begin())
 	r, err = drifted.run()
 	if err != nil || r.Outcome != Converged || r.OrthV > 0.5 || r.Residual > 0.5 {
@@ -137,7 +137,7 @@ func TestTall(t *testing.T) {
 	x, err := load(t, d, n, n, small).Taller(m)
 	must(t, err)
 	must(t, q.Apply(x))
-	r, err := Start(x, load(t, d, n, n, v), Hooks{})
+	r, err := start(t, x, load(t, d, n, n, v))
 	if err != nil {
 		t.Fatal(err)
 	}

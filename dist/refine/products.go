@@ -46,7 +46,8 @@ func (s *state) power(e, x *matrix.Matrix, norm float64) (*matrix.Matrix, error)
 	gram := matrix.Gram
 	s.products++
 	// ‖x‖_F ≤ √n·‖x‖
-	if s.rough(1) > 0 && matrix.RoughError*norm*norm*math.Sqrt(float64(x.N)) <= negligible(x.N) {
+	if s.rough(1) > 0 && (!s.Exact ||
+		matrix.RoughError*norm*norm*math.Sqrt(float64(x.N)) <= negligible(x.N)) {
 		gram = matrix.RoughGram
 		s.single++
 	}
@@ -64,10 +65,14 @@ func (s *state) power(e, x *matrix.Matrix, norm float64) (*matrix.Matrix, error)
 	return square, nil
 }
 
-// apply does V ← V + V·F and G ← G + G·F. F becomes D·F·D⁻¹.
+// apply does V ← V + V·F and G ← G + G·F. F becomes D·F·D⁻¹. If V is not exact G is given back instead.
 func (s *state) apply(f *matrix.Matrix) error {
-	// The errors of all blocks together are negligible.
-	rough := s.rough(negligible(f.N) / (matrix.RoughError * math.Sqrt(float64(f.RoughBlocks()))))
+	if !s.Exact {
+		s.u.Free()
+		s.u = nil
+		return s.addProduct(s.v, s.v, f, 1, math.Inf(1))
+	}
+	rough := s.rough(s.small())
 	if err := s.addProduct(s.v, s.v, f, 1, rough); err != nil {
 		return err
 	}
@@ -90,6 +95,12 @@ func (s *state) addProduct(w, x, u *matrix.Matrix, alpha, rough float64) error {
 // negligible is the Frobenius norm of errors that change U and V, of n columns, less than their rounding
 // errors do.
 func negligible(n int) float64 { return tiny * float64(n) * kernels.Epsilon }
+
+// small is the norm of blocks of a square matrix that multiplies V or G, of which the errors in float32 are
+// negligible together.
+func (s *state) small() float64 {
+	return negligible(s.x.N) / (matrix.RoughError * math.Sqrt(float64(s.v.RoughBlocks())))
+}
 
 // rough returns a bound of what may be multiplied in float32, or 0 where columns are graded: there is none.
 // Then elements may be too small for float32, and errors of small ones are not small.

@@ -80,10 +80,10 @@ func (r *Result) G() (*matrix.Matrix, error) {
 }
 
 // Start refines V, n×n, whose columns are nearly orthonormal right singular vectors of X, m×n with m ≥ n, in
-// about the order of their singular values, the largest first. It uses V up. Where the checkpoint has a state
-// it goes on from that, and V is nil. It is collective.
-func Start(x, v *matrix.Matrix, h Hooks) (*Result, error) {
-	s := &state{x: x, v: v, hooks: h}
+// about the order of their singular values, the largest first. The largest one is about ratio times the least
+// one. It uses V up. Where the checkpoint has a state it goes on from that, and V is nil. It is collective.
+func Start(x, v *matrix.Matrix, ratio float64, h Hooks) (*Result, error) {
+	s := &state{x: x, v: v, place: place{Ratio: finite(ratio)}, hooks: h}
 	if h.Found() {
 		if err := s.load(); err != nil {
 			s.free()
@@ -117,6 +117,9 @@ type place struct {
 	Before      float64 // the largest cosine before the last pass
 	Expected    float64 // after it
 	Again       bool    // G was formed anew, since it did not stand the verification
+	// Exact says that V is made orthonormal to working precision. Before, it is so to single precision or so.
+	Exact bool
+	Ratio float64 // of the largest singular value to the least one, about
 }
 
 // phase is what a method does next.
@@ -175,10 +178,14 @@ func (s *state) advance() error {
 	case s.Again:
 		s.end(Drifted)
 	default:
-		s.Again, s.Next, s.Corrections = true, correcting, 0
+		s.Again = true
+		s.anew()
 	}
 	return nil
 }
+
+// anew says that V is to be made orthonormal, and G to be formed again.
+func (s *state) anew() { s.Exact, s.Next, s.Corrections = true, correcting, 0 }
 
 // end says that nothing follows.
 func (s *state) end(o Outcome) { s.Next, s.outcome = ended, o }

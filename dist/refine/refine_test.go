@@ -86,6 +86,16 @@ type refined struct {
 	u, v []float64
 }
 
+// start is Start with the ratio of the norms of X·V.
+func start(t testing.TB, x, v *matrix.Matrix) (*Result, error) {
+	g, err := matrix.Product(x, v, false)
+	must(t, err)
+	defer g.Free()
+	norms, err := g.Norms()
+	must(t, err)
+	return Start(x, v, matrix.Ratio(norms), Hooks{})
+}
+
 // opener returns so many devices of a rank.
 type opener func(t testing.TB, world comm.Comm, count int) *matrix.Devices
 
@@ -97,7 +107,7 @@ func refineOn(t testing.TB, open opener, grid [2]int, n int, x, v []float64) (r 
 	for _, world := range comm.NewLocal(grid[0]) {
 		wg.Go(func() {
 			d := open(t, world, grid[1])
-			got, err := Start(load(t, d, n, n, x), load(t, d, n, n, v), Hooks{})
+			got, err := start(t, load(t, d, n, n, x), load(t, d, n, n, v))
 			if err != nil {
 				t.Error(err)
 				world.Abort(1)
