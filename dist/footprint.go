@@ -139,7 +139,7 @@ const refineMatrices = 3
 func (w ways) left(m, n int64) int64 {
 	left := reflectors(m, n, kernels.PivotedWidth)
 	if w.precondition != QR { // the columns are graded: many panels end early
-		left = left * 8 / 5
+		left *= 2
 	}
 	return left
 }

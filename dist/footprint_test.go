@@ -37,7 +37,7 @@ func TestFootprint(t *testing.T) {
 		{"solve", n, ways{precondition: NoPreconditioner, v: FromLeft, vectors: true}, square, square,
 			3 * square, false},
 		{"accumulate", n, ways{precondition: NoPreconditioner, v: Accumulate, vectors: true}, square, 0, 0, true},
-		{"preconditioned", n, ways{precondition: QRCPLQ, v: noRight}, square, 0, square + narrow*8/5 + wide, false},
+		{"preconditioned", n, ways{precondition: QRCPLQ, v: noRight}, square, 0, square + narrow*2 + wide, false},
 		{"hyperbolic", n, ways{precondition: NoPreconditioner, v: Accumulate, hyperbolic: true}, square, 2 * square,
 			0, true},
 		{"of lower rank", n, ways{precondition: QRCPLQ, v: Accumulate, hyperbolic: true, deflated: true}, square,
@@ -45,7 +45,7 @@ func TestFootprint(t *testing.T) {
 		{"tall, values alone", 10 * n, ways{slabs: true, precondition: QR, v: noRight}, tall,
 			5*square + square, 5*square + 2*square + narrow, false},
 		{"tall and graded", 10 * n, ways{vectors: true, precondition: QRCPLQ, v: FromLeft}, tall,
-			2*square + narrowTall*8/5 - tall, tall + square, false},
+			2*square + narrowTall*2 - tall, tall + square, false},
 	} {
 		for _, devices := range []int{1, 4} {
 			task := Task{M: c.m, N: n, Settings: jacobi.Settings{Strategy: "rev-rowcyc", Variant: jacobi.Block}}
@@ -72,7 +72,7 @@ func TestFootprint(t *testing.T) {
 	w := ways{precondition: QRCPLQ, v: Accumulate, vectors: true}
 	demand := func(devices int) int64 { c := w.config(task); return c.Demand(devices, gpu) }
 	const panel, block = int64(8 * (n + 64) * 64), int64(8 * n * 256)
-	matrices := int64(2*square + narrow*8/5 + wide)
+	matrices := int64(2*square + narrow*2 + wide)
 	for _, c := range []struct {
 		devices int
 		want    int64
