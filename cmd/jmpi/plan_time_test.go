@@ -99,7 +99,8 @@ func TestPlanStrategy(t *testing.T) {
 }
 
 // What plan says of decompositions is near what they took, on the devices whose rates the program has and on
-// those of testdata/rates: a quarter at most.
+// those of testdata/rates: a quarter off at most. Of small matrices GPUs wait for their host, of which the
+// model knows little.
 func TestPlanAgrees(t *testing.T) {
 	files, err := filepath.Glob("testdata/rates/*.json")
 	if err != nil {
@@ -112,7 +113,11 @@ func TestPlanAgrees(t *testing.T) {
 			t.Fatalf("%s: exit code %d, %v: %s", file, code, err, out)
 		}
 		for _, c := range x.Compared {
-			if off := c.off(); c.N >= 1024 && !(math.Abs(off) <= 0.25) {
+			most := 0.25
+			if file == "H200" && c.N < 4096 {
+				most = 0.4
+			}
+			if off := c.off(); !(math.Abs(off) <= most) {
 				t.Errorf("%s: %+v: %.0f %% off", file, c, 100*off)
 			}
 		}
