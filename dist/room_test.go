@@ -44,7 +44,7 @@ func TestDevicesTakeWhatWasEstimated(t *testing.T) {
 		{"gauss", 500, 500, QR, AutoRight, 0.9},
 		{"graded-rows", 500, 500, AutoPreconditioner, AutoRight, 0.75},
 		{"graded-rows", 500, 500, QRCPLQ, AutoRight, 0.9},
-		{"graded-cols", 500, 500, QRCPLQ, FromLeft, 0.8}, // other graded matrices need more
+		{"graded-cols", 500, 500, QRCPLQ, FromLeft, 0.8},           // other graded matrices need more
 		{"lowrank", 500, 500, AutoPreconditioner, AutoRight, 0.35}, // X is smaller than was expected
 		{"gauss", 6200, 60, AutoPreconditioner, AutoRight, 0.9},
 		{"lowrank", 6200, 60, AutoPreconditioner, AutoRight, 0.85},
