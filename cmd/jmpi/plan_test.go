@@ -128,7 +128,7 @@ func TestPlanFigures(t *testing.T) {
 		4*matrix-4*columns+4*(64<<20)+4**p.MemoryPerDevice)
 	// Two sets of reflectors, U and V, and the block-columns with V.
 	checkPart(t, "graded, of a host", *p.GradedPerHost,
-		2*matrix+narrow*8/5+wider+4*(64<<20)+4**p.MemoryPerDevice)
+		2*matrix+2*narrow+wider+4*(64<<20)+4**p.MemoryPerDevice)
 	p = executePlanJSON(t, append(all64, "--scheme", "nested", "--vectors", "none")...)
 	checkPart(t, "nested: memory of a device", *p.MemoryPerDevice, 3*4096*512*word+2*1024*1024*word)
 	checkPart(t, "nested: memory of a host", *p.MemoryPerHost, matrix+4*(64<<20)+4**p.MemoryPerDevice)
@@ -197,7 +197,7 @@ sent a device, sweep   24576 bytes (0.02344 MiB)
   to other groups      24576 bytes (0.02344 MiB)
 memory of a device     40960 bytes (0.03906 MiB)
 memory of a host       67166208 bytes (64.05 MiB)
-  if it is graded      67199076 bytes (64.09 MiB), of a device 40960 bytes (0.03906 MiB)
+  if it is graded      67206656 bytes (64.09 MiB), of a device 40960 bytes (0.03906 MiB)
 arithmetic of a sweep  0.000786 s at 1 GFLOP/s a device
 seconds                unknown: no rates of these devices: on one of them type jmpi bench ` +
 		`--shape 2048x2048 --rates FILE, then add --rates FILE here
