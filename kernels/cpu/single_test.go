@@ -103,9 +103,7 @@ func TestGrams(t *testing.T) {
 		must(t, d.Gram(b))
 		must(t, d.Cholesky(b))
 		kept.transform(t)
-		for i, g := range b.G {
-			plain.batch.G[i] = g
-		}
+		copy(plain.batch.G, b.G)
 		must(t, d.Gram(&plain.batch))
 		for i, known := range b.Single.Grams {
 			if b.Tally[i].Changed == 0 {
