@@ -62,7 +62,8 @@ func TestStoppedRank(t *testing.T) {
 			code := p.wait(t)
 			line := fmt.Sprintf("^jmpi: rank 1 on host %s has been silent for %d s: ", regexp.QuoteMeta(host()),
 				silence)
-			failure{code: exitFailure, limit: (silence + 10) * time.Second, line: line}.judge(t, p, code, begin)
+			failure{code: exitFailure, limit: (silence + 10) * time.Second, line: line,
+				ended: true}.judge(t, p, code, begin)
 		})
 	}
 }
