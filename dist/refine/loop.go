@@ -261,11 +261,14 @@ func (s *state) passBy(l *look, step *Step) (served bool, err error) {
 // 2-norm is known. E²/2 is left out where it is small: where columns are graded its elements may be so and
 // count.
 func (s *state) lowest(e *matrix.Matrix, norm float64) (order int, err error) {
-	if norm <= firstOrder {
+	switch {
+	case norm <= firstOrder:
 		return 1, nil
+	case s.rough(1) == 0:
+		return 2, nil
 	}
 	norms, err := e.Norms()
-	if s.rough(1) > 0 && norm*kernels.Norm2(norms)/2 <= negligible(e.N) {
+	if norm*kernels.Norm2(norms)/2 <= negligible(e.N) {
 		return 1, err
 	}
 	return 2, err
