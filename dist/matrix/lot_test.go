@@ -20,19 +20,10 @@ func pivotedOn(t *testing.T, ranks, devices, m, n int, a []float64) (r []float64
 	var wg sync.WaitGroup
 	for _, world := range comm.NewLocal(ranks) {
 		wg.Go(func() {
-			var backends []kernels.Backend
-			for range devices {
-				be, err := disttest.OpenApart()
-				if err != nil {
-					t.Error(err)
-				}
-				defer func() {
-					if err := be.Close(); err != nil {
-						t.Error(err)
-					}
-				}()
-				backends = append(backends, be)
-			}
+			backends, closeAll := openSeveral(t, devices, func() (kernels.Backend, error) {
+				return disttest.OpenApart()
+			})
+			defer closeAll()
 			d, err := NewDevices(world, backends, true)
 			if err != nil {
 				t.Error(err)

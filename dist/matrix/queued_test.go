@@ -83,19 +83,10 @@ func bitsOn(t *testing.T, grid [2]int, direct bool, m, n int, a []float64,
 	for _, world := range comm.NewLocal(grid[0]) {
 		wg.Go(func() {
 			lag := &disttest.Lag{Eager: eager}
-			var backends []kernels.Backend
-			for range grid[1] {
-				be, err := open(lag)
-				if err != nil {
-					t.Error(err)
-				}
-				defer func() {
-					if err := be.Close(); err != nil {
-						t.Error(err)
-					}
-				}()
-				backends = append(backends, be)
-			}
+			backends, closeAll := openSeveral(t, grid[1], func() (kernels.Backend, error) {
+				return open(lag)
+			})
+			defer closeAll()
 			d, err := NewDevices(world, backends, direct)
 			var all []*Matrix
 			if err == nil {
@@ -169,6 +160,26 @@ func TestQueuedGPU(t *testing.T) {
 		want := bitsOn(t, splits[0], false, m, n, a, gpu, false)
 		for _, grid := range splits[1:] {
 			same(t, fmt.Sprint(grid), bitsOn(t, grid, false, m, n, a, gpu, false), want)
+		}
+	}
+}
+
+// openSeveral opens so many devices of a rank. What it returns closes them.
+func openSeveral(t *testing.T, count int, open func() (kernels.Backend, error)) ([]kernels.Backend, func()) {
+	t.Helper()
+	var backends []kernels.Backend
+	for range count {
+		be, err := open()
+		if err != nil {
+			t.Error(err)
+		}
+		backends = append(backends, be)
+	}
+	return backends, func() {
+		for _, be := range backends {
+			if err := be.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 }
