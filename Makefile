@@ -11,7 +11,7 @@ PREFIXED     = $(DESTDIR)$(PREFIX)
 # MPICH's compiler and launcher beside Open MPI, by Debian's names, and the tests of ranks that it must pass.
 MPICH_MPICC   ?= mpicc.mpich
 MPICH_MPIEXEC ?= mpiexec.hydra
-MPICH_TESTS   := ^Test(MPI($$|Abort|KilledRank|StoppedRank|SuspendedJob|Probe)|GoModule$$)
+MPICH_TESTS   := ^Test(MPI($$|Abort|Signals|KilledRank|StoppedRank|SuspendedJob|Probe)|GoModule$$)
 GO          := scripts/mpiflags.sh go
 STATICCHECK := honnef.co/go/tools/cmd/staticcheck@v0.8.2
 ERRCHECK    := github.com/kisielk/errcheck@v1.30.0

@@ -7,6 +7,9 @@ import (
 // RawFlag is rawFlag for the tests.
 var RawFlag = rawFlag
 
+// KeepSignals is keepSignals for the tests.
+var KeepSignals = keepSignals
+
 // SetProbeLimit lets the messages of a Probe take that long until restore is called.
 func SetProbeLimit(limit time.Duration) (restore func()) {
 	before := probeLimit

@@ -55,7 +55,7 @@ type mpiComm struct {
 // run is the goroutine that calls MPI. Its thread stays locked and ends with it.
 func (c *mpiComm) run(started chan<- error) {
 	runtime.LockOSThread()
-	mpi.Start(false)
+	keepSignals(func() { mpi.Start(false) })
 	c.rank, c.size = mpi.WorldRank(), mpi.WorldSize()
 	err := rawStart()
 	if err == nil {
