@@ -200,7 +200,7 @@ func TestHyperbolicAnything(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		if o.Rank.Value != rank && mixed(o.task.Signs) {
+		if o.Rank.Value != rank && Mixed(o.task.Signs) {
 			rt.Errorf("rank %+v, not %d", o.Rank, rank)
 		}
 		o.verify(rt, a, 10)

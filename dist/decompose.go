@@ -53,6 +53,9 @@ func (d *Decomposition) Free() {
 // is not a *comm.Failure, and the caller must Abort.
 func Decompose(ctx context.Context, world comm.Comm, devices []kernels.Backend,
 	t Task) (*Decomposition, error) {
+	if t.Variant == jacobi.AutoVariant && Mixed(t.Signs) {
+		t.Variant = jacobi.Full // for all parts of it, some of which are SVDs
+	}
 	transport, err := exchange.ChooseTransport(world, devices, t.GPUDirect)
 	if err != nil {
 		return nil, err

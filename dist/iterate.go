@@ -43,10 +43,12 @@ func solve(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	o := outcome{prepared: p}
 	problem := jacobi.Problem{
 		M: p.x.M, N: p.x.N, Positive: p.positive, Rising: p.rising, Independent: p.hyperbolic(),
-		Sorted:  !p.hyperbolic() && p.method.precondition != NoPreconditioner,
 		Vectors: p.method.v == Accumulate, StopBroken: p.mayRestart(t),
 		Start: jacobi.Start{Source: p.x,
 			KeepSource: p.method.v == FromLeft && p.kept == nil || p.hyperbolic() || p.mayRestart(t)},
+	}
+	if !p.hyperbolic() {
+		problem.Norms = p.method.norms()
 	}
 	if p.method.reread {
 		p.x.Free()

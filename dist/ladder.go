@@ -128,7 +128,7 @@ func low(ctx context.Context, s site, t Task, p prepared) (o outcome, err error)
 		}
 	}
 	o.prepared = p
-	problem := jacobi.Problem{M: p.x.N, N: p.x.M, Sorted: p.method.precondition != NoPreconditioner,
+	problem := jacobi.Problem{M: p.x.N, N: p.x.M, Norms: p.method.norms(),
 		Precision: kernels.Float32, Cosine: lowCosine, Enough: lowEnough(p.x.M), Independent: true,
 		StopBroken: p.mayRestart(t), Start: jacobi.Start{Source: xt}}
 	settings := t.Settings
@@ -142,7 +142,7 @@ func low(ctx context.Context, s site, t Task, p prepared) (o outcome, err error)
 func finish(ctx context.Context, s site, t Task, o outcome, r *refine.Result) (outcome, error) {
 	t.Log.Info().Stringer("why", r.Outcome).Msg("sweeps in float64 finish the decomposition")
 	first := o.Solution
-	problem := jacobi.Problem{M: o.x.M, N: o.x.N, Sorted: true, Vectors: true}
+	problem := jacobi.Problem{M: o.x.M, N: o.x.N, Norms: jacobi.Falling, Vectors: true}
 	o.x.Free()
 	if r.U != nil { // otherwise the checkpoint has what they have become
 		g, err := r.G()

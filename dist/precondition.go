@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"jmpi/dist/comm"
+	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
 	"jmpi/kernels"
 )
@@ -76,6 +77,17 @@ type method struct {
 
 // reasons say why what was chosen was chosen.
 type reasons struct{ precondition, v, precision string }
+
+// norms says what is known of those of the columns of X of an SVD.
+func (m method) norms() jacobi.Norms {
+	switch {
+	case m.precondition == NoPreconditioner:
+		return jacobi.AnyNorms
+	case m.graded:
+		return jacobi.Graded
+	}
+	return jacobi.Falling
+}
 
 // used returns the choices, as info.json tells them.
 func (m method) used() (precondition, v, precision Choice) {

@@ -13,6 +13,9 @@ type signature struct {
 	order    []int // column j is column order[j] of A; nil: they keep their places
 }
 
+// Mixed tells whether there are signs of both kinds. If not, the hyperbolic SVD is the SVD.
+func Mixed(signs []float64) bool { return slices.Contains(signs, 1) && slices.Contains(signs, -1) }
+
 // partition finds the order of the n columns in which those with sign +1 come first. nil stands for the SVD.
 func partition(n int, signs []float64) signature {
 	if signs == nil {

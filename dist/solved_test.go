@@ -255,11 +255,6 @@ func onCPUs(t testing.TB, a []float64, ranks int, task Task) (solved, error) {
 	return try(t, a, ranks, 1, task)
 }
 
-// mixed tells whether there are both signs.
-func mixed(signs []float64) bool {
-	return slices.Contains(signs, 1) && slices.Contains(signs, -1)
-}
-
 func variantOf(full bool) jacobi.Variant {
 	if full {
 		return jacobi.Full

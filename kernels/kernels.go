@@ -187,7 +187,7 @@ type Limits struct {
 	PointwiseOrder int  // largest order of a factor that Jacobi takes
 	Width          int  // preferred width of the narrow block-columns, where Table has none
 	Align          int  // preferred alignment of Ld, in elements of float64; twice as many of float32
-	FullBlock      bool // more than one inner sweep is faster in all than one (block-oriented)
+	FullBlock      bool // two inner sweeps are faster than one in float64, and where columns are graded
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
 	Single         bool // the primitives of Pivots take batches of float32; without it they fail with ErrType
 	Grams          bool // Gram and Multiply keep the Gram matrices of block-columns of float32 (Single.Grams)

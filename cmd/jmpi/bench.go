@@ -198,7 +198,6 @@ func (b *bench) run() (err error) {
 		}
 		b.signs = signs
 	}
-	b.f.resolve(b.Devices[0].Limits(), mixed(b.signs))
 	if err := b.prepare(); err != nil {
 		return err
 	}

@@ -162,7 +162,6 @@ func (s *session) timeWidth(t *tuned, a []float64, n int, element kernels.Elemen
 	if element == kernels.Float32 {
 		f.precision = dist.Float32
 	}
-	f.resolve(s.Devices[0].Limits(), false)
 	task := dist.Task{M: n, N: n, Load: b.load, Wanted: dist.Wanted{Left: true, Right: true},
 		Precision: f.precision, Settings: f.settings(), Host: dist.ThisHost(s.choice.Threads)}
 	task.Log, task.GPUDirect = s.log, s.direct

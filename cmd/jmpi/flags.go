@@ -11,7 +11,6 @@ import (
 	"jmpi/dist/exchange"
 	"jmpi/dist/jacobi"
 	"jmpi/internal/cores"
-	"jmpi/kernels"
 	"jmpi/strategy"
 )
 
@@ -112,12 +111,6 @@ func (f *methodFlags) check() error {
 		return usagef("--max-sweeps %d: must be at least 1", f.maxSweeps)
 	}
 	return nil
-}
-
-// resolve replaces a variant auto by the faster one on devices of this kind, for the SVD or the
-// hyperbolic one.
-func (f *methodFlags) resolve(limits kernels.Limits, hyperbolic bool) {
-	f.variant = f.variant.Resolve(limits, hyperbolic)
 }
 
 // settings are those of the solver.

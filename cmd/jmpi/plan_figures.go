@@ -69,8 +69,7 @@ func (f planFlags) task(rows, cols int64) dist.Task {
 		M: int(max(rows, cols)), N: int(min(rows, cols)), Precondition: f.precond, V: f.v, Precision: f.precision,
 		Wanted: dist.Wanted{Left: f.vectors == "both" || f.vectors == "u", Right: f.vectors == "both" ||
 			f.vectors == "v"},
-		Settings: jacobi.Settings{Strategy: f.strategy, Scheme: f.scheme, Variant: jacobi.Block, Block: f.block,
-			Aside: f.keeps},
+		Settings: jacobi.Settings{Strategy: f.strategy, Scheme: f.scheme, Block: f.block, Aside: f.keeps},
 	}
 	if rows < cols {
 		t.Left, t.Right, t.RightLeads = t.Right, t.Left, true

@@ -98,7 +98,10 @@ func (f *planFlags) resolve(known *rates.Rates) {
 			sorted = sorted || c.Kind == f.kind && c.Precondition != "none"
 		}
 	}
-	c := jacobi.Config{Problem: jacobi.Problem{Sorted: sorted}, Settings: jacobi.Settings{Strategy: f.strategy}}
+	c := jacobi.Config{Settings: jacobi.Settings{Strategy: f.strategy}}
+	if sorted {
+		c.Norms = jacobi.Falling
+	}
 	f.strategy = c.PivotStrategy()
 }
 

@@ -97,7 +97,6 @@ func executeRuns(path string) error {
 	for _, r := range all.Runs {
 		f, err := all.flags(r)
 		if err == nil {
-			f.resolve(s.Devices[0].Limits(), false)
 			err = s.execute(r, f)
 		}
 		if err != nil {

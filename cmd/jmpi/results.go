@@ -276,7 +276,8 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i.Converged = solution.Converged
 	i.Sweeps = len(solution.Sweeps)
 	i.Sweep = solution.Sweeps
-	i.Strategy, i.Block = solution.Strategy, solution.Layout.Width()
+	i.Strategy, i.Variant = solution.Strategy, solution.Variant.String()
+	i.Block = solution.Layout.Width()
 	i.FineBlockColumns = solution.Layout.Columns
 	i.Devices = solution.Devices
 	i.Transport = solution.Transport

@@ -39,7 +39,7 @@ func (s *session) readSignature(file *matio.File, f svdFlags) ([]float64, error)
 // the flags ask for. It is collective.
 func (s *session) suited(signs []float64, kind comm.Kind, err error, f methodFlags) error {
 	not := []dist.Preconditioner{dist.QRCP, dist.QRCPLQ, dist.QRLQ}
-	if err == nil && mixed(signs) && (slices.Contains(not, f.precondition) || f.v == dist.FromLeft) {
+	if err == nil && dist.Mixed(signs) && (slices.Contains(not, f.precondition) || f.v == dist.FromLeft) {
 		kind, err = comm.BadUse, errors.New("--signature: leave out --precondition qrcp, qrcp-lq and qr-lq, "+
 			"and --v solve, which the hyperbolic SVD has not")
 	}
@@ -92,6 +92,3 @@ func signsIn(file *matio.File, path string, n int64) ([]float64, error) {
 	}
 	return signs, err
 }
-
-// mixed tells whether there are both signs.
-func mixed(signs []float64) bool { return slices.Contains(signs, 1) && slices.Contains(signs, -1) }

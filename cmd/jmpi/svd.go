@@ -181,7 +181,6 @@ func (s *session) svd(input string, f svdFlags) error {
 	} else if done {
 		return s.verdictOf(exitDone, file, input, f)
 	}
-	f.resolve(s.Devices[0].Limits(), mixed(f.signs))
 	begin := time.Now()
 	folder, err := s.target(input, p, f)
 	s.took("reserve", begin)

@@ -30,9 +30,8 @@ type Problem struct {
 	// Independent says that the columns are, so that none becomes zero but for rounding errors:
 	// however small, each counts.
 	Independent bool
-	// Sorted says that the columns are those of a triangular factor, by about decreasing norms.
-	Sorted  bool
-	Vectors bool // accumulate V
+	Norms       Norms
+	Vectors     bool // accumulate V
 	// Precision is the type of the block-columns of G and V. With float32, columns lie there over their norms,
 	// which are float64 (kernels.Single). It takes Source, and is for the SVD.
 	Precision kernels.Element
@@ -45,6 +44,15 @@ type Problem struct {
 	// which is no error. It must answer the same on every rank.
 	Enough func(sweeps []SweepInfo) bool
 }
+
+// Norms says what is known of the norms of the columns.
+type Norms int
+
+const (
+	AnyNorms Norms = iota
+	Falling        // they decrease, about: the columns are those of a triangular factor
+	Graded         // they decrease by orders of magnitude, so that fewer sweeps are needed
+)
 
 // Start is what the method begins with.
 type Start struct {
@@ -116,7 +124,7 @@ func (s Scheme) Choices() []string { return schemes }
 type Variant int
 
 const (
-	AutoVariant Variant = iota // the faster one on the devices, see Resolve
+	AutoVariant Variant = iota // the faster one on the devices; Full for the hyperbolic SVD
 	Block                      // one
 	Twice                      // at most two; with a single pivot problem as many as it needs
 	Full                       // as many as it needs
@@ -135,15 +143,14 @@ func (v Variant) Type() string { return variants.Type() }
 // Choices lists the values.
 func (v Variant) Choices() []string { return variants }
 
-// Resolve replaces AutoVariant by the faster variant on devices with these limits, for the SVD or
-// the hyperbolic one.
-func (v Variant) Resolve(limits kernels.Limits, hyperbolic bool) Variant {
+// variant replaces AutoVariant by the faster variant on devices with these limits.
+func (c Config) variant(limits kernels.Limits) Variant {
 	switch {
-	case v != AutoVariant:
-		return v
-	case hyperbolic:
+	case c.Variant != AutoVariant:
+		return c.Variant
+	case c.positive() < c.N:
 		return Full
-	case limits.FullBlock:
+	case limits.FullBlock && (c.Precision == kernels.Float64 || c.Norms == Graded):
 		return Twice
 	}
 	return Block

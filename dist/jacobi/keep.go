@@ -139,15 +139,16 @@ func (s *Solution) Describe(c *checkpoint.Codec) {
 		Converged bool
 		Layout    node.Layout
 		Strategy  string
+		Variant   Variant
 		Plan      []topology.Step
 		VNorm     float64
-	}{keptSweeps(s.Sweeps), s.Converged, s.Layout, s.Strategy, s.Plan, s.VNorm}
+	}{keptSweeps(s.Sweeps), s.Converged, s.Layout, s.Strategy, s.Variant, s.Plan, s.VNorm}
 	if len(s.Devices) > mostPlanned {
 		k.Plan = nil
 	}
 	if checkpoint.Fact(c, "solution", &k); c.Loading() {
 		*s = Solution{Sweeps: sweepsOf(k.Sweeps), Converged: k.Converged, Layout: k.Layout, Strategy: k.Strategy,
-			Plan: k.Plan, VNorm: k.VNorm}
+			Variant: k.Variant, Plan: k.Plan, VNorm: k.VNorm}
 	}
 }
 

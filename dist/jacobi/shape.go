@@ -16,14 +16,14 @@ func (p Problem) positive() int {
 // AutoStrategy stands for the pivot strategy that takes the least work.
 const AutoStrategy = "auto"
 
-// PivotStrategy returns the pivot strategy of all levels. Where the columns are sorted, those of about the
+// PivotStrategy returns the pivot strategy of all levels. Where the norms fall, columns of about the
 // same norm are neighbours and need the largest rotations: rowcyc meets them first. Elsewhere far pairs come
 // first.
 func (c Config) PivotStrategy() string {
 	switch {
 	case c.Strategy != AutoStrategy:
 		return c.Strategy
-	case c.Sorted:
+	case c.Norms != AnyNorms:
 		return "rowcyc"
 	}
 	return "rev-rowcyc"
@@ -48,7 +48,7 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 		perMacro*nc.Layout.Macros == c.columns {
 		nc.Layout.Columns, nc.Layout.PerMacro = c.columns, perMacro
 	}
-	variant := c.Variant.Resolve(limits, c.positive() < c.N)
+	variant := c.variant(limits)
 	if variant != Block {
 		nc.Sweeps = node.FullSweeps
 	}

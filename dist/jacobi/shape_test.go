@@ -4,24 +4,60 @@ import (
 	"testing"
 
 	"jmpi/kernels"
+	"jmpi/node"
 )
 
 // The inner orderings have the strategy of the outer one, and a name that was given is taken as it is.
 func TestPivotStrategy(t *testing.T) {
 	for _, c := range []struct {
-		name   string
-		sorted bool
-		want   string
+		name  string
+		norms Norms
+		want  string
 	}{
-		{AutoStrategy, true, "rowcyc"}, {AutoStrategy, false, "rev-rowcyc"},
-		{"br", true, "br"}, {"br", false, "br"},
+		{AutoStrategy, AnyNorms, "rev-rowcyc"}, {AutoStrategy, Falling, "rowcyc"}, {AutoStrategy, Graded, "rowcyc"},
+		{"br", AnyNorms, "br"}, {"br", Falling, "br"},
 	} {
-		config := Config{Problem: Problem{M: 64, N: 64, Sorted: c.sorted}, Settings: Settings{Strategy: c.name}}
+		config := Config{Problem: Problem{M: 64, N: 64, Norms: c.norms}, Settings: Settings{Strategy: c.name}}
 		if got := config.PivotStrategy(); got != c.want {
-			t.Errorf("%s, sorted %t: %s, want %s", c.name, c.sorted, got, c.want)
+			t.Errorf("%s, norms %d: %s, want %s", c.name, c.norms, got, c.want)
 		}
 		if got := config.Node(2, kernels.Limits{PointwiseOrder: 64, Width: 8}).Strategy; got != c.want {
-			t.Errorf("%s, sorted %t: the inner orderings are %s, want %s", c.name, c.sorted, got, c.want)
+			t.Errorf("%s, norms %d: the inner orderings are %s, want %s", c.name, c.norms, got, c.want)
+		}
+	}
+}
+
+// What auto chooses, and that what was asked for stays.
+func TestVariant(t *testing.T) {
+	gpu := kernels.Limits{PointwiseOrder: 64, Width: 8}
+	cpu := gpu
+	cpu.FullBlock = true
+	for _, c := range []struct {
+		limits    kernels.Limits
+		positive  int
+		precision kernels.Element
+		norms     Norms
+		want      Variant
+		sweeps    int
+	}{
+		{cpu, 64, kernels.Float64, AnyNorms, Twice, node.FewSweeps}, {gpu, 64, kernels.Float64, AnyNorms, Block, 1},
+		{cpu, 64, kernels.Float32, AnyNorms, Block, 1}, {cpu, 64, kernels.Float32, Falling, Block, 1},
+		{cpu, 64, kernels.Float32, Graded, Twice, node.FewSweeps}, {gpu, 64, kernels.Float32, Graded, Block, 1},
+		{cpu, 30, kernels.Float64, AnyNorms, Full, node.FewSweeps},
+		{gpu, 30, kernels.Float64, AnyNorms, Full, node.FewSweeps},
+	} {
+		config := Config{Problem: Problem{M: 64, N: 64, Positive: c.positive, Precision: c.precision,
+			Norms: c.norms}}
+		if got := config.variant(c.limits); got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+		if got := config.Node(2, c.limits).Sweeps; got != c.sweeps {
+			t.Errorf("%+v: %d inner sweeps", c, got)
+		}
+		for _, asked := range []Variant{Block, Twice, Full} {
+			if config.Variant = asked; config.variant(c.limits) != asked {
+				t.Errorf("%+v: %s does not stay", c, asked)
+			}
 		}
 	}
 }

@@ -20,6 +20,7 @@ type Solution struct {
 	Devices   []exchange.DeviceInfo
 	Layout    node.Layout
 	Strategy  string // pivot strategy of all levels
+	Variant   Variant
 	Transport exchange.Transport
 	Plan      []topology.Step // the macro steps of the first sweep, with what moves after each
 	Phases    node.Phases     // summed over this rank's devices

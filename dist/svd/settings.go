@@ -84,15 +84,12 @@ func (s Settings) checkSigns(signs []float64, m, n int) error {
 			m, n)
 	case s.K != 0 || s.RTol != 0:
 		return errors.New("svd: K and RTol take the largest part of an SVD; a hyperbolic SVD has none")
-	case mixed(signs) && (slices.Contains(not, s.Precondition) || s.V == dist.FromLeft):
+	case dist.Mixed(signs) && (slices.Contains(not, s.Precondition) || s.V == dist.FromLeft):
 		return fmt.Errorf("svd: the hyperbolic SVD has no Precondition %v with V %v: leave both on auto",
 			s.Precondition, s.V)
 	}
 	return nil
 }
-
-// mixed tells whether there are both signs.
-func mixed(signs []float64) bool { return slices.Contains(signs, 1) && slices.Contains(signs, -1) }
 
 // task is a decomposition without its matrix, whose shape is m×n.
 func (w *World) task(m, n int, signs []float64, s Settings) dist.Task {
@@ -107,8 +104,6 @@ func (w *World) task(m, n int, signs []float64, s Settings) dist.Task {
 	if s.MaxSweeps == 0 {
 		t.MaxSweeps = defaultSweeps
 	}
-	// One variant for all parts of a hyperbolic SVD, some of which are SVDs.
-	t.Variant = jacobi.AutoVariant.Resolve(w.Devices[0].Limits(), mixed(signs))
 	t.Swept = s.Swept
 	if s.Log != nil && w.Rank() == 0 {
 		t.Log = zerolog.New(s.Log).Level(zerolog.InfoLevel).With().Timestamp().Logger()

@@ -28,6 +28,10 @@ import (
 // faster; but it leaves U less orthogonal (0.86 against 0.61 in the units of the check). 16 is slower.
 const preferredWidth = 32
 
+// widths are those of sweeps in float32, whose result is refined: from this order on 64 is faster. It takes a
+// sweep more below (docs/decisions/060-one-sweep-in-float32.md).
+var widths = []kernels.Preference{{Type: kernels.Float32, Order: 1400, Width: 2 * preferredWidth}}
+
 // device implements kernels.Backend. All methods are synchronous.
 type device struct {
 	threads int
@@ -78,7 +82,7 @@ const singleOrder = 1024
 
 func (d *device) Limits() kernels.Limits {
 	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true,
-		Tile: 64, HostMemory: true, Single: true, Grams: true, SingleOrder: singleOrder}
+		Table: widths, Tile: 64, HostMemory: true, Single: true, Grams: true, SingleOrder: singleOrder}
 }
 
 // Sync returns at once: no method leaves work behind.
