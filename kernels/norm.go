@@ -15,7 +15,7 @@ func Norm2(x []float64) float64 {
 	case !(largest <= math.MaxFloat64):
 		return largest // +Inf or NaN
 	case smallest >= lowSafe && largest <= highSafe(len(x)):
-		return math.Sqrt(sumSquares(x, 1, 0, math.Inf(1)))
+		return math.Sqrt(allSquares(x))
 	}
 	return scaledNorm(x, largest, smallest)
 }
@@ -29,22 +29,39 @@ func highSafe(n int) float64 {
 	return math.Ldexp(1, (1022-e)/2)
 }
 
-// extremes returns max|xᵢ| (NaN if there is one) and the smallest |xᵢ| that is not zero.
+// extremes returns max|xᵢ| (NaN if there is one) and the smallest |xᵢ| that is not zero. The bits of numbers
+// without their sign are in the order of the numbers, NaN last; those of 0 less one come last too.
 func extremes(x []float64) (largest, smallest float64) {
-	smallest = math.Inf(1)
-	for _, v := range x {
-		a := math.Abs(v)
-		if a > largest {
-			largest = a
-		}
-		if a < smallest && a > 0 {
-			smallest = a
-		}
-		if a != a {
-			return a, smallest
-		}
+	const sign = 1 << 63
+	m0, m1, l0, l1 := uint64(0), uint64(0), uint64(math.MaxUint64), uint64(math.MaxUint64)
+	for ; len(x) >= 2; x = x[2:] {
+		b0, b1 := math.Float64bits(x[0])&^sign, math.Float64bits(x[1])&^sign
+		m0, m1, l0, l1 = max(m0, b0), max(m1, b1), min(l0, b0-1), min(l1, b1-1)
 	}
-	return largest, smallest
+	for _, v := range x {
+		b := math.Float64bits(v) &^ sign
+		m0, l0 = max(m0, b), min(l0, b-1)
+	}
+	if smallest = math.Inf(1); min(l0, l1) < math.MaxUint64 {
+		smallest = math.Float64frombits(min(l0, l1) + 1)
+	}
+	return math.Float64frombits(max(m0, m1)), smallest
+}
+
+// allSquares returns Σxᵢ², with the bits of sumSquares.
+func allSquares(x []float64) float64 {
+	var s0, s1, s2, s3, s4, s5, s6, s7 float64
+	for ; len(x) >= 8; x = x[8:] {
+		s0, s1 = math.FMA(x[0], x[0], s0), math.FMA(x[1], x[1], s1)
+		s2, s3 = math.FMA(x[2], x[2], s2), math.FMA(x[3], x[3], s3)
+		s4, s5 = math.FMA(x[4], x[4], s4), math.FMA(x[5], x[5], s5)
+		s6, s7 = math.FMA(x[6], x[6], s6), math.FMA(x[7], x[7], s7)
+	}
+	s := [8]float64{s0, s1, s2, s3, s4, s5, s6, s7}
+	for l, v := range x {
+		s[l] = math.FMA(v, v, s[l])
+	}
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
 // sumSquares returns Σ(scale·xᵢ)² over low ≤ |xᵢ| < high, in eight interleaved partial sums

@@ -53,3 +53,37 @@ func TestNorm2Special(t *testing.T) {
 		}
 	}
 }
+
+// The plain sum has the bits of the sum over a range that leaves nothing out, and the extremes are found
+// wherever they stand.
+func TestNorm2Parts(t *testing.T) {
+	rnd := rand.New(rand.NewPCG(4, 2))
+	special := []float64{0, math.Copysign(0, -1), 5e-324, -5e-324, math.MaxFloat64, math.Inf(-1), 1, -0x1p-1022}
+	for range 2000 {
+		x := make([]float64, rnd.IntN(40))
+		for i := range x {
+			if x[i] = rnd.NormFloat64(); rnd.IntN(3) == 0 {
+				x[i] = special[rnd.IntN(len(special))]
+			}
+		}
+		if got, want := allSquares(x), sumSquares(x, 1, 0, math.NaN()); got != want {
+			t.Fatalf("%v: %g, want %g", x, got, want)
+		}
+		wantLargest, wantSmallest := 0.0, math.Inf(1)
+		for _, v := range x {
+			wantLargest = max(wantLargest, math.Abs(v))
+			if v != 0 {
+				wantSmallest = min(wantSmallest, math.Abs(v))
+			}
+		}
+		if largest, smallest := extremes(x); largest != wantLargest || smallest != wantSmallest {
+			t.Fatalf("%v: %g and %g, want %g and %g", x, largest, smallest, wantLargest, wantSmallest)
+		}
+		if len(x) > 0 {
+			x[rnd.IntN(len(x))] = math.NaN()
+			if largest, _ := extremes(x); !math.IsNaN(largest) {
+				t.Fatalf("%v: %g, want NaN", x, largest)
+			}
+		}
+	}
+}
