@@ -2,6 +2,7 @@ package matrix
 
 import (
 	"fmt"
+	"slices"
 
 	"jmpi/dist/comm"
 	"jmpi/kernels"
@@ -27,10 +28,7 @@ func (s *Matrix) Angles(norms []float64,
 	}
 	parts := make([][]float64, len(own))
 	for i, x := range own {
-		parts[i] = make([]float64, 0, 5*len(x.Cosine))
-		for k := range x.Cosine {
-			parts[i] = append(parts[i], x.Cosine[k], x.Largest[k], x.Sum[k], float64(x.Low[k]), float64(x.High[k]))
-		}
+		parts[i] = slices.Concat(x.Cosine, x.Largest, x.Sum, floats(x.Low), floats(x.High))
 		a.Active += x.Active
 	}
 	lists, err := s.gatherLists(5, parts)
@@ -38,9 +36,7 @@ func (s *Matrix) Angles(norms []float64,
 		return a, 0, fmt.Errorf("matrix: angles: %w", err)
 	}
 	a.Cosine, a.Largest, a.Sum = lists[0], lists[1], lists[2]
-	for j := range s.N {
-		a.Low, a.High = append(a.Low, int(lists[3][j])), append(a.High, int(lists[4][j]))
-	}
+	a.Low, a.High = integers(lists[3]), integers(lists[4])
 	counts := []int64{int64(a.Active)}
 	if err := s.Comm.AllreduceSum(counts); err != nil {
 		return a, 0, fmt.Errorf("matrix: angles: %w", err)
@@ -53,6 +49,23 @@ func (s *Matrix) Angles(norms []float64,
 		pieces += rows * ((j1 - j0 + kernels.PivotSide - 1) / kernels.PivotSide)
 	}
 	return a, float64(a.Active) / float64(max(1, pieces)), nil
+}
+
+// floats and integers turn small whole numbers into numbers, and back.
+func floats(x []int) []float64 {
+	y := make([]float64, len(x))
+	for i, e := range x {
+		y[i] = float64(e)
+	}
+	return y
+}
+
+func integers(x []float64) []int {
+	y := make([]int, len(x))
+	for i, e := range x {
+		y[i] = int(e)
+	}
+	return y
 }
 
 // ZeroSquares clears, for each pair of numbers, the elements of a square matrix in the rows and columns from

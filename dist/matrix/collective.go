@@ -18,7 +18,7 @@ func (s *Matrix) gather(own [][]float64) ([]float64, error) {
 }
 
 // gatherLists gives every rank some lists of numbers, of columns; of each device of this rank, own has the
-// numbers of its first column, of its second one, and so on. It is collective.
+// numbers of the first list for its columns, then those of the second one, and so on. It is collective.
 func (s *Matrix) gatherLists(count int, own [][]float64) ([][]float64, error) {
 	all, err := comm.Gather(s.Comm, slices.Concat(own...))
 	if err != nil {
@@ -28,12 +28,11 @@ func (s *Matrix) gatherLists(count int, own [][]float64) ([][]float64, error) {
 	for l := range lists {
 		lists[l] = make([]float64, s.N)
 	}
-	at := make([]int, s.Comm.Size())
 	for id, rank := range s.ranks {
-		for _, j := range s.columnsOf(id) {
-			for l := range lists {
-				lists[l][j] = all[rank][at[rank]]
-				at[rank]++
+		for l := range lists {
+			for j0, j1 := range s.spansOf(id) {
+				copy(lists[l][j0:j1], all[rank])
+				all[rank] = all[rank][j1-j0:]
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"iter"
 	"slices"
 
 	"jmpi/kernels"
@@ -41,14 +42,24 @@ func (s *Matrix) block(b int) kernels.Panel {
 	return s.shares[id-s.first].Columns(at, at+j1-j0)
 }
 
+// spansOf are the columns j0 ≤ j < j1 of the blocks of a device, in the order of its share.
+func (s *Matrix) spansOf(id int) iter.Seq2[int, int] {
+	return func(yield func(j0, j1 int) bool) {
+		for b := id; b < s.blocks(); b += len(s.ranks) {
+			if !yield(s.span(b)) {
+				return
+			}
+		}
+	}
+}
+
 // columns returns the columns of this rank's device i, in the order of its share.
 func (s *Matrix) columns(i int) []int { return s.columnsOf(s.first + i) }
 
 // columnsOf returns the columns of a device, in the order of its share.
 func (s *Matrix) columnsOf(id int) []int {
 	columns := make([]int, 0, (s.blocks()/len(s.ranks)+1)*s.tile) // room for all
-	for b := id; b < s.blocks(); b += len(s.ranks) {
-		j0, j1 := s.span(b)
+	for j0, j1 := range s.spansOf(id) {
 		for j := j0; j < j1; j++ {
 			columns = append(columns, j)
 		}
@@ -146,10 +157,9 @@ func (s *Matrix) local(i int, x []float64) []float64 {
 	if x == nil {
 		return nil
 	}
-	columns := s.columns(i)
-	y := make([]float64, len(columns))
-	for k, j := range columns {
-		y[k] = x[j]
+	y := make([]float64, 0, s.shares[i].N)
+	for j0, j1 := range s.spansOf(s.first + i) {
+		y = append(y, x[j0:j1]...)
 	}
 	return y
 }

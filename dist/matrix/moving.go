@@ -112,10 +112,8 @@ func (f *moving) lengths(join func(all []float64, count int) int,
 	}
 	parts := make([][]float64, len(f.own))
 	for i := range parts {
-		for _, j := range f.columns(i) {
-			for l := range all {
-				parts[i] = append(parts[i], all[l][j])
-			}
+		for l := range all {
+			parts[i] = append(parts[i], f.local(i, all[l])...)
 		}
 	}
 	return f.gatherLists(len(all), parts)
