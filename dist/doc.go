@@ -88,14 +88,14 @@
 //
 // # The first sweeps in float32
 //
-// An SVD begins in float32 where the devices are faster so (kernels.Limits.SingleOrder), or where it is asked
-// for (Task.Precision). Sweeps on the columns of Xᵀ accumulate nothing: Xᵀ·W = V·Σ, so the directions of the
-// columns that they end with are V of X to some digits (low). Package refine makes an SVD of full accuracy of
-// X and that V, by products (climb). Where these come to no end, because angles are too large for them,
-// sweeps in float64 on G = X·V finish it, and accumulate in V (finish). Where V does not serve at all, sweeps
-// in float64 begin with X (descend). Float32 has the norms of columns apart, so a grading is no harm; but X
-// must have been preconditioned if it is graded or its singular values decay, as for float64. X is square: a
-// matrix with m > n is factored first.
+// An SVD begins in float32 where the devices are faster so (kernels.Float32Limits.Order), or where it is
+// asked for (Task.Precision). Sweeps on the columns of Xᵀ accumulate nothing: Xᵀ·W = V·Σ, so the directions
+// of the columns that they end with are V of X to some digits (low). Package refine makes an SVD of full
+// accuracy of X and that V, by products (climb). Where these come to no end, because angles are too large for
+// them, sweeps in float64 on G = X·V finish it, and accumulate in V (finish). Where V does not serve at all,
+// sweeps in float64 begin with X (descend). Float32 has the norms of columns apart, so a grading is no harm;
+// but X must have been preconditioned if it is graded or its singular values decay, as for float64. X is
+// square: a matrix with m > n is factored first.
 //
 // # V from U
 //

@@ -317,7 +317,7 @@ func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, paralleli
 
 // lowOrder is the order from which on `auto` takes float32 for the first sweeps, 0 for never. Tests
 // change it.
-var lowOrder = func(limits kernels.Limits) int { return limits.SingleOrder }
+var lowOrder = func(limits kernels.Limits) int { return limits.Float32.Order }
 
 // Low tells whether the first sweeps may be in float32 on devices of these limits.
 func (t Task) Low(limits kernels.Limits) bool { return t.refused(limits) == "" }
@@ -331,7 +331,7 @@ func (t Task) refused(limits kernels.Limits) string {
 		return "hyperbolic rotations need it"
 	case t.V != AutoRight:
 		return "how V is got was asked for"
-	case !limits.Single:
+	case !limits.Float32.Pivots:
 		return "the devices have no sweeps in float32"
 	case t.Precision == Float32:
 		return ""

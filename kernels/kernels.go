@@ -124,7 +124,7 @@ type Single struct {
 	Norms   []Pivot // of the columns of G, float64: P is np×1 and Q is nq×1 where P and Q of G have np and nq
 	Factors []Panel // of the columns of R, float64, k×1
 	// Grams has PᵀP and QᵀQ of the columns of G, both triangles, float32; nil where they are not kept
-	// (Limits.Grams). One whose first element is 0 is not known.
+	// (Float32Limits.Grams). One whose first element is 0 is not known.
 	Grams []Pivot
 	// Cosine is the largest cosine of an angle between two columns that pass for orthogonal, for example 3e-6. A
 	// pivot without larger ones is left alone, and no rotation of such columns is proper.
@@ -189,14 +189,19 @@ type Limits struct {
 	Align          int  // preferred alignment of Ld, in elements of float64; twice as many of float32
 	FullBlock      bool // two inner sweeps are faster than one in float64, and where columns are graded
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
-	Single         bool // the primitives of Pivots take batches of float32; without it they fail with ErrType
-	Grams          bool // Gram and Multiply keep the Gram matrices of block-columns of float32 (Single.Grams)
-	SingleOrder    int  // order of a matrix from which sweeps in float32 pay, refined in the end; 0: never
-	Slabs          int  // into how many slabs of rows a tall matrix is cut at most; 0: into short ones
+	Float32        Float32Limits
+	Slabs          int // into how many slabs of rows a tall matrix is cut at most; 0: into short ones
 	// bytes that the primitives allocate for themselves: whatever the matrix, and how much more at most
 	Workspace, Scratch int64
 	HostMemory         bool         // Alloc returns host memory, which any library may read and write
 	Table              []Preference // widths by the order of the matrix, see Widths
+}
+
+// Float32Limits say what a device does in float32.
+type Float32Limits struct {
+	Pivots bool // the primitives of Pivots take batches; without it they fail with ErrType
+	Grams  bool // Gram and Multiply keep the Gram matrices of block-columns (Single.Grams)
+	Order  int  // order of a matrix from which sweeps pay, refined in the end; 0: never
 }
 
 // Backend is one device. Its methods may be called from one goroutine at a time, except Copy, Read and Write,

@@ -46,7 +46,7 @@ func (p Precision) check(c Config, be kernels.Backend) error {
 	switch {
 	case p.Type != kernels.Float32:
 		return nil
-	case !be.Limits().Single:
+	case !be.Limits().Float32.Pivots:
 		return fmt.Errorf("node: %w: %s does not run the Jacobi method in float32, take float64", kernels.ErrType,
 			be.Describe().Name)
 	case c.Positive < c.Layout.N:

@@ -51,8 +51,9 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			width = rapid.IntRange(1, width-1).Draw(t, "inner width")
 			c.Widths = append(c.Widths, width)
 		}
-		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000, Tile: 64, Single: true,
-			Grams: rapid.Bool().Draw(t, "Gram matrices"), Align: rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
+		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000, Tile: 64,
+			Float32: kernels.Float32Limits{Pivots: true, Grams: rapid.Bool().Draw(t, "Gram matrices")},
+			Align:   rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
 		d, err := NewDevice(be, c)
 		if err != nil {
 			t.Fatal(err)
@@ -83,7 +84,7 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			if single {
 				take(fmt.Sprint("norms of slot ", i), s.Norms, width, 1, kernels.Float64)
 			}
-			if single && be.limits.Grams {
+			if single && be.limits.Float32.Grams {
 				take(fmt.Sprint("Gram matrices of slot ", i), s.Grams, c.Layout.Width(), width, kernels.Float32)
 			}
 		}

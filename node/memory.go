@@ -89,7 +89,7 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 		}
 		if single {
 			s.Norms = a.panel(width, 1, width, kernels.Float64)
-			if limits.Grams {
+			if limits.Float32.Grams {
 				order := c.Layout.Width()
 				s.Grams = a.panel(order, width, align(order, to), e)
 			}

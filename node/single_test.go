@@ -69,7 +69,8 @@ func TestBatchesOfSingle(t *testing.T) {
 			width = rapid.IntRange(1, width-1).Draw(t, "inner width")
 			c.Widths = append(c.Widths, width)
 		}
-		be := &watching{idle: idle{limits: kernels.Limits{PointwiseOrder: 2000, Tile: 64, Align: 8, Single: true}}}
+		be := &watching{idle: idle{limits: kernels.Limits{PointwiseOrder: 2000, Tile: 64, Align: 8,
+			Float32: kernels.Float32Limits{Pivots: true}}}}
 		d, err := NewDevice(be, c)
 		if err != nil {
 			t.Fatal(err)
@@ -112,7 +113,8 @@ func TestSingleIsRefused(t *testing.T) {
 		c            Config
 		single, fine bool
 	}{{good, true, true}, {good, false, false}, {hyperbolic, true, false}, {sharp, true, false}} {
-		be := &idle{limits: kernels.Limits{PointwiseOrder: 20, Tile: 4, Align: 1, Single: c.single}}
+		be := &idle{limits: kernels.Limits{PointwiseOrder: 20, Tile: 4, Align: 1,
+			Float32: kernels.Float32Limits{Pivots: c.single}}}
 		if _, err := NewDevice(be, c.c); (err == nil) != c.fine || !c.fine && be.bytes > 0 {
 			t.Errorf("single %t, %+v: error %v, %d bytes", c.single, c.c, err, be.bytes)
 		}

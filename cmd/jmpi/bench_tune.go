@@ -90,7 +90,7 @@ func (s *session) tune(f tuneFlags) error {
 	slices.Sort(f.sizes)
 	var table []kernels.Preference
 	for _, element := range []kernels.Element{kernels.Float32, kernels.Float64} {
-		if element == kernels.Float32 && !limits.Single {
+		if element == kernels.Float32 && !limits.Float32.Pivots {
 			continue
 		}
 		var before tuned

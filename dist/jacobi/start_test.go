@@ -58,7 +58,7 @@ type noSingle struct{ kernels.Backend }
 
 func (b noSingle) Limits() kernels.Limits {
 	l := b.Backend.Limits()
-	l.Single = false
+	l.Float32.Pivots = false
 	return l
 }
 

@@ -24,7 +24,7 @@ func Device(ctx context.Context, be kernels.Backend, order int, settings jacobi.
 	m := &measurer{ctx: ctx, comm: comm.NewLocal(1)[0], be: []kernels.Backend{be}, rates: r}
 	defer m.close()
 	elements := []kernels.Element{kernels.Float64}
-	if be.Limits().Single {
+	if be.Limits().Float32.Pivots {
 		elements = append(elements, kernels.Float32)
 	}
 	for n := smallest; n <= order; n *= 2 {

@@ -13,7 +13,7 @@ import (
 // (kernels.Batch.Across), of both element types: which problems are inactive, and sweeps.
 func Across(t *testing.T, b kernels.Backend) {
 	for _, element := range []kernels.Element{kernels.Float64, kernels.Float32} {
-		if element == kernels.Float32 && !b.Limits().Single {
+		if element == kernels.Float32 && !b.Limits().Float32.Pivots {
 			continue
 		}
 		t.Run(fmt.Sprint(element), func(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 
 // Single tests batches of float32 (kernels.Single). A device that does not take them must say so.
 func Single(t *testing.T, b kernels.Backend) {
-	if !b.Limits().Single {
+	if !b.Limits().Float32.Pivots {
 		singleRefused(t, b)
 		return
 	}
