@@ -31,12 +31,12 @@ func (s *Matrix) Angles(norms []float64,
 		parts[i] = slices.Concat(x.Cosine, x.Largest, x.Sum, floats(x.Low), floats(x.High))
 		a.Active += x.Active
 	}
-	lists, err := s.gatherLists(5, parts)
+	x, err := s.gather(5, parts)
 	if err != nil {
 		return a, 0, fmt.Errorf("matrix: angles: %w", err)
 	}
-	a.Cosine, a.Largest, a.Sum = lists[0], lists[1], lists[2]
-	a.Low, a.High = integers(lists[3]), integers(lists[4])
+	list := func(l int) []float64 { return x[l*s.N : (l+1)*s.N] }
+	a.Cosine, a.Largest, a.Sum, a.Low, a.High = list(0), list(1), list(2), integers(list(3)), integers(list(4))
 	counts := []int64{int64(a.Active)}
 	if err := s.Comm.AllreduceSum(counts); err != nil {
 		return a, 0, fmt.Errorf("matrix: angles: %w", err)

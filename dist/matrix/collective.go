@@ -7,36 +7,31 @@ import (
 	"jmpi/kernels"
 )
 
-// gather returns one number for each column, of which each rank gives those of its devices, in the order of
-// their shares. It is collective.
-func (s *Matrix) gather(own [][]float64) ([]float64, error) {
-	x, err := s.gatherLists(1, own)
-	if err != nil {
-		return nil, err
+// gather gives every rank one number for each column, or count lists of them, one after the other. Of each
+// device of this rank, own has those of the first list for its columns, then those of the second one, and so
+// on. It is collective.
+func (s *Matrix) gather(count int, own [][]float64) ([]float64, error) {
+	if s.Comm.Size() > 1 {
+		all, err := comm.Gather(s.Comm, slices.Concat(own...))
+		if err != nil {
+			return nil, err
+		}
+		own = nil
+		for id, rank := range s.ranks {
+			length := count * s.countOf(id)
+			own, all[rank] = append(own, all[rank][:length]), all[rank][length:]
+		}
 	}
-	return x[0], nil
-}
-
-// gatherLists gives every rank some lists of numbers, of columns; of each device of this rank, own has the
-// numbers of the first list for its columns, then those of the second one, and so on. It is collective.
-func (s *Matrix) gatherLists(count int, own [][]float64) ([][]float64, error) {
-	all, err := comm.Gather(s.Comm, slices.Concat(own...))
-	if err != nil {
-		return nil, err
-	}
-	lists := make([][]float64, count)
-	for l := range lists {
-		lists[l] = make([]float64, s.N)
-	}
-	for id, rank := range s.ranks {
-		for l := range lists {
+	x := make([]float64, count*s.N)
+	for id, part := range own {
+		for l := range count {
 			for j0, j1 := range s.spansOf(id) {
-				copy(lists[l][j0:j1], all[rank])
-				all[rank] = all[rank][j1-j0:]
+				copy(x[l*s.N+j0:l*s.N+j1], part)
+				part = part[j1-j0:]
 			}
 		}
 	}
-	return lists, nil
+	return x, nil
 }
 
 // perColumn gathers what f finds for each column of a device. It is collective.
@@ -49,7 +44,7 @@ func (s *Matrix) perColumn(f func(i int, dev *device) ([]float64, error)) ([]flo
 	if err != nil {
 		return nil, err
 	}
-	return s.gather(own)
+	return s.gather(1, own)
 }
 
 // Norms returns the 2-norms of the columns. It is collective.
@@ -228,7 +223,6 @@ func (d *Devices) land(f flight, dev *device, p kernels.Panel, at []int) (err er
 // Times is that of Operator.
 func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, error) {
 	if transposed {
-		y := make([]float64, s.N*count)
 		own := make([][]float64, len(s.own))
 		err := s.each(func(i int, dev *device) (err error) {
 			own[i], err = dev.Product(s.shares[i], true, x, count)
@@ -237,19 +231,7 @@ func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, erro
 		if err != nil {
 			return nil, err
 		}
-		for k := range count {
-			part := make([][]float64, len(s.own))
-			for i := range own {
-				n := s.shares[i].N
-				part[i] = own[i][k*n : (k+1)*n]
-			}
-			all, err := s.gather(part)
-			if err != nil {
-				return nil, err
-			}
-			copy(y[k*s.N:], all)
-		}
-		return y, nil
+		return s.gather(count, own)
 	}
 	parts := make([][]float64, len(s.own))
 	err := s.each(func(i int, dev *device) (err error) {
@@ -276,7 +258,7 @@ func (s *Matrix) gatherEach(x []float64) ([]float64, error) {
 	for i := range own {
 		own[i] = s.local(i, x)
 	}
-	return s.gather(own)
+	return s.gather(1, own)
 }
 
 // sumTwice adds the products of all devices, high parts first and then low ones. It is collective.

@@ -139,7 +139,7 @@ func (d *Devices) home(j int) (id, at int) {
 func (d *Devices) New(m, n int) (*Matrix, error) {
 	s := &Matrix{Devices: d, M: m, N: n, shares: make([]kernels.Panel, len(d.own))}
 	err := d.each(func(i int, dev *device) (err error) {
-		s.shares[i], err = dev.panel(m, len(s.columns(i)))
+		s.shares[i], err = dev.panel(m, s.countOf(s.first+i))
 		return err
 	})
 	if err != nil {

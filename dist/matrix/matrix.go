@@ -53,6 +53,14 @@ func (s *Matrix) spansOf(id int) iter.Seq2[int, int] {
 	}
 }
 
+// countOf returns how many columns a device has.
+func (s *Matrix) countOf(id int) (n int) {
+	for j0, j1 := range s.spansOf(id) {
+		n += j1 - j0
+	}
+	return n
+}
+
 // columns returns the columns of this rank's device i, in the order of its share.
 func (s *Matrix) columns(i int) []int { return s.columnsOf(s.first + i) }
 

@@ -116,7 +116,14 @@ func (f *moving) lengths(join func(all []float64, count int) int,
 			parts[i] = append(parts[i], f.local(i, all[l])...)
 		}
 	}
-	return f.gatherLists(len(all), parts)
+	x, err := f.gather(len(all), parts)
+	if err != nil {
+		return nil, err
+	}
+	for l := range all {
+		all[l] = x[l*f.N : (l+1)*f.N]
+	}
+	return all, nil
 }
 
 // slot returns where column j, which must be this rank's, is now in its block.

@@ -99,9 +99,11 @@ func RandomNormal(n, count int, seed, stream uint64) []float64 {
 
 // ScaledBy returns vectors that follow one another, their elements times those of f.
 func ScaledBy(x, f []float64) []float64 {
-	y := make([]float64, len(x))
-	for i, e := range x {
-		y[i] = e * f[i%len(f)]
+	y := make([]float64, 0, len(x))
+	for ; len(x) > 0; x = x[len(f):] {
+		for i, e := range f {
+			y = append(y, x[i]*e)
+		}
 	}
 	return y
 }

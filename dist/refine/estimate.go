@@ -28,10 +28,9 @@ func (s *state) estimate(e *matrix.Matrix) (norm float64, err error) {
 		if x, err = e.Times(true, x, vectors); err != nil {
 			return 0, err
 		}
-		norm = 0
-		for k := range vectors {
-			norm = max(norm, kernels.Norm2(x[k*e.N:(k+1)*e.N]))
-		}
+	}
+	for k := range vectors {
+		norm = max(norm, kernels.Norm2(x[k*e.N:(k+1)*e.N]))
 	}
 	return caution * norm, nil
 }
