@@ -72,14 +72,13 @@ func Tile(l kernels.Limits, n int) int {
 	return tile
 }
 
-// Free gives back all memory of matrices.
+// Free gives back all memory of matrices, when the messages that leave from it have been received.
 func (d *Devices) Free() error {
 	var err error
 	for _, dev := range d.own {
 		err = errors.Join(err, dev.Sync())
+		err = errors.Join(err, dev.inbox.free(dev), dev.outbox.free(dev), dev.freePost())
 		err = errors.Join(err, dev.freeAll())
-		dev.inbox, dev.outbox = landing{one: dev.inbox.one}, landing{one: dev.outbox.one}
-		err = errors.Join(err, dev.freePost())
 	}
 	if err != nil {
 		return fmt.Errorf("matrix: free: %w", err)

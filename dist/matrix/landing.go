@@ -1,6 +1,8 @@
 package matrix
 
 import (
+	"errors"
+
 	"jmpi/dist/comm"
 	"jmpi/kernels"
 )
@@ -46,19 +48,17 @@ func (l *landing) sending(r []*comm.Request) {
 	s.sends = append(s.sends, r...)
 }
 
-// free gives the memory back. The device must be done with it.
+// free gives the memory back, when the messages that leave from it have been received. The device must be
+// done with it.
 func (l *landing) free(dev *device) error {
+	var err error
 	for i := range l.slots {
 		s := &l.slots[i]
-		if err := waitAll(s.sends); err != nil {
-			return err
-		}
-		if err := dev.release(s.at); err != nil {
-			return err
-		}
+		err = errors.Join(err, waitAll(s.sends))
+		err = errors.Join(err, dev.release(s.at))
 	}
 	*l = landing{one: l.one}
-	return nil
+	return err
 }
 
 func waitAll(requests []*comm.Request) error {
