@@ -16,7 +16,7 @@ func (s *Matrix) Angles(norms []float64,
 	err = s.each(func(i int, dev *device) (err error) {
 		var panels []kernels.Panel
 		var first []int
-		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		for b := range s.blocksOf(s.first + i) {
 			j0, _ := s.span(b)
 			panels, first = append(panels, s.block(b)), append(first, j0)
 		}
@@ -73,7 +73,7 @@ func integers(x []float64) []int {
 func (s *Matrix) ZeroSquares(spans [][2]int) error {
 	return s.each(func(i int, dev *device) error {
 		var all []kernels.Panel
-		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		for b := range s.blocksOf(s.first + i) {
 			b0, b1 := s.span(b)
 			for _, c := range s.overlapping(spans, b) {
 				all = append(all, s.block(b).Columns(max(b0, c[0])-b0, min(b1, c[1])-b0).Rows(c[0], c[1]))
@@ -91,7 +91,7 @@ func (s *Matrix) Squares(spans [][2]int) ([][]float64, error) {
 	count := make([]int, s.blocks()) // of elements in each block of this rank
 	err := s.each(func(i int, dev *device) (err error) {
 		var parts []kernels.Panel
-		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		for b := range s.blocksOf(s.first + i) {
 			b0, b1 := s.span(b)
 			for _, c := range s.overlapping(spans, b) {
 				p := s.block(b).Columns(max(b0, c[0])-b0, min(b1, c[1])-b0).Rows(c[0], c[1])

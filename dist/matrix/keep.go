@@ -65,7 +65,7 @@ func (s *Matrix) store(put checkpoint.Move) error {
 			}
 			fetch = func(p kernels.Panel) (kernels.Address, error) { return host, dev.Fetch(host, p.Data, extent(p)) }
 		}
-		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		for b := range s.blocksOf(s.first + i) {
 			j0, _ := s.span(b)
 			p := s.block(b)
 			for j := 0; j < p.N; j += width {

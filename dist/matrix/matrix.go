@@ -42,10 +42,18 @@ func (s *Matrix) block(b int) kernels.Panel {
 	return s.shares[id-s.first].Columns(at, at+j1-j0)
 }
 
+// blocksOf are the blocks of a device, in the order of its share.
+func (s *Matrix) blocksOf(id int) iter.Seq[int] {
+	return func(yield func(b int) bool) {
+		for b := id; b < s.blocks() && yield(b); b += len(s.ranks) {
+		}
+	}
+}
+
 // spansOf are the columns j0 ≤ j < j1 of the blocks of a device, in the order of its share.
 func (s *Matrix) spansOf(id int) iter.Seq2[int, int] {
 	return func(yield func(j0, j1 int) bool) {
-		for b := id; b < s.blocks(); b += len(s.ranks) {
+		for b := range s.blocksOf(id) {
 			if !yield(s.span(b)) {
 				return
 			}
@@ -77,7 +85,7 @@ func (s *Matrix) columnsOf(id int) []int {
 
 // tiles returns the blocks of this rank's device i, rows i0 ≤ i < i1.
 func (s *Matrix) tiles(i, i0, i1 int) (all []kernels.Panel) {
-	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+	for b := range s.blocksOf(s.first + i) {
 		all = append(all, s.block(b).Rows(i0, i1))
 	}
 	return all
@@ -86,7 +94,7 @@ func (s *Matrix) tiles(i, i0, i1 int) (all []kernels.Panel) {
 // eachBlock calls f for the blocks of this rank.
 func (s *Matrix) eachBlock(f func(dev *device, b int, p kernels.Panel) error) error {
 	return s.each(func(i int, dev *device) error {
-		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		for b := range s.blocksOf(s.first + i) {
 			if err := f(dev, b, s.block(b)); err != nil {
 				return err
 			}

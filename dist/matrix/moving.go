@@ -60,7 +60,7 @@ func (f *moving) mine(j int) bool {
 
 // live returns rows i0 ≤ i < i1 of the columns that are not done, of each block of this rank's device i.
 func (f *moving) live(i, i0, i1 int) (all []kernels.Panel) {
-	for b := f.first + i; b < f.blocks(); b += len(f.ranks) {
+	for b := range f.blocksOf(f.first + i) {
 		if f.left[b] > 0 {
 			all = append(all, f.block(b).Columns(0, f.left[b]).Rows(i0, i1))
 		}
@@ -70,7 +70,7 @@ func (f *moving) live(i, i0, i1 int) (all []kernels.Panel) {
 
 // liveColumns returns the columns that are not done, in the order of live.
 func (f *moving) liveColumns(i int) (columns []int) {
-	for b := f.first + i; b < f.blocks(); b += len(f.ranks) {
+	for b := range f.blocksOf(f.first + i) {
 		columns = append(columns, f.slots[b][:f.left[b]]...)
 	}
 	return columns
@@ -241,7 +241,7 @@ func (f *moving) retire(chosen, pivots []int) (before map[int]shrunk) {
 // swap moves the columns of device i to their new slots, with everything that moves with them.
 func (f *moving) swap(i int, dev *device, before map[int]shrunk) error {
 	var to, from []int
-	for b := f.first + i; b < f.blocks(); b += len(f.ranks) {
+	for b := range f.blocksOf(f.first + i) {
 		old := before[b].slots
 		if old == nil {
 			continue
@@ -271,7 +271,7 @@ func (f *moving) fill(i int, dev *device, before map[int]shrunk, p placing, r ke
 		return nil
 	}
 	var taken []kernels.Panel
-	for b := f.first + i; b < f.blocks(); b += len(f.ranks) {
+	for b := range f.blocksOf(f.first + i) {
 		if left := before[b].left; left > f.left[b] {
 			taken = append(taken, f.block(b).Columns(f.left[b], left).Rows(f.done+r.M, f.M))
 		}
@@ -294,7 +294,7 @@ func (f *moving) finish() error {
 	}
 	return f.each(func(i int, dev *device) error {
 		var to, from []int
-		for b := f.first + i; b < f.blocks(); b += len(f.ranks) {
+		for b := range f.blocksOf(f.first + i) {
 			j0, _ := f.span(b)
 			_, start := f.home(j0)
 			for slot, j := range f.slots[b] {

@@ -25,7 +25,7 @@ func Departure(v *Matrix) (*Matrix, error) {
 func (s *Matrix) departures() error {
 	return s.each(func(i int, dev *device) error {
 		var diagonal []kernels.Panel
-		for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+		for b := range s.blocksOf(s.first + i) {
 			diagonal = append(diagonal, s.diagonalBlock(b))
 		}
 		return dev.Departures(diagonal)

@@ -166,7 +166,7 @@ func (n *noise) measure() (lengths, noise []float64, err error) {
 // liveSamples returns rows r0 ≤ r < r1 of the samples of the columns that are not done, of each block of this
 // rank's device i.
 func (n *noise) liveSamples(i, r0, r1 int) (all []kernels.Panel) {
-	for b := n.of.first + i; b < n.of.blocks(); b += len(n.of.ranks) {
+	for b := range n.of.blocksOf(n.of.first + i) {
 		if n.of.left[b] > 0 {
 			j0, _ := n.of.span(b)
 			_, at := n.of.home(j0)

@@ -64,7 +64,7 @@ func gram(x *Matrix, rough bool) (*Matrix, error) {
 	if err == nil {
 		err = h.each(func(i int, dev *device) error {
 			var from, to []kernels.Panel
-			for b := h.first + i; b < h.blocks(); b += len(h.ranks) {
+			for b := range h.blocksOf(h.first + i) {
 				from, to = append(from, x.block(b)), append(to, h.diagonalBlock(b))
 			}
 			return dev.Syrk(from, to)
@@ -104,7 +104,7 @@ func (s *Matrix) same(i int, c columnsAt) kernels.Panel { return s.shares[i].Col
 // above returns rows i0 ≤ i < i1 of the blocks of this rank's device i, as far as they are above the diagonal
 // block, or with it: on hosts block by block, on GPUs as many as possible in one.
 func (s *Matrix) above(i, i0, i1 int, diagonal bool) (all []columnsAt) {
-	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+	for b := range s.blocksOf(s.first + i) {
 		j0, j1 := s.span(b)
 		_, at := s.home(j0)
 		if j0 >= i1 && !s.HostMemory() {

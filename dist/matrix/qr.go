@@ -151,7 +151,7 @@ func (f *stepping) reflect(from int) error {
 
 // behind returns the columns from j on of each block of this rank's device i, from a row on.
 func (s *Matrix) behind(i, j, row int) (all []kernels.Panel) {
-	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+	for b := range s.blocksOf(s.first + i) {
 		if j0, j1 := s.span(b); j < j1 {
 			all = append(all, s.block(b).Columns(max(0, j-j0), j1-j0).Rows(row, s.M))
 		}

@@ -95,7 +95,7 @@ func (f *moving) transposedTimes(x region, w []float64) ([]float64, error) {
 
 // inSlots returns the columns in the share of this rank's device i, as they lie now.
 func (f *moving) inSlots(i int) (columns []int) {
-	for b := f.first + i; b < f.blocks(); b += len(f.ranks) {
+	for b := range f.blocksOf(f.first + i) {
 		columns = append(columns, f.slots[b]...)
 	}
 	return columns

@@ -12,7 +12,7 @@ func (s *Matrix) Transpose(place []int, m int) (*Matrix, error) {
 	// Every device makes the rows of its blocks of t of the columns that pass by.
 	err = s.part(0, m).visit(false, func(i, i0, i1 int, a kernels.Panel) error {
 		var to, from []kernels.Panel
-		for b := t.first + i; b < t.blocks(); b += len(t.ranks) {
+		for b := range t.blocksOf(t.first + i) {
 			r0, r1 := t.span(b)
 			to, from = append(to, t.block(b).Rows(i0, i1)), append(from, a.Rows(r0, r1))
 		}
@@ -56,7 +56,7 @@ func (s *Matrix) mirror() error {
 // columns.
 func (s *Matrix) mirrored(i, i0, i1 int, a kernels.Panel) error {
 	var to, from []kernels.Panel
-	for b := s.first + i; b < s.blocks(); b += len(s.ranks) {
+	for b := range s.blocksOf(s.first + i) {
 		j0, j1 := s.span(b)
 		if first := max(i0, j1); first < i1 { // the columns behind those of the block
 			to = append(to, s.block(b).Rows(first, i1))
