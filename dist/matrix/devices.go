@@ -74,10 +74,8 @@ func Tile(l kernels.Limits, n int) int {
 
 // Free gives back all memory of matrices, when the messages that leave from it have been received.
 func (d *Devices) Free() error {
-	var err error
+	err := d.trim()
 	for _, dev := range d.own {
-		err = errors.Join(err, dev.Sync())
-		err = errors.Join(err, dev.inbox.free(dev), dev.outbox.free(dev), dev.freePost())
 		err = errors.Join(err, dev.freeAll())
 	}
 	if err != nil {

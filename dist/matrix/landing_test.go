@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"sync"
 	"testing"
 	"time"
 
@@ -20,10 +21,9 @@ func TestFreeWaitsForMessages(t *testing.T) {
 		for what, away := range map[string]func(d *Devices) error{
 			"free": (*Devices).Free, "trim": (*Devices).trim,
 		} {
-			done := make(chan struct{}, 2)
+			var wg sync.WaitGroup
 			for _, world := range comm.NewLocal(2) {
-				go func() {
-					defer func() { done <- struct{}{} }()
+				wg.Go(func() {
 					backends, closeAll := openSeveral(t, 1, open)
 					defer closeAll()
 					d, err := NewDevices(world, backends, true)
@@ -34,10 +34,9 @@ func TestFreeWaitsForMessages(t *testing.T) {
 						t.Errorf("%s, %s, rank %d: %v", name, what, world.Rank(), err)
 						world.Abort(1)
 					}
-				}()
+				})
 			}
-			<-done
-			<-done
+			wg.Wait()
 		}
 	}
 }
