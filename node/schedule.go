@@ -46,48 +46,46 @@ func (s *schedules) tableLocked(order int) (*strategy.Table, error) {
 // that factors whose orders differ by one or two share a table, and so that the table is an
 // expansion of a small one.
 func (s *schedules) pointwise(k int) (*kernels.Schedule, error) {
-	order := pointwiseOrder(k)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if f := s.flat[order]; f != nil {
-		return f, nil
-	}
-	t, err := s.tableLocked(order)
-	if err != nil {
-		return nil, err
-	}
-	f := &kernels.Schedule{Order: order}
-	for _, step := range t.Steps {
-		f.Pairs = append(f.Pairs, flat(step)...)
-	}
-	s.flat[order] = f
-	return f, nil
+	return s.once(s.flat, k, func(t *strategy.Table) *kernels.Schedule { return scheduleOf(t.N, t.Steps) })
 }
 
 // pointwiseAcross returns the p-steps of pointwise(k) whose pairs all have an index in either half. It
 // returns nil where these are not all such pairs: then the strategy does not tell them apart.
 func (s *schedules) pointwiseAcross(k int) (*kernels.Schedule, error) {
+	return s.once(s.across, k, func(t *strategy.Table) *kernels.Schedule {
+		within := func(p strategy.Pair) bool { return p.P >= t.N/2 || p.Q < t.N/2 }
+		f := scheduleOf(t.N, slices.DeleteFunc(slices.Clone(t.Steps),
+			func(step []strategy.Pair) bool { return slices.ContainsFunc(step, within) }))
+		if len(f.Pairs) != t.N*t.N/2 {
+			return nil
+		}
+		return f
+	})
+}
+
+// once returns the schedule of all for factors of order k, which is made of its table the first time.
+func (s *schedules) once(all map[int]*kernels.Schedule, k int,
+	build func(*strategy.Table) *kernels.Schedule) (*kernels.Schedule, error) {
 	order := pointwiseOrder(k)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if f, known := s.across[order]; known {
+	if f, known := all[order]; known {
 		return f, nil
 	}
 	t, err := s.tableLocked(order)
 	if err != nil {
 		return nil, err
 	}
+	all[order] = build(t)
+	return all[order], nil
+}
+
+func scheduleOf(order int, steps [][]strategy.Pair) *kernels.Schedule {
 	f := &kernels.Schedule{Order: order}
-	for _, step := range t.Steps {
-		if !slices.ContainsFunc(step, func(p strategy.Pair) bool { return p.P >= order/2 || p.Q < order/2 }) {
-			f.Pairs = append(f.Pairs, flat(step)...)
-		}
+	for _, step := range steps {
+		f.Pairs = append(f.Pairs, flat(step)...)
 	}
-	if len(f.Pairs) != order*order/2 {
-		f = nil
-	}
-	s.across[order] = f
-	return f, nil
+	return f
 }
 
 // flat returns the indices of pairs one after the other.
