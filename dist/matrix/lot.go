@@ -289,9 +289,7 @@ func (t told) pack() []float64 {
 	message := []float64{float64(len(t.counts)), float64(len(t.pivots)), float64(len(t.noisy)), float64(t.rank),
 		t.least, t.doubt}
 	for _, list := range [][]int{t.counts, t.pivots} {
-		for _, x := range list {
-			message = append(message, float64(x))
-		}
+		message = append(message, floats(list)...)
 	}
 	for _, x := range t.noisy {
 		message = append(message, float64(x[0]), float64(x[1]))
@@ -307,17 +305,11 @@ func unpack(message []float64, bounds int) (t told) {
 		x, message = message[:n:n], message[n:]
 		return x
 	}
-	integers := func(n float64) (all []int) {
-		for _, x := range next(int(n)) {
-			all = append(all, int(x))
-		}
-		return all
-	}
 	head := next(6)
 	t.rank, t.least, t.doubt = int(head[3]), head[4], head[5]
-	t.counts, t.pivots = integers(head[0]), integers(head[1])
+	t.counts, t.pivots = integers(next(int(head[0]))), integers(next(int(head[1])))
 	for range int(head[2]) {
-		t.noisy = append(t.noisy, [2]int(integers(2)))
+		t.noisy = append(t.noisy, [2]int(integers(next(2))))
 	}
 	for bounds > 0 && len(message) > 0 {
 		t.from = append(t.from, next(bounds))
