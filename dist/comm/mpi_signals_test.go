@@ -64,7 +64,7 @@ func TestKeepSignals(t *testing.T) {
 func TestMPISignals(t *testing.T) { passes(t, 2, "TestMPIRankSignals") }
 
 // After MPI has started every handler runs on the stack for signals, and a signal reaches Go. MPICH takes
-// SIGUSR1 (scripts/test-mpich.sh runs this test under it).
+// SIGUSR1 (make test-mpich runs this test under it).
 func TestMPIRankSignals(t *testing.T) {
 	rank(t)
 	for s, a := range allActions(t) {
