@@ -204,6 +204,14 @@ type Float32Limits struct {
 	Order  int  // order of a matrix from which sweeps pay, refined in the end; 0: never
 }
 
+// Elements returns the types of elements that the primitives of Pivots take.
+func (l Limits) Elements() []Element {
+	if l.Float32.Pivots {
+		return []Element{Float64, Float32}
+	}
+	return []Element{Float64}
+}
+
 // Backend is one device. Its methods may be called from one goroutine at a time, except Copy, Read and Write,
 // which may run at the same time as the others, on memory that those do not touch. Methods may return before
 // the work is done; work on one device is done in the order of the calls; the slices of a Batch and the

@@ -89,10 +89,7 @@ func (s *session) tune(f tuneFlags) error {
 	limits := s.Devices[0].Limits()
 	slices.Sort(f.sizes)
 	var table []kernels.Preference
-	for _, element := range []kernels.Element{kernels.Float32, kernels.Float64} {
-		if element == kernels.Float32 && !limits.Float32.Pivots {
-			continue
-		}
+	for _, element := range slices.Backward(limits.Elements()) {
 		var before tuned
 		for _, n := range f.sizes {
 			a, err := gaussian(n)

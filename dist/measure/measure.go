@@ -23,12 +23,8 @@ func Device(ctx context.Context, be kernels.Backend, order int, settings jacobi.
 	r *rates.Rates) error {
 	m := &measurer{ctx: ctx, comm: comm.NewLocal(1)[0], be: []kernels.Backend{be}, rates: r}
 	defer m.close()
-	elements := []kernels.Element{kernels.Float64}
-	if be.Limits().Float32.Pivots {
-		elements = append(elements, kernels.Float32)
-	}
 	for n := smallest; n <= order; n *= 2 {
-		for _, element := range elements {
+		for _, element := range be.Limits().Elements() {
 			if err := m.sweeps(n, element, settings); err != nil {
 				return fmt.Errorf("measure: sweeps in %v of order %d: %w", element, n, err)
 			}

@@ -12,10 +12,7 @@ import (
 // Across tests batches where only pairs of a column of P with one of Q are to be made orthogonal
 // (kernels.Batch.Across), of both element types: which problems are inactive, and sweeps.
 func Across(t *testing.T, b kernels.Backend) {
-	for _, element := range []kernels.Element{kernels.Float64, kernels.Float32} {
-		if element == kernels.Float32 && !b.Limits().Float32.Pivots {
-			continue
-		}
+	for _, element := range b.Limits().Elements() {
 		t.Run(fmt.Sprint(element), func(t *testing.T) {
 			acrossScreen(t, b, element)
 			acrossSweep(t, b, element)

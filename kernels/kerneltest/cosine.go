@@ -11,10 +11,7 @@ import (
 // Cosines tests the largest cosine that Cholesky tells of each problem, whatever else becomes of it and
 // wherever the largest one is; and that it is the same in every batch.
 func Cosines(t *testing.T, b kernels.Backend) {
-	for _, element := range []kernels.Element{kernels.Float64, kernels.Float32} {
-		if element == kernels.Float32 && !b.Limits().Float32.Pivots {
-			continue
-		}
+	for _, element := range b.Limits().Elements() {
 		for _, k := range []int{1, 2, 3, 7, 16, 17, 31, 32, 33, 64, 95, 128, 150, 281} {
 			t.Run(fmt.Sprint(element, " ", k), func(t *testing.T) { cosinesOf(t, b, element, k) })
 		}
