@@ -60,6 +60,9 @@ type Dense interface {
 	// not read C. The element types of a product are the same. Float64 products round componentwise: no fast
 	// multiplication of matrices, no emulation.
 	Gemm(products []Gemm) error
+	// TurnColumns does A ← A·Q for each A of a list, in place, and the square Q of the same number, of an order
+	// up to TurnWidth. No A overlaps any other panel. The products round componentwise, as those of Gemm.
+	TurnColumns(a, q []Panel) error
 	// Syrk does C ← AᵀA for some A and the C of the same number, both triangles, with the same bits in C_ij and
 	// C_ji. Any element type, the same for an A and its C.
 	Syrk(a, c []Panel) error
@@ -95,6 +98,9 @@ type Dense interface {
 }
 
 const (
+	// TurnWidth is the largest number of columns that TurnColumns takes in a panel: so many elements of a row
+	// are read before one is written.
+	TurnWidth = 128
 	// PanelWidth and PivotedWidth are the largest numbers of columns that FactorPanel and FactorPivoted take.
 	// With pivoting more would cost more than they save.
 	PanelWidth   = 64

@@ -169,6 +169,26 @@ func (g Gemm) check() error {
 	return nil
 }
 
+// CheckTurnColumns tells whether each q is square and has the columns of the a of the same number, which are
+// not too many.
+func CheckTurnColumns(a, q []Panel) error {
+	if len(a) != len(q) {
+		return fmt.Errorf("%w: %d panels A, and %d Q", ErrShape, len(a), len(q))
+	}
+	for i, x := range a {
+		if err := x.Check(fmt.Sprintf("A %d", i)); err != nil {
+			return err
+		}
+		if x.N > TurnWidth {
+			return fmt.Errorf("%w: A %d is %d×%d, %d columns are the limit", ErrShape, i, x.M, x.N, TurnWidth)
+		}
+		if err := checkFactor(fmt.Sprintf("Q %d", i), q[i], x.N); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // CheckSyrk tells whether each c has the shape of the aᵀa of the same number.
 func CheckSyrk(a, c []Panel) error {
 	if len(a) != len(c) {

@@ -224,6 +224,10 @@ func (d *Falling) Gemm(products []kernels.Gemm) error {
 	return d.do("Gemm", func() error { return d.Apart.Gemm(products) })
 }
 
+func (d *Falling) TurnColumns(a, q []kernels.Panel) error {
+	return d.do("TurnColumns", func() error { return d.Apart.TurnColumns(a, q) })
+}
+
 func (d *Falling) Syrk(a, c []kernels.Panel) error {
 	return d.do("Syrk", func() error { return d.Apart.Syrk(a, c) })
 }

@@ -301,6 +301,11 @@ func (d *Lagging) Gemm(products []kernels.Gemm) error {
 	return d.later(func() error { return d.Apart.Gemm(products) })
 }
 
+func (d *Lagging) TurnColumns(a, q []kernels.Panel) error {
+	a, q = slices.Clone(a), slices.Clone(q)
+	return d.later(func() error { return d.Apart.TurnColumns(a, q) })
+}
+
 func (d *Lagging) Syrk(a, c []kernels.Panel) error {
 	a, c = slices.Clone(a), slices.Clone(c)
 	return d.later(func() error { return d.Apart.Syrk(a, c) })

@@ -69,6 +69,23 @@ func TestDenseSameBits(t *testing.T) {
 	}
 }
 
+// TestTurnColumnsIsGemm compares bits.
+func TestTurnColumnsIsGemm(t *testing.T) {
+	d := mustOpen(t, 2, "avx512")
+	for _, m := range []int{1, 90, 1000, 4097} {
+		for _, k := range []int{1, 2, 12, 31, 64, kernels.TurnWidth} {
+			a, q, want := fill(t, d, m, k), fill(t, d, k, k), fill(t, d, m, k)
+			must(t, d.Gemm([]kernels.Gemm{{Alpha: 1, A: a, B: q, C: want}}))
+			must(t, d.TurnColumns([]kernels.Panel{a}, []kernels.Panel{q}))
+			for j := range k {
+				if !slices.Equal(column(a, j), column(want, j)) {
+					t.Fatalf("%d×%d: column %d has other bits", m, k, j)
+				}
+			}
+		}
+	}
+}
+
 // TestDenseIsInternalDense compares panels with internal/dense bit by bit.
 func TestDenseIsInternalDense(t *testing.T) {
 	d := mustOpen(t, 2, "avx512")

@@ -25,6 +25,7 @@
 // # Dense
 //
 //	Gemm, Syrk                   dgemm, dsyrk and their float32 forms, 256 columns of the result at a time
+//	TurnColumns                  dgemm, from a copy of each panel
 //	Trsm                         dtrsm and strsm, 256 rows at a time
 //	Potrf                        dpotrf
 //	FactorPanel, FactorPivoted   internal/dense, on one thread

@@ -33,6 +33,29 @@ func (d *device) Gemm(products []kernels.Gemm) error {
 	return named("Gemm", err)
 }
 
+// TurnColumns multiplies a copy of each panel, of whole columns, as Gemm does.
+func (d *device) TurnColumns(a, q []kernels.Panel) error {
+	err := kernels.CheckTurnColumns(a, q)
+	if err == nil {
+		err = d.each(len(a), func(w *workspace, i int) error {
+			x := a[i]
+			if x.M == 0 || x.N == 0 {
+				return nil
+			}
+			before, err := w.floats(x.M * x.N)
+			if err != nil {
+				return err
+			}
+			for j := range x.N {
+				copy(before[j*x.M:], column(x, j))
+			}
+			dense.Product(false, false, x.M, x.N, x.N, 1, before, x.M, elements(q[i]), q[i].Ld, 0, elements(x), x.Ld)
+			return nil
+		})
+	}
+	return named("TurnColumns", err)
+}
+
 // gemm does one product; row-major, Cᵀ ← α·op(B)ᵀ·op(A)ᵀ + β·Cᵀ.
 func gemm(g kernels.Gemm) {
 	m, n, k := g.C.M, g.C.N, g.Inner()

@@ -44,6 +44,10 @@ func TestEntries(t *testing.T) {
 			}
 		}
 	}
+	turns := []string{fmt.Sprintf("WARPS = %d;", turnWarps)}
+	for _, k := range turnKernels {
+		turns = append(turns, fmt.Sprintf("turn_columns<%d, %d>(", k.order, k.tiles))
+	}
 	for file, lines := range map[string][]string{
 		"tile.cuh": {fmt.Sprintf("PAD = %d;", pad)},
 		"stream.cuh": {fmt.Sprintf("STREAM_ROWS = %d, STREAM_COLUMNS = %d, STREAM_THREADS = %d;", streamRows,
@@ -65,6 +69,7 @@ func TestEntries(t *testing.T) {
 			fmt.Sprintf("TURNED = %d;", reflectTurned)},
 		"tall.cu": {fmt.Sprintf("SIDE = %d;", tallSide), fmt.Sprintf("HALF = %d;", tallHalf),
 			fmt.Sprintf("SOLVERS = %d;", tallRows)},
+		"turn_columns.cu":   turns,
 		"qr.cu":             {fmt.Sprintf("PIECE = %d;", qrPiece)},
 		"sweep.cuh":         {fmt.Sprintf("before[%d]", pointwiseOrder), fmt.Sprintf("after[%d]", pointwiseOrder)},
 		"single_square.cuh": {fmt.Sprintf("LD = SIZE + %d,", pad)},

@@ -96,6 +96,9 @@
 // own and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu, measure.cu
 // and angles.cu move and measure.
 //
+// TurnColumns takes all panels of up to 16, 32, 64 and 128 columns in a launch each (turn_columns.cu). A warp
+// has 16 or 32 rows of all columns in registers, as operands of the tensor cores, before it writes the first.
+//
 // Reflectors go over a list of panels in three launches (reflect.cu). The rows of YᵀC are summed 32 at a time
 // (16 before compute capability 9.0), those sums over pieces of 512 rows, and the pieces in eight parts.
 //

@@ -18,7 +18,7 @@ func AllDense(t *testing.T, b kernels.Backend) {
 		{"MoveColumns", MoveColumns}, {"Scale", Scale}, {"Divide", Divide}, {"Ldexp", Ldexp},
 		{"Add", Add}, {"Lengths", Lengths}, {"Maxima", Maxima}, {"Leads", Leads},
 		{"Angles", Angles}, {"Departures", Departures},
-		{"Gemm", Gemm}, {"Syrk", Syrk}, {"Potrf", Potrf}, {"Trsm", Trsm},
+		{"Gemm", Gemm}, {"TurnColumns", TurnColumns}, {"Syrk", Syrk}, {"Potrf", Potrf}, {"Trsm", Trsm},
 		{"FactorPanel", FactorPanel}, {"Reflect", Reflect}, {"OneSign", OneSign},
 		{"FactorPivoted", FactorPivoted}, {"SortedRows", SortedRows}, {"PivotsEnd", PivotsEnd},
 		{"Noise", Noise}, {"DenseRefusals", DenseRefusals},
