@@ -15,7 +15,7 @@ import (
 
 const (
 	// widest is the largest number of columns of a cluster that a host takes.
-	widest = 128
+	widest = kernels.TurnWidth
 	// steepest is the least ratio of two norms in a cluster, since its eigenvectors have errors relative to the
 	// largest.
 	steepest = 0.1
