@@ -124,8 +124,10 @@ type Single struct {
 	Norms   []Pivot // of the columns of G, float64: P is np×1 and Q is nq×1 where P and Q of G have np and nq
 	Factors []Panel // of the columns of R, float64, k×1
 	// Grams has PᵀP and QᵀQ of the columns of G, both triangles, float32; nil where they are not kept
-	// (Float32Limits.Grams). One whose first element is 0 is not known.
-	Grams []Pivot
+	// (Float32Limits.Grams). One whose first element is 0 is not known. Afresh says that none is: they have the
+	// rounding errors of all pivots since they were formed.
+	Grams  []Pivot
+	Afresh bool
 	// Cosine is the largest cosine of an angle between two columns that pass for orthogonal, for example 3e-6. A
 	// pivot without larger ones is left alone, and no rotation of such columns is proper.
 	Cosine float64
@@ -200,7 +202,7 @@ type Limits struct {
 // Float32Limits say what a device does in float32.
 type Float32Limits struct {
 	Pivots bool // the primitives of Pivots take batches; without it they fail with ErrType
-	Grams  bool // Gram and Multiply keep the Gram matrices of block-columns (Single.Grams)
+	Grams  bool // Gram, Jacobi and Multiply keep the Gram matrices of block-columns (Single.Grams)
 	Order  int  // order of a matrix from which sweeps pay, refined in the end; 0: never
 }
 
@@ -283,15 +285,16 @@ type Memory interface {
 // in place of u.
 //
 //	Gram      sets Factors to Norms. It takes the products of columns of P, and those of Q, from Grams, where
-//	          they are known, and puts them there where they are not
+//	          they are known, and puts them there where they are not. It may leave them alone for some
+//	          orders; then Jacobi and Multiply do not matter either
 //	Cholesky  Broken is 1 if a diagonal element is not finite, or above 0 and below 2⁻⁶⁰, or if a pivot
 //	          r_jj² is at most k·2⁻²⁴·h_jj. A column of zeros has a column of zeros in R. In place of
 //	          ScreenTolerance it takes Cosine
 //	Jacobi    Open and Proper are the rotations of columns with a cosine above Cosine; none is idle. Columns
 //	          that have become shorter than 2⁻²² need not be rotated. T' is as orthogonal as the rotations
 //	          leave it. No column becomes zero before its norm is below 2⁻¹⁰²²
-//	Multiply  sets Norms to Factors where it multiplies G, and Grams to the products of the columns of R·T. V
-//	          is multiplied by T' = D⁻¹·T·D', or by T (Scaled)
+//	Multiply  sets Norms to Factors where it multiplies G. V is multiplied by T' = D⁻¹·T·D', or by T (Scaled).
+//	          Then Grams has the products of the columns of R·T, or it is not known. Jacobi may do that already
 type Pivots interface {
 	// Identity sets dst to zero, except ones where row = column + row0. Any element type that Pivots take.
 	Identity(dst Panel, row0 int) error

@@ -1,7 +1,6 @@
 package node
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -178,11 +177,6 @@ func (d *Device) run(step int, pairs []strategy.Pair) error {
 		if err != nil {
 			return err
 		}
-		if d.Afresh {
-			if err := errors.Join(d.forget(left), d.forget(right)); err != nil {
-				return err
-			}
-		}
 		x.add(left, right, l.ones(p, d.c.Positive))
 		if d.c.Trace != nil {
 			d.c.Trace(0, 0, p.P, p.Q)
@@ -192,6 +186,9 @@ func (d *Device) run(step int, pairs []strategy.Pair) error {
 	if err != nil {
 		return err
 	}
+	if b.Single != nil {
+		b.Single.Afresh = d.Afresh
+	}
 	start := time.Now()
 	if err := d.rec.step(0, b); err != nil {
 		return fmt.Errorf("node: %s: %w", d.Backend.Describe().Name, err)
@@ -200,17 +197,6 @@ func (d *Device) run(step int, pairs []strategy.Pair) error {
 	d.queued = append(d.queued, b)
 	if d.problems += len(b.G); d.problems >= mostQueued {
 		return d.Sync()
-	}
-	return nil
-}
-
-// forget says that the Gram matrix of a block-column is not known, where such are kept.
-func (d *Device) forget(b Block) error {
-	if b.Grams.Ld == 0 {
-		return nil
-	}
-	if err := d.Backend.Identity(b.Grams, b.Grams.M); err != nil {
-		return fmt.Errorf("node: Gram matrix of a block-column: %w", err)
 	}
 	return nil
 }

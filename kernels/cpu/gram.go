@@ -51,7 +51,7 @@ func (d *device) gramTasks(b *kernels.Batch) []func() {
 			columns = gramColumns
 		}
 		if b.Single != nil && b.Single.Grams != nil {
-			tasks = append(tasks, d.knownGram(g, h, b.Single.Grams[i], columns)...)
+			tasks = append(tasks, d.knownGram(g, h, b.Single.Grams[i], b.Single.Afresh, columns)...)
 			continue
 		}
 		for j := 0; j < k; j += columns {
@@ -68,8 +68,9 @@ func (d *device) gram(g kernels.Pivot, h kernels.Panel, i1, j0, j1 int) {
 }
 
 // knownGram returns the tasks that form h where the products of the columns of P, and those of Q, are known
-// or are to be: what is not known is formed, and noted.
-func (d *device) knownGram(g kernels.Pivot, h kernels.Panel, known kernels.Pivot, columns int) []func() {
+// or are to be: what is not known, or all, is formed, and noted.
+func (d *device) knownGram(g kernels.Pivot, h kernels.Panel, known kernels.Pivot, afresh bool,
+	columns int) []func() {
 	k, np := g.Order(), g.P.N
 	var tasks []func()
 	for _, s := range []struct {
@@ -80,7 +81,7 @@ func (d *device) knownGram(g kernels.Pivot, h kernels.Panel, known kernels.Pivot
 			if s.side.N == 0 {
 				return
 			}
-			if x := columnOf[float32](s.known, 0); x[0] == 0 {
+			if x := columnOf[float32](s.known, 0); afresh || x[0] == 0 {
 				d.gramOf(s.side, s.known)
 			}
 			assign[float32](h.Columns(s.at, s.at+s.side.N).Rows(s.at, s.at+s.side.N), s.known)

@@ -34,7 +34,10 @@ template <class E> struct ProblemOf {
 	// of float32 only: kernels.Single
 	double *norms_p, *norms_q; // of the columns of g
 	double *factors; // those of r
+	E *gram_p, *gram_q; // the products of the columns of P, and of Q; 0 where they are not kept
+	i64 ld_gram_p, ld_gram_q;
 	i64 scaled; // 1: V is multiplied by T
+	i64 afresh; // 1: the products are to be formed anew
 };
 
 using Pivot = PivotOf<double>;

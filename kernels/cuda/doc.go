@@ -28,10 +28,12 @@
 //	                         multiply_64, _128, _256          64 rows of [P Q]·T, in place
 //	                         multiply_stream (64 < k ≤ 128)   some tiles of 32 rows, of one or more problems
 //	                         copy_rows, multiply_large (k > 256)
-//	  of float32             single_gram_small, _diagonal     64² or 128² elements over a chunk of rows; the
+//	  of float32             single_gram_small, _diagonal     64² or 128² elements over a chunk of rows, or
+//	                                                          those of P with Q, where others are known; the
 //	                         (k > 128) single_gram_other      same beside the diagonal
 //	                         single_gram_plain                64² elements without tensor cores
-//	                         single_gram_add                  the sum of the chunks, made symmetric
+//	                         single_gram_add                  the sum of the chunks, made symmetric, and what
+//	                                                          is known
 //	                         single_image_64, _128            T, split and laid out for the tensor cores
 //	                         single_multiply_64, _128         some tiles of 64 rows, of one or more problems
 //	                         (k > 128) single_image_blocks,   the same for a block of 128×128 of T, from copies

@@ -201,12 +201,15 @@ func part(b *kernels.Batch, i, j int) *kernels.Batch {
 		c.Across = b.Across[i:j]
 	}
 	if s := b.Single; s != nil {
-		c.Single = &kernels.Single{Cosine: s.Cosine, Scaled: s.Scaled}
+		c.Single = &kernels.Single{Cosine: s.Cosine, Scaled: s.Scaled, Afresh: s.Afresh}
 		if len(s.Norms) == len(b.R) {
 			c.Single.Norms = s.Norms[i:j]
 		}
 		if len(s.Factors) == len(b.R) {
 			c.Single.Factors = s.Factors[i:j]
+		}
+		if len(s.Grams) == len(b.R) {
+			c.Single.Grams = s.Grams[i:j]
 		}
 	}
 	return c

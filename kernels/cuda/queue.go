@@ -26,8 +26,15 @@ type problem struct {
 	positive    int64
 	left        int64
 
+	single singleProblem
+}
+
+// singleProblem is what comes to a problem of float32.
+type singleProblem struct {
 	normsP, normsQ, factors kernels.Address
-	scaled                  int64
+	gramP, gramQ            kernels.Address
+	ldGramP, ldGramQ        int64
+	scaled, afresh          uint64 // 0 or 1
 }
 
 const (
@@ -178,8 +185,8 @@ func alikeSingle(a, b *kernels.Single) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return sameMemory(a.Norms, b.Norms) && sameMemory(a.Factors, b.Factors) && a.Cosine == b.Cosine &&
-		a.Scaled == b.Scaled
+	return sameMemory(a.Norms, b.Norms) && sameMemory(a.Factors, b.Factors) && sameMemory(a.Grams, b.Grams) &&
+		a.Cosine == b.Cosine && a.Scaled == b.Scaled && a.Afresh == b.Afresh
 }
 
 // sameMemory tells whether two slices are the same memory.
@@ -306,15 +313,18 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 // ofSingle adds what problem i of a batch of float32 has besides.
 func (p *problem) ofSingle(s *kernels.Single, i int) {
 	p.tol, p.screen = kernels.Tolerance32(int(p.k)), s.Cosine
+	x := &p.single
 	if len(s.Norms) > i {
-		p.normsP, p.normsQ = s.Norms[i].P.Data, s.Norms[i].Q.Data
+		x.normsP, x.normsQ = s.Norms[i].P.Data, s.Norms[i].Q.Data
 	}
 	if len(s.Factors) > i {
-		p.factors = s.Factors[i].Data
+		x.factors = s.Factors[i].Data
 	}
-	if s.Scaled {
-		p.scaled = 1
+	if len(s.Grams) > i {
+		x.gramP, x.gramQ = s.Grams[i].P.Data, s.Grams[i].Q.Data
+		x.ldGramP, x.ldGramQ = int64(s.Grams[i].P.Ld), int64(s.Grams[i].Q.Ld)
 	}
+	x.scaled, x.afresh = flag(s.Scaled), flag(s.Afresh)
 }
 
 func pivotOf(p kernels.Pivot) pivot {

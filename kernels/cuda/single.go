@@ -23,7 +23,7 @@ const (
 func singleChunk(m, k int) int {
 	side := ceil(k, 128)
 	parts := max(1, min(singleParts, m/singleGramRows/2, 64/(side*side)))
-	if m >= 4096 {
+	if m >= 8192 {
 		parts = min(parts, 4)
 	}
 	return max(1, ceil(ceil(m, parts), singleGramRows)) * singleGramRows
@@ -42,29 +42,35 @@ func (d *device) singleGram(s *batch) error {
 		small = small || int(p.g.m) >= least && p.k <= 64
 		large = large || int(p.g.m) >= least && p.k > 64
 	}
-	blocks := 4 * side * side
-	partial, err := d.need("Gram", int64(s.n())*int64(chunks)*int64(blocks)*4*singleBlock)
+	sums := int64(s.n()) * int64(chunks) * int64(4*side*side) * 4 * singleBlock
+	partial, err := d.need("Gram", sums+4*int64(s.n()))
 	if err != nil {
 		return err
 	}
 	words := []uint64{s.at, word(partial), uint64(side), uint64(chunks), uint64(least)}
+	across := append(words, word(partial)+uint64(sums)) // whether a problem needs products of P with Q alone
 	for _, k := range []struct {
 		wanted             bool
 		name               string
 		x, threads, shared int
+		words              []uint64
 	}{
-		{plain, "single_gram_plain", triangle(ceil(s.order, 64)), 256, 0},
-		{small, "single_gram_small", 1, singleGramThreads, singleGramShared},
-		{large, "single_gram_diagonal", side, singleGramThreads, singleGramShared},
-		{large && side > 1, "single_gram_other", side * (side - 1), singleGramThreads, singleGramShared},
+		{plain, "single_gram_plain", triangle(ceil(s.order, 64)), 256, 0, words},
+		{small, "single_gram_small", 1, singleGramThreads, singleGramShared, words},
+		{large, "single_gram_diagonal", side, singleGramThreads, singleGramShared, across},
+		{large && side > 1, "single_gram_other", side * (side - 1), singleGramThreads, singleGramShared, words},
 	} {
 		if k.wanted {
-			if err := d.launch(k.name, k.x, chunks, s.n(), k.threads, k.shared, words...); err != nil {
+			if err := d.launch(k.name, k.x, chunks, s.n(), k.threads, k.shared, k.words...); err != nil {
 				return err
 			}
 		}
 	}
-	return d.launch("single_gram_add", max(1, triangle(ceil(s.order, 32))), s.n(), 1, 256, 0, words...)
+	tiles := ceil(s.order, 32)
+	if large && len(s.Single.Grams) > 0 {
+		tiles = max(tiles, 4) // where P and Q begin at 0 and at 64
+	}
+	return d.launch("single_gram_add", max(1, triangle(tiles)), s.n(), 1, 256, 0, across...)
 }
 
 // singleUpdate subtracts the products of rows j0 ≤ j < j1 of a factor of float32 from what is left of it, as

@@ -2,8 +2,9 @@
 // H and L the matrices of these, XᵀX = HᵀH + LᵀH + (LᵀH)ᵀ but for products of two l. So Q = (H + 2L)ᵀH is
 // formed, with what the tensor cores take of X in shared memory for the H on the right, and (Q + Qᵀ)/2 is the
 // result. Sums over 32 rows are added up in float32, those over chunks of rows in float64. Each element is
-// one sequence of operations that depends on its two columns, the number of rows, and whether k > 64. Gram
-// matrices of few rows go without tensor cores: what is left out counts there.
+// one sequence of operations that depends on its two columns, the number of rows, whether k > 64, and whether
+// the products of the columns of P and of Q are known. Then those of P with Q alone are formed. Gram matrices
+// of few rows go without tensor cores: what is left out counts there.
 
 #include "single_tile.cuh"
 #include "wgmma.cuh"
@@ -15,13 +16,28 @@ enum Kind {
 	SMALL,	  // k ≤ 64: each group all rows of Q, from half of the rows of X
 	DIAGONAL, // 128 columns with each other
 	OTHER,	  // 128 columns with 128 others
+	SIDES,	  // up to 64 columns of P with those of Q, in places 0 … 63 and 64 … 127
 };
+
+// known tells whether the products of the columns of P, and of Q, are. For other orders they do not matter.
+__device__ inline bool known(const SingleProblem &b)
+{
+	const i64 np = b.g.np, nq = b.k - np;
+	return b.gram_p && !b.afresh && b.k > 64 && np <= 64 && nq <= 64 && *b.gram_p != 0 && *b.gram_q != 0;
+}
+
+// place_across returns the number of the column that is in a place of SIDES, k for none.
+__device__ inline i64 place_across(const SingleProblem &b, int place)
+{
+	const i64 j = place < 64 ? place : b.g.np + place - 64;
+	return j < (place < 64 ? b.g.np : b.k) ? j : b.k;
+}
 
 #ifdef WGMMA
 // Rows of columns on their way through shared memory. A stage has two steps for each group. A step has 32
 // rows of the left columns, and of the right ones if they are others.
 template <Kind KIND> struct Flow {
-	static constexpr int COLUMNS = KIND == SMALL ? 64 : KIND == DIAGONAL ? 128 : 256; // of a step
+	static constexpr int COLUMNS = KIND == SMALL ? 64 : KIND == OTHER ? 256 : 128; // of a step
 	static constexpr int PART = COLUMNS * 128, STEPS = KIND == SMALL ? 4 : 2;
 	static constexpr int STAGE = STEPS * PART, DEPTH = GRAM_BYTES / STAGE, ROWS = 32 * STEPS;
 
@@ -94,7 +110,7 @@ template <Kind KIND>
 __device__ inline void gram(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
 	using F = Flow<KIND>;
-	constexpr int HALVES = KIND == SMALL ? 1 : 2;
+	constexpr int HALVES = KIND == SMALL || KIND == SIDES ? 1 : 2;
 	extern __shared__ __align__(1024) unsigned char memory[];
 	__shared__ u64 barriers[2 * F::DEPTH];
 	__shared__ const float *address[F::COLUMNS];
@@ -112,7 +128,9 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 		set_barrier(empty + 8 * threadIdx.x, GRAM_THREADS / 32);
 	}
 	if (threadIdx.x < F::COLUMNS) {
-		const i64 j = (threadIdx.x < 128 ? I : J) * 128 + threadIdx.x % 128;
+		i64 j = (threadIdx.x < 128 ? I : J) * 128 + threadIdx.x % 128;
+		if (KIND == SIDES)
+			j = place_across(b, threadIdx.x);
 		address[threadIdx.x] = j < b.k ? column(b.g, j) + first : 0;
 	}
 	__syncthreads();
@@ -121,7 +139,8 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 	const int g = threadIdx.x % 32 / 4, t = threadIdx.x % 4;
 	const unsigned begin = KIND == SMALL ? group * 2 * F::PART : 0;
 	const unsigned left = begin + ((KIND == SMALL ? 0 : 64 * group) + 16 * warp + g) * 128 + 4 * t;
-	const unsigned right = begin + (KIND == OTHER ? F::PART / 2 : 0);
+	const unsigned right =
+		begin + (KIND == OTHER || KIND == SIDES && group == 0 ? F::PART / 2 : 0); // group 1: P
 	float sum[HALVES][32] = {}, part[HALVES][32];
 	Left even, odd;
 
@@ -176,7 +195,9 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 	partial += (blockIdx.z * chunks + blockIdx.y) * 4 * side * side * 4096;
 #pragma unroll
 	for (int h = 0; h < HALVES; h++) {
-		const i64 block = KIND == SMALL ? group : (2 * I + group) * 2 * side + 2 * J + h;
+		const i64 block = KIND == SMALL	   ? group
+				  : KIND == SIDES ? group + 1 // (0, 1) and (1, 0) of 2×2
+						   : (2 * I + group) * 2 * side + 2 * J + h;
 		float *const out = partial + block * 4096 + 16 * warp + g;
 #pragma unroll
 		for (int n = 0; n < 8; n++)
@@ -191,7 +212,8 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 // single_gram_diagonal: grid (side, chunks, problems), side = ⌈k/128⌉ of the largest k, and
 // single_gram_other: grid (side·(side−1), chunks, problems). Those of fewer rows than `least` are left to
 // single_gram_plain. Block 256 threads, shared bytes GRAM_BYTES + 1024. partial has 4·side² blocks of 64×64
-// numbers for each chunk of each problem.
+// numbers for each chunk of each problem. single_gram_diagonal says in `across` whether it has formed the
+// products of P with Q alone.
 extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
 single_gram_small(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
@@ -201,10 +223,17 @@ single_gram_small(const SingleProblem *problems, float *partial, i64 side, i64 c
 }
 
 extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
-single_gram_diagonal(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
+single_gram_diagonal(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least,
+		     unsigned *across)
 {
 #ifdef WGMMA
-	gram<DIAGONAL>(problems, partial, side, chunks, least);
+	const bool alone = known(problems[blockIdx.z]);
+	if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
+		across[blockIdx.z] = alone && problems[blockIdx.z].g.m >= least;
+	if (alone)
+		gram<SIDES>(problems, partial, side, chunks, least);
+	else
+		gram<DIAGONAL>(problems, partial, side, chunks, least);
 #endif
 }
 
@@ -243,10 +272,12 @@ single_gram_plain(const SingleProblem *problems, float *partial, i64 side, i64 c
 	sum.each([=](int i, int j, float x) { out[i + j * 64] = x; });
 }
 
-// single_gram_add adds the sums of the chunks, in order, makes R of them, and sets Factors to Norms. Grid
-// (pairs I ≤ J of 32×32 elements, problems), block 256 threads.
+// single_gram_add adds the sums of the chunks, in order, makes R of them and of what is known, sets Factors
+// to Norms, and notes the products of the columns of P, and of Q, where they were not known. across: as
+// single_gram_diagonal says. Grid (pairs I ≤ J of 32×32 elements, problems), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
-single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i64 chunks, i64 least)
+single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i64 chunks, i64 least,
+		const unsigned *across)
 {
 	__shared__ float mirror[32][33];
 	const SingleProblem &b = problems[blockIdx.y];
@@ -257,31 +288,53 @@ single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i
 	if (blockIdx.x == 0)
 		for (i64 j = threadIdx.x; j < b.k; j += 256)
 			b.factors[j] = j < b.g.np ? b.norms_p[j] : b.norms_q[j - b.g.np];
-	if (J * 32 >= b.k)
+	const bool plain = b.g.m < least, small = !plain && b.k <= 64;
+	const bool alone = !plain && !small && across[blockIdx.y];
+	if (alone ? J >= 4 : J * 32 >= b.k)
 		return;
 	const i64 blocks = 4 * side * side, n = (b.g.m + b.chunk - 1) / b.chunk;
-	const bool plain = b.g.m < least, small = !plain && b.k <= 64;
 	const int parts = small ? 2 : 1;
-	// sums returns the elements (x, y + 8e) of the 32×32 elements at (i, j).
-	auto sums = [&](int i, int j, float (&h)[4]) {
-		double s[4] = {};
-		const int block = small ? 0 : i / 2 * 2 * (int)side + j / 2;
-		const float *from = partial + (blockIdx.y * chunks * blocks + block) * 4096 + i % 2 * 32 + x +
-				    (j % 2 * 32 + y) * 64;
-#pragma unroll 4
+	auto from = [&](int i, int j) {
+		const int block = small ? 0 : alone ? i / 2 + 1 : i / 2 * 2 * (int)side + j / 2;
+		return partial + (blockIdx.y * chunks * blocks + block) * 4096 + i % 2 * 32 + x + (j % 2 * 32 + y) * 64;
+	};
+	// sums finds the elements (x, y + 8e) of the 32×32 elements at (I, J), and, with both, at (J, I).
+	auto sums = [&](bool both, float (&h)[4], float (&q)[4]) {
+		double s[4] = {}, r[4] = {};
+		const float *const first = from(I, J), *const second = from(J, I);
+#pragma unroll 8
 		for (i64 c = 0; c < n; c++)
 			for (int p = 0; p < parts; p++)
 #pragma unroll
-				for (int e = 0; e < 4; e++)
-					s[e] += from[(c * blocks + p) * 4096 + 8 * e * 64];
+				for (int e = 0; e < 4; e++) {
+					const i64 at = (c * blocks + p) * 4096 + 8 * e * 64;
+					s[e] += first[at];
+					r[e] += both ? second[at] : 0;
+				}
 #pragma unroll
 		for (int e = 0; e < 4; e++)
-			h[e] = (float)s[e];
+			h[e] = (float)s[e], q[e] = (float)r[e];
 	};
+	// noted returns where element (i, j) of the products of the columns of P, or of Q, is noted; 0: nowhere.
+	auto noted = [&](i64 i, i64 j) -> float * {
+		const i64 np = b.g.np;
+		if (!b.gram_p || i >= b.k || j >= b.k || (i < np) != (j < np))
+			return 0;
+		return i < np ? b.gram_p + i + j * b.ld_gram_p : b.gram_q + i - np + (j - np) * b.ld_gram_q;
+	};
+	auto number = [&](int place) -> i64 { return alone ? place_across(b, place) : place; };
+	const bool take = alone && I / 2 == J / 2; // what is known
 	float h[4], q[4];
-	sums(I, J, h);
-	if (!plain) {
-		sums(J, I, q);
+	if (take) {
+#pragma unroll
+		for (int e = 0; e < 4; e++) {
+			const float *const from = noted(number(I * 32 + x), number(J * 32 + y + 8 * e));
+			h[e] = from ? *from : 0;
+		}
+	} else {
+		sums(!plain, h, q);
+	}
+	if (!plain && !take) {
 #pragma unroll
 		for (int e = 0; e < 4; e++)
 			mirror[y + 8 * e][x] = q[e];
@@ -291,9 +344,14 @@ single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i
 			h[e] = 0.5f * (h[e] + mirror[x][y + 8 * e]);
 		__syncthreads();
 	}
-	auto put = [&](i64 i, i64 j, float h) {
-		if (i < b.k && j < b.k)
-			b.r[i + j * b.ldr] = h;
+	auto put = [&](int place, int other, float h) {
+		const i64 i = number(place), j = number(other);
+		if (i >= b.k || j >= b.k)
+			return;
+		b.r[i + j * b.ldr] = h;
+		float *const note = alone ? 0 : noted(i, j);
+		if (note)
+			*note = h;
 	};
 #pragma unroll
 	for (int e = 0; e < 4; e++) {

@@ -10,6 +10,8 @@
 // A column of R·T that is shorter is rounding errors, of columns of length 1. This counts as its length.
 constexpr float LEAST = 0x1p-22f;
 
+constexpr float KNOWN = 0x1p-3f; // of a column whose products are known
+
 constexpr double SMALLEST = 0x1p-1022; // norm of a column that is not zero
 
 constexpr int LETTERS = 64; // of a warp in a round
@@ -51,6 +53,28 @@ template <int SIZE> __device__ inline void begin(const float *from, i64 ld, int 
 		shared[SIZE * LD + i] = 0;
 		if (i < SIZE)
 			shared[i * LD + SIZE] = 0;
+	}
+}
+
+// note_products notes the products of the columns of P, and of Q, once the columns of R·T are divided by
+// their lengths. Where one has become much shorter they are rounding errors, so they pass for unknown.
+template <int SIZE> __device__ inline void note_products(const SingleProblem &b, const Square<SIZE> &h)
+{
+	__shared__ float inverse[SIZE];
+	const int thread = threadIdx.x, k = (int)b.k, np = (int)b.g.np;
+	bool clear = true;
+	for (int j = thread; j < k; j += 2 * SIZE) {
+		const float square = h.at(j, j) / SCALE;
+		clear = square >= KNOWN * KNOWN;
+		inverse[j] = 1 / sqrtf(h.at(j, j));
+	}
+	clear = __syncthreads_and(clear);
+	for (int e = thread; e < SIZE * SIZE; e += 2 * SIZE) {
+		const int i = e % SIZE, j = e / SIZE;
+		if (i >= k || j >= k || (i < np) != (j < np))
+			continue;
+		float *const to = i < np ? b.gram_p + i + j * b.ld_gram_p : b.gram_q + i - np + (j - np) * b.ld_gram_q;
+		*to = !clear ? 0 : i == j ? 1 : h.at(i, j) * inverse[i] * inverse[j];
 	}
 }
 
@@ -130,6 +154,8 @@ template <int SIZE> __device__ inline void rotations_role(const SingleSweep &a, 
 	__syncthreads();
 	if (thread == 0)
 		publish(&state.finished, a.launch);
+	if (b.gram_p && b.tally->changed && (a.last || rotations == 0))
+		note_products(b, h);
 }
 
 // multiply multiplies a warp's columns of T in shared memory by a product of rotations, an Image.

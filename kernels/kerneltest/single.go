@@ -21,7 +21,7 @@ func Single(t *testing.T, b kernels.Backend) {
 	}{
 		{"Panels", singlePanels}, {"Gram", SingleGram}, {"Cholesky", singleCholesky}, {"QR", singleQR},
 		{"Jacobi", singleJacobi}, {"Sweep", singleSweep}, {"Multiply", SingleMultiply}, {"Nested", singleNested},
-		{"Parallel", singleParallel},
+		{"Parallel", singleParallel}, {"Grams", singleGrams},
 		{"Sweeps", singleSweeps}, {"Refusals", singleRefusals},
 	} {
 		t.Run(body.name, func(t *testing.T) { body.run(t, b) })
