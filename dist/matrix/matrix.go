@@ -225,16 +225,22 @@ func (s *Matrix) eachDiagonal(j0, j1 int, f func(j int, x float64)) error {
 		}
 		b0, b1 := s.span(b)
 		from, to := max(b0, j0), min(b1, j1)
-		host := make([]float64, (to-from)*(to-from))
+		host := make([]float64, to-from)
 		p := s.block(b).Columns(from-b0, to-b0).Rows(from, to)
-		if err := dev.Read(host, to-from, p); err != nil {
+		if err := dev.Read(host, 1, diagonalOf(p)); err != nil {
 			return err
 		}
-		for j := from; j < to; j++ {
-			f(j, host[(j-from)*(to-from+1)])
+		for i, x := range host {
+			f(from+i, x)
 		}
 	}
 	return nil
+}
+
+// diagonalOf returns the elements on the diagonal of a square panel, as a row.
+func diagonalOf(p kernels.Panel) kernels.Panel {
+	p.M, p.Ld = 1, p.Ld+1
+	return p
 }
 
 // Signs returns −1 for each number below 0, and 1 for the others.
@@ -252,14 +258,6 @@ func Signs(x []float64) []float64 {
 func (s *Matrix) SetDiagonal(x []float64) error {
 	return s.eachBlock(func(dev *device, b int, _ kernels.Panel) error {
 		j0, j1 := s.span(b)
-		p := s.diagonalBlock(b)
-		host := make([]float64, p.M*p.N)
-		if err := dev.Read(host, p.M, p); err != nil {
-			return err
-		}
-		for j := j0; j < j1; j++ {
-			host[(j-j0)*(p.M+1)] = x[j]
-		}
-		return dev.Write(p, host, p.M)
+		return dev.Write(diagonalOf(s.diagonalBlock(b)), x[j0:j1], 1)
 	})
 }
