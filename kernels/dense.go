@@ -51,9 +51,9 @@ type Dense interface {
 	//	e = ±r·|c|/((1 − r)·(1 + r)),  r = min(d_i, d_j)/max(d_i, d_j),
 	//
 	// with the sign of c if d_j > d_i, the opposite sign otherwise. There is none where |c| does not exceed the
-	// tolerance, and on the diagonal. An angle over the limit is large, and is left out. If asked to write, the
-	// primitive writes the others, and 0 where there is none or it is left out. Of a symmetric matrix this makes
-	// an antisymmetric one.
+	// tolerance, and on the diagonal. An angle over a limit is large, and is left out. If asked to write, the
+	// primitive writes the angles up to the last limit, and 0 where there is none. Of a symmetric matrix this
+	// makes an antisymmetric one.
 	Angles(h []Panel, first []int, norms []float64, o AngleOptions) (Angles, error)
 
 	// Gemm does C ← α·op(A)·op(B) + β·C for some products, of which no C overlaps any other panel. β = 0 does
@@ -119,21 +119,39 @@ const PivotSide = 32
 
 // AngleOptions say which angles there are.
 type AngleOptions struct {
-	Tolerance float64 // of cosines
-	Limit     float64 // of angles
-	Write     bool    // the angles, in place of the cosines
+	Tolerance float64   // of cosines
+	Limits    []float64 // of angles: one at least, and MaxLimits at most
+	Write     bool      // the angles, in place of the cosines
 }
 
-// Angles is what the primitive Angles finds in the columns of all panels, one after the other.
+// MaxLimits is the most limits that Angles looks at in one call, which reads the matrix once.
+const MaxLimits = 4
+
+// Angles is what the primitive Angles finds in all panels.
 type Angles struct {
-	Cosine  []float64 // the largest |c| of the column, off the diagonal; a NaN is not seen
-	Largest []float64 // the largest |e| that is not left out
-	Sum     []float64 // of all |e| that are not left out; NaN if a cosine of the column is
-	// the rows of the first and the last e that is left out; n and −1 where there is none
-	Low, High []int
+	Cosine float64 // the largest |c| off the diagonal; a NaN is not seen
 	// how many pieces of PivotSide×PivotSide elements, those at the lower and right edges of a panel being
 	// smaller, have a cosine over the tolerance off the diagonal
 	Active int
+	Within []Within // for each limit
+}
+
+// Within is what there is of angles within a limit, and where others are.
+type Within struct {
+	Largest float64 // the largest |e| that is not left out
+	Sum     float64 // the largest of the sums over a column of such |e|; NaN if a cosine is
+	// of each column, those of all panels one after the other, the rows of the first and the last e that is left
+	// out; n and −1 where there is none
+	Left [][2]int32
+}
+
+// Join adds what was found in other columns, but for the rows of what is left out.
+func (a *Angles) Join(b Angles) {
+	a.Cosine, a.Active = max(a.Cosine, b.Cosine), a.Active+b.Active
+	for l, w := range b.Within {
+		to := &a.Within[l]
+		to.Largest, to.Sum = max(to.Largest, w.Largest), max(to.Sum, w.Sum)
+	}
 }
 
 // Gemm is a product of matrices: C ← Alpha·op(A)·op(B) + Beta·C, where op(X) is Xᵀ if TransX.

@@ -112,10 +112,13 @@ func CheckList(list []Panel) error {
 }
 
 // CheckAngles tells whether the panels are columns, from those numbers on, of a square matrix with so many
-// norms.
-func CheckAngles(h []Panel, first []int, norms []float64) error {
+// norms, and whether there are as many limits as there may be.
+func CheckAngles(h []Panel, first []int, norms []float64, o AngleOptions) error {
 	if err := CheckList(h); err != nil {
 		return err
+	}
+	if n := len(o.Limits); n < 1 || n > MaxLimits {
+		return fmt.Errorf("%w: %d limits, not 1 to %d", ErrShape, n, MaxLimits)
 	}
 	if len(first) != len(h) {
 		return fmt.Errorf("%w: %d panels, and %d numbers of their first columns", ErrShape, len(h), len(first))

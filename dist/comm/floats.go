@@ -8,18 +8,21 @@ import (
 	"jmpi/kernels"
 )
 
+// Word is what numbers are sent as.
+type Word interface{ float64 | [2]int32 }
+
 // Gather returns the numbers of every rank. They must not be changed.
-func Gather(c Comm, mine []float64) ([][]float64, error) {
+func Gather[T Word](c Comm, mine []T) ([][]T, error) {
 	if c.Size() == 1 {
-		return [][]float64{mine}, nil
+		return [][]T{mine}, nil
 	}
 	all, err := c.Allgather(BytesOf(mine))
 	if err != nil {
 		return nil, fmt.Errorf("comm: gather: %w", err)
 	}
-	out := make([][]float64, len(all))
+	out := make([][]T, len(all))
 	for i, b := range all {
-		out[i] = floatsOf(b)
+		out[i] = numbersOf[T](b)
 	}
 	return out, nil
 }
@@ -33,16 +36,16 @@ func FromRank(c Comm, rank int, mine []float64) ([]float64, error) {
 	if err != nil {
 		return nil, fmt.Errorf("comm: numbers of rank %d: %w", rank, err)
 	}
-	return floatsOf(all), nil
+	return numbersOf[float64](all), nil
 }
 
-// BytesOf and floatsOf give the bytes of numbers, and back.
-func BytesOf(x []float64) []byte {
+// BytesOf and numbersOf give the bytes of numbers, and back.
+func BytesOf[T Word](x []T) []byte {
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(x))), len(x)*kernels.WordBytes)
 }
 
-func floatsOf(b []byte) []float64 {
-	x := make([]float64, len(b)/kernels.WordBytes)
+func numbersOf[T Word](b []byte) []T {
+	x := make([]T, len(b)/kernels.WordBytes)
 	copy(BytesOf(x), b)
 	return x
 }

@@ -2,7 +2,6 @@ package matrix
 
 import (
 	"fmt"
-	"slices"
 
 	"jmpi/dist/comm"
 	"jmpi/kernels"
@@ -23,25 +22,12 @@ func (s *Matrix) Angles(norms []float64,
 		own[i], err = dev.Angles(panels, first, norms, o)
 		return err
 	})
+	if err == nil {
+		a, err = s.joined(own, len(o.Limits))
+	}
 	if err != nil {
 		return a, 0, fmt.Errorf("matrix: angles: %w", err)
 	}
-	parts := make([][]float64, len(own))
-	for i, x := range own {
-		parts[i] = slices.Concat(x.Cosine, x.Largest, x.Sum, floats(x.Low), floats(x.High))
-		a.Active += x.Active
-	}
-	x, err := s.gather(5, parts)
-	if err != nil {
-		return a, 0, fmt.Errorf("matrix: angles: %w", err)
-	}
-	list := func(l int) []float64 { return x[l*s.N : (l+1)*s.N] }
-	a.Cosine, a.Largest, a.Sum, a.Low, a.High = list(0), list(1), list(2), integers(list(3)), integers(list(4))
-	counts := []int64{int64(a.Active)}
-	if err := s.Comm.AllreduceSum(counts); err != nil {
-		return a, 0, fmt.Errorf("matrix: angles: %w", err)
-	}
-	a.Active = int(counts[0])
 	rows := (s.M + kernels.PivotSide - 1) / kernels.PivotSide
 	pieces := 0
 	for b := range s.blocks() {
@@ -51,21 +37,38 @@ func (s *Matrix) Angles(norms []float64,
 	return a, float64(a.Active) / float64(max(1, pieces)), nil
 }
 
-// floats and integers turn small whole numbers into numbers, and back.
-func floats(x []int) []float64 {
-	y := make([]float64, len(x))
-	for i, e := range x {
-		y[i] = float64(e)
+// joined gives every rank what all devices have found, for so many limits. It is collective.
+func (s *Matrix) joined(own []kernels.Angles, limits int) (kernels.Angles, error) {
+	a := kernels.Angles{Within: make([]kernels.Within, limits)}
+	for _, x := range own {
+		a.Join(x)
 	}
-	return y
-}
-
-func integers(x []float64) []int {
-	y := make([]int, len(x))
-	for i, e := range x {
-		y[i] = int(e)
+	mine := []float64{a.Cosine, float64(a.Active)}
+	for _, w := range a.Within {
+		mine = append(mine, w.Largest, w.Sum)
 	}
-	return y
+	ranks, err := comm.Gather(s.Comm, mine)
+	if err != nil {
+		return a, err
+	}
+	a.Active = 0
+	for _, x := range ranks {
+		one := kernels.Angles{Cosine: x[0], Active: int(x[1])}
+		for l := range limits {
+			one.Within = append(one.Within, kernels.Within{Largest: x[2+2*l], Sum: x[3+2*l]})
+		}
+		a.Join(one)
+	}
+	parts := make([][][2]int32, len(own))
+	for l := range a.Within {
+		for i, x := range own {
+			parts[i] = x.Within[l].Left
+		}
+		if a.Within[l].Left, err = gather(s, 1, parts); err != nil {
+			return a, err
+		}
+	}
+	return a, nil
 }
 
 // ZeroSquares clears, for each pair of numbers, the elements of a square matrix in the rows and columns from

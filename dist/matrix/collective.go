@@ -9,8 +9,11 @@ import (
 
 // gather gives every rank one number for each column, or count lists of them, one after the other. Of each
 // device of this rank, own has those of the first list for its columns, then those of the second one, and so
-// on. It is collective.
-func (s *Matrix) gather(count int, own [][]float64) ([]float64, error) {
+// on. It may return that. It is collective.
+func gather[T comm.Word](s *Matrix, count int, own [][]T) ([]T, error) {
+	if len(s.ranks) == 1 {
+		return own[0], nil
+	}
 	if s.Comm.Size() > 1 {
 		all, err := comm.Gather(s.Comm, slices.Concat(own...))
 		if err != nil {
@@ -22,7 +25,7 @@ func (s *Matrix) gather(count int, own [][]float64) ([]float64, error) {
 			own, all[rank] = append(own, all[rank][:length]), all[rank][length:]
 		}
 	}
-	x := make([]float64, count*s.N)
+	x := make([]T, count*s.N)
 	for id, part := range own {
 		for l := range count {
 			for j0, j1 := range s.spansOf(id) {
@@ -44,7 +47,7 @@ func (s *Matrix) perColumn(f func(i int, dev *device) ([]float64, error)) ([]flo
 	if err != nil {
 		return nil, err
 	}
-	return s.gather(1, own)
+	return gather(s, 1, own)
 }
 
 // Norms returns the 2-norms of the columns. It is collective.
@@ -231,7 +234,7 @@ func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, erro
 		if err != nil {
 			return nil, err
 		}
-		return s.gather(count, own)
+		return gather(s, count, own)
 	}
 	parts := make([][]float64, len(s.own))
 	err := s.each(func(i int, dev *device) (err error) {
@@ -258,7 +261,7 @@ func (s *Matrix) gatherEach(x []float64) ([]float64, error) {
 	for i := range own {
 		own[i] = s.local(i, x)
 	}
-	return s.gather(1, own)
+	return gather(s, 1, own)
 }
 
 // sumTwice adds the products of all devices, high parts first and then low ones. It is collective.

@@ -316,3 +316,20 @@ func unpack(message []float64, bounds int) (t told) {
 	}
 	return t
 }
+
+// floats and integers turn small whole numbers into numbers, and back.
+func floats(x []int) []float64 {
+	y := make([]float64, len(x))
+	for i, e := range x {
+		y[i] = float64(e)
+	}
+	return y
+}
+
+func integers(x []float64) []int {
+	y := make([]int, len(x))
+	for i, e := range x {
+		y[i] = int(e)
+	}
+	return y
+}

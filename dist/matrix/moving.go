@@ -116,7 +116,7 @@ func (f *moving) lengths(join func(all []float64, count int) int,
 			parts[i] = append(parts[i], f.local(i, all[l])...)
 		}
 	}
-	x, err := f.gather(len(all), parts)
+	x, err := gather(f.Matrix, len(all), parts)
 	if err != nil {
 		return nil, err
 	}

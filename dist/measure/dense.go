@@ -73,7 +73,7 @@ func (m *measurer) dense(n int) error {
 		{rates.Transpose, square, made(func() (*matrix.Matrix, error) { return x.Transpose(nil, n) })},
 		{rates.Select, square, made(func() (*matrix.Matrix, error) { return matrix.Select(x, order) })},
 		{rates.Angles, square, func() error {
-			_, _, err := h.Angles(ones, kernels.AngleOptions{Tolerance: 1e-14, Limit: 2e-3})
+			_, _, err := h.Angles(ones, kernels.AngleOptions{Tolerance: 1e-14, Limits: []float64{2e-3}})
 			return err
 		}},
 		{rates.Norms, square, func() error {

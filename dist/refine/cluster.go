@@ -25,14 +25,14 @@ const (
 type cluster struct{ start, end int }
 
 // clustersOf returns the clusters of columns that are sorted by their norms: those that hosts take, and those
-// that are left alone.
-func clustersOf(a kernels.Angles, norms []float64) (taken, left []cluster) {
+// that are left alone. The rows are those of the first and the last large angle of each column.
+func clustersOf(rows [][2]int32, norms []float64) (taken, left []cluster) {
 	var all []cluster
-	for j := range a.High {
-		if a.High[j] < 0 {
+	for j, r := range rows {
+		if r[1] < 0 {
 			continue
 		}
-		c := cluster{min(j, a.Low[j]), max(j, a.High[j]) + 1}
+		c := cluster{min(j, int(r[0])), max(j, int(r[1])) + 1}
 		for len(all) > 0 && all[len(all)-1].end > c.start {
 			last := all[len(all)-1]
 			c = cluster{min(c.start, last.start), max(c.end, last.end)}

@@ -95,8 +95,9 @@ type look struct {
 	h        *matrix.Matrix // of cosines, then of angles, then of powers of them
 	angles   kernels.Angles
 	active   float64
-	clusters []cluster // large angles join their columns; hosts find what turns them
-	left     []cluster // too large for that
+	within   kernels.Within // the angles of the pass, whose largest sum is a bound of their 2-norm
+	clusters []cluster      // large angles join their columns; hosts find what turns them
+	left     []cluster      // too large for that
 }
 
 // look forms the cosines and measures them.
@@ -105,11 +106,12 @@ func (s *state) look() (l look, err error) {
 		return l, err
 	}
 	if l.angles, l.active, err = l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(),
-		Limit: largeAngle}); err != nil {
+		Limits: []float64{largeAngle}}); err != nil {
 		l.h.Free()
 		return l, err
 	}
-	l.clusters, l.left = clustersOf(l.angles, s.norms)
+	l.within = l.angles.Within[0]
+	l.clusters, l.left = clustersOf(l.within.Left, s.norms)
 	if err := s.finish(&l); err != nil {
 		l.h.Free()
 		return l, err
@@ -132,41 +134,33 @@ func (s *state) check() (ok bool, err error) {
 // leaves angles times cosines. So those angles are large for which this is over the tolerance. If they are
 // few their clusters are turned after the rest; otherwise the largest of them are.
 func (s *state) finish(l *look) error {
-	limit := s.tolerance() / (4 * slices.Max(l.angles.Cosine))
+	limit := s.tolerance() / (4 * l.angles.Cosine)
 	if limit < fewAngles || len(l.left) > 0 {
 		return nil
 	}
-	for range 4 {
-		if limit >= slices.Max(l.angles.Largest) {
-			return nil
-		}
-		angles, _, err := l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(), Limit: limit})
-		if err != nil {
-			return err
-		}
-		taken, left := clustersOf(angles, s.norms)
+	var limits []float64
+	for ; limit < l.within.Largest && len(limits) < kernels.MaxLimits; limit *= 2 {
+		limits = append(limits, limit)
+	}
+	if len(limits) == 0 {
+		return nil
+	}
+	angles, _, err := l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(), Limits: limits})
+	if err != nil {
+		return err
+	}
+	for _, within := range angles.Within {
+		taken, left := clustersOf(within.Left, s.norms)
 		columns := 0
 		for _, c := range taken {
 			columns += c.width()
 		}
 		if len(left) == 0 && columns <= min(l.h.N/2, fewColumns) {
-			l.angles, l.clusters = angles, taken
+			l.within, l.clusters = within, taken
 			return nil
 		}
-		limit *= 2
 	}
 	return nil
-}
-
-// bound returns a bound of the 2-norm of all angles that are not left out.
-func bound(a kernels.Angles) float64 {
-	largest := 0.0
-	for _, x := range a.Sum {
-		if largest = max(largest, x); x != x {
-			return x
-		}
-	}
-	return largest
 }
 
 // finite returns a number that JSON has: the largest one for one that is not finite.
@@ -179,8 +173,8 @@ func finite(x float64) float64 {
 
 // tell says in a step what is seen.
 func (l look) tell(step *Step) {
-	step.Active, step.Cosine = l.active, slices.Max(l.angles.Cosine)
-	step.Angle, step.Norm = slices.Max(l.angles.Largest), finite(bound(l.angles))
+	step.Active, step.Cosine = l.active, l.angles.Cosine
+	step.Angle, step.Norm = l.within.Largest, finite(l.within.Sum)
 	step.Clusters, step.Left = len(l.clusters), len(l.left)
 	for _, c := range slices.Concat(l.clusters, l.left) {
 		step.Width = max(step.Width, c.width())
@@ -189,19 +183,19 @@ func (l look) tell(step *Step) {
 
 // decide tells whether the loop ends, and why.
 func (l look) decide(before float64) (Outcome, bool) {
-	cosine, departure := slices.Max(l.angles.Cosine), smallDeparture
+	cosine, departure := l.angles.Cosine, smallDeparture
 	if cosine > before/2 {
 		departure = restDeparture
 	}
 	switch {
-	case math.IsNaN(bound(l.angles)):
+	case math.IsNaN(l.within.Sum):
 		return TooLarge, true
 	case l.angles.Active == 0, cosine <= smallCosine*kernels.Epsilon &&
 		math.Sqrt(l.active)*cosine <= departure*kernels.Epsilon:
 		return Converged, true
 	case !(cosine <= largeCosine):
 		return TooLarge, true
-	case len(l.left) > 0 && (cosine > before/2 || bound(l.angles) == 0):
+	case len(l.left) > 0 && (cosine > before/2 || l.within.Sum == 0):
 		return Clusters, true
 	case cosine > before/2:
 		return NoProgress, true
@@ -280,11 +274,11 @@ func (s *state) angles(h *matrix.Matrix, clusters []cluster, limit float64) (nor
 	// What is just below the tolerance is rotated too: rounding errors may lift it above. But where norms are
 	// nearly equal the angle would be nothing but such errors.
 	angles, _, err := h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance() / 4,
-		Limit: max(limit, firstOrder), Write: true})
+		Limits: []float64{max(limit, firstOrder)}, Write: true})
 	if err != nil {
 		return 0, err
 	}
-	return finite(bound(angles)), h.ZeroSquares(spansOf(clusters))
+	return finite(angles.Within[0].Sum), h.ZeroSquares(spansOf(clusters))
 }
 
 // second adds to the cosines what a pass leaves of them to second order: H ← H + (Q + Qᵀ)/2 with Q =

@@ -10,31 +10,40 @@ package cpu
 import "C"
 
 import (
+	"sync"
 	"unsafe"
 
 	"jmpi/kernels"
 )
+
+// The limits that the kernels take are as many as there may be.
+var _ [kernels.MaxLimits]struct{} = [C.jmpi_limits]struct{}{}
 
 // pivotColumns is how many columns of a panel Angles takes at a time.
 func pivotColumns(kernels.Panel) int { return kernels.PivotSide }
 
 func (d *device) Angles(h []kernels.Panel, first []int, norms []float64,
 	o kernels.AngleOptions) (kernels.Angles, error) {
-	if err := kernels.CheckAngles(h, first, norms); err != nil {
+	if err := kernels.CheckAngles(h, first, norms, o); err != nil {
 		return kernels.Angles{}, named("Angles", err)
 	}
 	at := make([]int, len(h)+1) // number of a panel's first column among all
 	for k, p := range h {
 		at[k+1] = at[k] + p.N
 	}
-	columns := at[len(h)]
-	a := kernels.Angles{Cosine: make([]float64, columns), Largest: make([]float64, columns),
-		Sum: make([]float64, columns), Low: make([]int, columns), High: make([]int, columns)}
-	active := make([]int, columns) // pieces, for the first of their columns
+	a := kernels.Angles{Within: make([]kernels.Within, len(o.Limits))}
+	for l := range a.Within {
+		a.Within[l].Left = make([][2]int32, at[len(h)])
+	}
+	var joining sync.Mutex
 	err := d.eachPiece(h, pivotColumns, func(k, j0, j1 int) {
 		seen := make([]C.uchar, (len(norms)+kernels.PivotSide-1)/kernels.PivotSide)
+		piece := kernels.Angles{Within: make([]kernels.Within, len(o.Limits))}
 		asked := C.struct_jmpi_column{n: C.int64_t(len(norms)), side: kernels.PivotSide,
-			tolerance: C.double(o.Tolerance), limit: C.double(o.Limit)}
+			tolerance: C.double(o.Tolerance), count: C.int64_t(len(o.Limits))}
+		for l, limit := range o.Limits {
+			asked.limits[l] = C.double(limit)
+		}
 		if o.Write {
 			asked.write = 1
 		}
@@ -42,17 +51,20 @@ func (d *device) Angles(h []kernels.Panel, first []int, norms []float64,
 			asked.j = C.int64_t(first[k] + j)
 			found := C.angles(d.kernels[kernels.Float64], asked, pointer(h[k].Columns(j, j+1).Data),
 				(*C.double)(unsafe.SliceData(norms)), unsafe.SliceData(seen))
-			i := at[k] + j
-			a.Cosine[i], a.Largest[i], a.Sum[i] = float64(found.cosine), float64(found.largest), float64(found.sum)
-			a.Low[i], a.High[i] = int(found.low), int(found.high)
+			piece.Cosine = max(piece.Cosine, float64(found.cosine))
+			for l := range piece.Within {
+				x, to := found.within[l], &piece.Within[l]
+				to.Largest, to.Sum = max(to.Largest, float64(x.largest)), max(to.Sum, float64(x.sum))
+				a.Within[l].Left[at[k]+j] = [2]int32{int32(x.low), int32(x.high)}
+			}
 		}
 		for _, x := range seen {
-			active[at[k]+j0] += int(x)
+			piece.Active += int(x)
 		}
+		joining.Lock()
+		defer joining.Unlock()
+		a.Join(piece)
 	})
-	for _, x := range active {
-		a.Active += x
-	}
 	return a, named("Angles", err)
 }
 

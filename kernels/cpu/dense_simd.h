@@ -44,9 +44,14 @@ static struct jmpi_angles angles(struct jmpi_column o, void *cosines, const void
 {
 	REAL *c = cosines, lane[LANES];
 	const REAL *norms = lengths;
-	struct jmpi_angles a = {0, 0, 0, o.n, -1};
-	vec cosine = v_set1(0), largest = v_set1(0), sum = v_set1(0), zero = v_set1(0);
-	vec tolerance = v_set1((REAL)o.tolerance), limit = v_set1((REAL)o.limit), own = v_set1(norms[o.j]);
+	struct jmpi_angles a = {0};
+	vec cosine = v_set1(0), largest[jmpi_limits], sum[jmpi_limits], zero = v_set1(0);
+	vec tolerance = v_set1((REAL)o.tolerance), own = v_set1(norms[o.j]);
+	for (int64_t l = 0; l < o.count; l++) {
+		largest[l] = sum[l] = zero;
+		a.within[l].low = (int32_t)o.n;
+		a.within[l].high = -1;
+	}
 	for (int64_t i = 0; i < o.n; i += LANES) {
 		int rest = o.n - i < LANES ? (int)(o.n - i) : LANES;
 		vec x = v_load_part(c + i, rest), d = own, e = zero;
@@ -61,28 +66,34 @@ static struct jmpi_angles angles(struct jmpi_column o, void *cosines, const void
 		if (m_bits(within) != (1u << LANES) - 1) {
 			seen[i / o.side] = 1;
 			d = v_load_part(norms + i, rest);
-			e = v_select(within, zero, angle_of(x, d, own));
-			unsigned left = m_bits(v_gt(v_abs(e), limit));
-			if (left) {
-				if (a.low == o.n)
-					a.low = i + __builtin_ctz(left);
-				a.high = i + 31 - __builtin_clz(left);
-				e = v_select(v_gt(v_abs(e), limit), zero, e);
+			vec every = v_select(within, zero, angle_of(x, d, own));
+			for (int64_t l = 0; l < o.count; l++) {
+				mask over = v_gt(v_abs(every), v_set1((REAL)o.limits[l]));
+				unsigned left = m_bits(over);
+				if (left) {
+					if (a.within[l].low == o.n)
+						a.within[l].low = (int32_t)i + __builtin_ctz(left);
+					a.within[l].high = (int32_t)i + 31 - __builtin_clz(left);
+				}
+				e = v_select(over, zero, every);
+				largest[l] = v_max(v_abs(e), largest[l]);
+				sum[l] = v_add(sum[l], v_abs(e));
 			}
-			largest = v_max(v_abs(e), largest);
-			sum = v_add(sum, v_abs(e));
 		}
 		if (o.write)
 			v_store_part(c + i, e, rest);
 	}
-	REAL most[LANES], all[LANES];
 	v_store(lane, cosine);
-	v_store(most, largest);
-	v_store(all, sum);
-	for (int i = 0; i < LANES; i++) {
+	for (int i = 0; i < LANES; i++)
 		a.cosine = lane[i] > a.cosine ? lane[i] : a.cosine;
-		a.largest = most[i] > a.largest ? most[i] : a.largest;
-		a.sum += all[i];
+	for (int64_t l = 0; l < o.count; l++) {
+		REAL all[LANES];
+		v_store(lane, largest[l]);
+		v_store(all, sum[l]);
+		for (int i = 0; i < LANES; i++) {
+			a.within[l].largest = lane[i] > a.within[l].largest ? lane[i] : a.within[l].largest;
+			a.within[l].sum += all[i];
+		}
 	}
 	return a;
 }

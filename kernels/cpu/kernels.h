@@ -56,15 +56,19 @@ struct jmpi_screening {
 
 // Column j of a matrix of cosines between n columns, and what is asked of it: see kernels.AngleOptions. Rows
 // are counted in pieces of `side`, a multiple of the numbers in a vector.
+enum { jmpi_limits = 4 }; // kernels.MaxLimits
 struct jmpi_column {
-	int64_t n, j, side, write;
-	double tolerance, limit;
+	int64_t n, j, side, write, count;
+	double tolerance, limits[jmpi_limits]; // of which `count` are given
 };
 
 // What is found in it: see kernels.Angles.
 struct jmpi_angles {
-	double cosine, largest, sum;
-	int64_t low, high;
+	double cosine;
+	struct {
+		double largest, sum;
+		int32_t low, high;
+	} within[jmpi_limits];
 };
 
 // The kernels for one instruction set and one type of elements.

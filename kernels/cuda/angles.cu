@@ -6,9 +6,15 @@ constexpr int SIDE = 32; // kernels.PivotSide
 constexpr int OWN = 2;   // columns of a warp
 constexpr int WARPS = SIDE / OWN;
 
-// What is found in a column, by a lane and then by all.
-struct Found {
-	double cosine, largest, sum, low, high;
+// Limits of angles.
+template <int N> struct Limits {
+	double of[N];
+};
+
+// What is found in a column, by a lane and then by all: of angles for each limit.
+template <int N> struct Found {
+	double cosine, largest[N], sum[N];
+	int low[N], high[N];
 };
 
 __device__ inline double angle(double c, double di, double dj)
@@ -20,8 +26,9 @@ __device__ inline double angle(double c, double di, double dj)
 
 // look measures an element c off the diagonal, in row i, and returns the angle that comes in its place. seen
 // tells whether its cosine is over the tolerance.
-__device__ inline double look(double c, i64 i, double di, double dj, double tolerance, double limit, Found &f,
-			      bool &seen)
+template <int N>
+__device__ inline double look(double c, int i, double di, double dj, double tolerance,
+			      const Limits<N> &limits, Found<N> &f, bool &seen)
 {
 	const double size = fabs(c);
 	f.cosine = fmax(f.cosine, size);
@@ -29,36 +36,58 @@ __device__ inline double look(double c, i64 i, double di, double dj, double tole
 		return 0;
 	seen = true;
 	const double e = angle(c, di, dj), turn = fabs(e);
-	if (turn > limit) {
-		f.low = fmin(f.low, (double)i);
-		f.high = fmax(f.high, (double)i);
-		return 0;
+#pragma unroll
+	for (int l = 0; l < N; l++) {
+		if (turn > limits.of[l]) {
+			f.low[l] = min(f.low[l], i);
+			f.high[l] = max(f.high[l], i);
+		} else {
+			f.largest[l] = fmax(f.largest[l], turn);
+			f.sum[l] += turn;
+		}
 	}
-	f.largest = fmax(f.largest, turn);
-	f.sum += turn;
-	return e;
+	return turn > limits.of[N - 1] ? 0 : e;
 }
 
-// angles measures the panels of a list, panel k having the columns from first[k] on of a square matrix. out
-// has five lists with a number for each column of all panels: the largest cosine, the largest angle, the sum
-// of angles, the first and the last row of those left out; and one more, of how many pieces are active, which
-// the first of SIDE columns has for all. Grid (pieces of SIDE columns, panels; at most 65535), block 512
-// threads.
-extern "C" __global__ void __launch_bounds__(32 * WARPS)
-angles(const Member *list, i64 count, const i64 *first, const double *norms, double tolerance, double limit,
-       i64 write, double *out, i64 columns)
+__device__ inline int warp_last(int x)
 {
+	for (int distance = 16; distance > 0; distance /= 2)
+		x = max(x, __shfl_xor_sync(0xffffffff, x, distance));
+	return x;
+}
+
+// later returns the bits of the larger of two numbers that are not negative, or of a NaN. They have the order
+// of the numbers, and a NaN is behind them all.
+__device__ inline u64 later(u64 bits, double x) { return max(bits, (u64)__double_as_longlong(x)); }
+
+// found_in measures the panels of a list, panel k having the columns from first[k] on of a square matrix. out
+// has the largest cosine, the number of active pieces, the largest angles, the largest sums over a column of
+// angles, all of which are 0 before; then, for each limit and each column of all panels, the first and the
+// last row of those left out.
+template <int N>
+__device__ inline void found_in(const Member *list, i64 count, const i64 *first, const double *norms,
+				double tolerance, i64 write, u64 *out, i64 columns, const Limits<N> &limits)
+{
+	constexpr int MOST = 1 + 2 * N; // numbers of which the largest count
 	__shared__ unsigned masks[WARPS];
+	__shared__ u64 most[MOST][WARPS];
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	int2 *const left = (int2 *)(out + MOST + 1);
 	for (i64 k = blockIdx.y; k < count; k += gridDim.y) {
 		const Member p = list[k];
 		for (i64 j0 = (i64)blockIdx.x * SIDE; j0 < p.n; j0 += (i64)gridDim.x * SIDE) {
-			Found found[OWN];
+			Found<N> found[OWN];
 			double dj[OWN];
 #pragma unroll
 			for (int s = 0; s < OWN; s++) {
 				const i64 j = j0 + warp * OWN + s;
-				found[s] = {0, 0, 0, (double)p.m, -1};
+				found[s].cosine = 0;
+#pragma unroll
+				for (int l = 0; l < N; l++) {
+					found[s].largest[l] = found[s].sum[l] = 0;
+					found[s].low[l] = (int)p.m;
+					found[s].high[l] = -1;
+				}
 				dj[s] = j < p.n ? norms[first[k] + j] : 1;
 			}
 			i64 active = 0;
@@ -76,7 +105,7 @@ angles(const Member *list, i64 count, const i64 *first, const double *norms, dou
 							continue;
 						double *const at = p.p + i + j * p.ld;
 						const double e = i == first[k] + j ? 0
-							: look(*at, i, di, dj[s], tolerance, limit, found[s], seen);
+							: look(*at, (int)i, di, dj[s], tolerance, limits, found[s], seen);
 						if (write)
 							*at = e;
 					}
@@ -90,24 +119,52 @@ angles(const Member *list, i64 count, const i64 *first, const double *norms, dou
 				active += __popc(mask);
 				__syncthreads();
 			}
+			u64 own[MOST] = {};
 #pragma unroll
 			for (int s = 0; s < OWN; s++) {
 				const i64 j = j0 + warp * OWN + s;
-				const Found f = {warp_max(found[s].cosine), warp_max(found[s].largest),
-						 warp_sum(found[s].sum), -warp_max(-found[s].low),
-						 warp_max(found[s].high)};
-				if (lane != 0 || j >= p.n)
-					continue;
-				double *const to = out + p.first + j;
-				to[0] = f.cosine;
-				to[columns] = f.largest;
-				to[2 * columns] = f.sum;
-				to[3 * columns] = f.low;
-				to[4 * columns] = f.high;
-				to[5 * columns] = j == j0 ? (double)active : 0;
+				own[0] = later(own[0], warp_max(found[s].cosine));
+#pragma unroll
+				for (int l = 0; l < N; l++) {
+					own[1 + l] = later(own[1 + l], warp_max(found[s].largest[l]));
+					own[1 + N + l] = later(own[1 + N + l], warp_sum(found[s].sum[l]));
+					const int low = -warp_last(-found[s].low[l]), high = warp_last(found[s].high[l]);
+					if (lane == 0 && j < p.n)
+						left[l * columns + p.first + j] = make_int2(low, high);
+				}
 			}
+#pragma unroll
+			for (int l = 0; l < MOST; l++)
+				if (lane == 0)
+					most[l][warp] = own[l];
+			__syncthreads();
+			if (threadIdx.x < MOST) {
+				u64 x = 0;
+				for (int w = 0; w < WARPS; w++)
+					x = max(x, most[threadIdx.x][w]);
+				atomicMax(out + (threadIdx.x == 0 ? 0 : threadIdx.x + 1), x);
+			}
+			if (threadIdx.x == 0)
+				atomicAdd(out + 1, (u64)active);
+			__syncthreads();
 		}
 	}
+}
+
+// angles_1 and angles_4 are found_in for so many limits. Grid (pieces of SIDE columns, panels; at most
+// 65535), block 512 threads.
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+angles_1(const Member *list, i64 count, const i64 *first, const double *norms, double tolerance, i64 write,
+	 u64 *out, i64 columns, Limits<1> limits)
+{
+	found_in(list, count, first, norms, tolerance, write, out, columns, limits);
+}
+
+extern "C" __global__ void __launch_bounds__(32 * WARPS)
+angles_4(const Member *list, i64 count, const i64 *first, const double *norms, double tolerance, i64 write,
+	 u64 *out, i64 columns, Limits<4> limits)
+{
+	found_in(list, count, first, norms, tolerance, write, out, columns, limits);
 }
 
 // departures makes the upper triangular S with S + Sᵀ = P − I of each square panel P of a list. Grid

@@ -2,12 +2,11 @@ package cuda
 
 import (
 	"math"
+	"slices"
+	"unsafe"
 
 	"jmpi/kernels"
 )
-
-// angleLists is how many numbers the kernel finds in a column.
-const angleLists = 6
 
 // Angles measures all panels in one launch.
 func (d *device) Angles(h []kernels.Panel, first []int, norms []float64,
@@ -16,8 +15,21 @@ func (d *device) Angles(h []kernels.Panel, first []int, norms []float64,
 	for _, p := range h {
 		columns += p.N
 	}
-	wrong := kernels.CheckAngles(h, first, norms)
-	x, err := d.results("Angles", wrong, angleLists*columns, func(out kernels.Address) error {
+	name, limits := "angles_1", slices.Clone(o.Limits)
+	if len(limits) > 1 {
+		name = "angles_4"
+		for len(limits) < kernels.MaxLimits {
+			limits = append(limits, limits[len(limits)-1])
+		}
+	}
+	// the largest cosine, how many pieces are active, the largest angles, the largest sums; then the rows of
+	// what is left out
+	head := 2 + 2*len(limits)
+	wrong := kernels.CheckAngles(h, first, norms, o)
+	x, err := d.results("Angles", wrong, head+len(limits)*columns, func(out kernels.Address) error {
+		if err := d.zeroBytes(out, int64(head)*kernels.WordBytes); err != nil {
+			return err
+		}
 		list, err := d.members("cosines", h)
 		if err != nil {
 			return err
@@ -34,17 +46,18 @@ func (d *device) Angles(h []kernels.Panel, first []int, norms []float64,
 		if o.Write {
 			write = 1
 		}
-		return d.launch("angles", min(ceil(list.widest, kernels.PivotSide), gridLimit), min(len(h), gridLimit), 1,
-			512, 0, word(list.at), uint64(len(h)), word(from), word(sizes), math.Float64bits(o.Tolerance),
-			math.Float64bits(o.Limit), write, word(out), uint64(columns))
+		return d.launch(name, min(ceil(list.widest, kernels.PivotSide), gridLimit), min(len(h), gridLimit), 1, 512,
+			0, append([]uint64{word(list.at), uint64(len(h)), word(from), word(sizes), math.Float64bits(o.Tolerance),
+				write, word(out), uint64(columns)}, words(limits)...)...)
 	})
 	if err != nil {
 		return a, err
 	}
-	of := func(l int) []float64 { return x[l*columns : (l+1)*columns] }
-	a = kernels.Angles{Cosine: of(0), Largest: of(1), Sum: of(2), Low: integers(of(3)), High: integers(of(4))}
-	for _, count := range of(5) {
-		a.Active += int(count)
+	a.Cosine, a.Active = x[0], int(math.Float64bits(x[1]))
+	left := unsafe.Slice((*[2]int32)(unsafe.Pointer(unsafe.SliceData(x[head:]))), len(x)-head)
+	for l := range o.Limits {
+		a.Within = append(a.Within, kernels.Within{Largest: x[2+l], Sum: x[2+len(limits)+l],
+			Left: left[l*columns : (l+1)*columns]})
 	}
 	return a, nil
 }
@@ -59,13 +72,4 @@ func (d *device) Departures(p []kernels.Panel) error {
 		return d.launch("departures", min(list.widest, gridLimit), min(len(p), gridLimit), 1, 256, 0, word(list.at),
 			uint64(len(p)))
 	})
-}
-
-// integers returns whole numbers as what they are.
-func integers(x []float64) []int {
-	y := make([]int, len(x))
-	for i, e := range x {
-		y[i] = int(e)
-	}
-	return y
 }

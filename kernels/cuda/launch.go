@@ -28,7 +28,7 @@ var entries = map[string][]string{
 		"lower_32", "clear", "elements"},
 	"tall.cu":         {"square_diagonal", "square_other", "square_add", "solve"},
 	"turn_columns.cu": {"turn_columns_16", "turn_columns_32", "turn_columns_64", "turn_columns_128"},
-	"angles.cu":       {"angles", "departures"},
+	"angles.cu":       {"angles_1", "angles_4", "departures"},
 	"measure.cu":      {"row_maxima", "column_maxima", "leads"},
 	"natural.cu":      {"natural_64_64", "natural_64_128", "natural_32_512", "natural_16_1024", "natural_far"},
 	"pivoted.cu":      {"factor_pivoted"},

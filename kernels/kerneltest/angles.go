@@ -3,6 +3,7 @@ package kerneltest
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"jmpi/kernels"
@@ -13,40 +14,53 @@ import (
 func Angles(t *testing.T, b kernels.Backend) {
 	for _, n := range []int{0, 1, 2, 31, 33, 100, 257, 1001} {
 		c, norms := manyCosines(newRand(n), n)
-		for _, o := range []kernels.AngleOptions{{Tolerance: 1e-9, Limit: 1e-2}, {Limit: math.Inf(1)},
-			{Tolerance: 1e-9, Limit: 1e-2, Write: true}, {Tolerance: 0.5, Limit: 1e-3, Write: true}} {
+		for _, o := range []kernels.AngleOptions{{Tolerance: 1e-9, Limits: []float64{1e-2}},
+			{Limits: []float64{math.Inf(1)}}, {Tolerance: 1e-9, Limits: []float64{1e-2}, Write: true},
+			{Tolerance: 1e-9, Limits: []float64{1e-4, 1e-3, 1e-2, 0.1}}, {Limits: []float64{0, 1e-5, 1e-3}},
+			{Tolerance: 0.5, Limits: []float64{1e-2, 1e-3}, Write: true}} {
 			var list []window
 			var first []int
 			for _, cut := range [][2]int{{n / 3, n / 2}, {0, n / 3}, {n / 2, n}} {
 				first = append(first, cut[0])
 				list = append(list, place(t, b, matrix{n, cut[1] - cut[0], c.a[cut[0]*n : cut[1]*n]}, kernels.Float64))
 			}
-			alone, err := b.Angles(panels(list[2:]), first[2:], norms, kernels.AngleOptions{Tolerance: o.Tolerance,
-				Limit: o.Limit})
-			must(t, err)
+			reading := kernels.AngleOptions{Tolerance: o.Tolerance, Limits: o.Limits}
+			want := kernels.Angles{Within: make([]kernels.Within, len(o.Limits))}
+			var elements []matrix
+			for k, w := range list {
+				e, some := anglesOf(c, norms, first[k], w.N, o)
+				alone, err := b.Angles(panels(list[k:k+1]), first[k:k+1], norms, reading)
+				must(t, err)
+				sameAngles(t, alone, some)
+				want.Join(some)
+				for l := range want.Within {
+					want.Within[l].Left = append(want.Within[l].Left, some.Within[l].Left...)
+				}
+				elements = append(elements, e)
+			}
 			got, err := b.Angles(panels(list), first, norms, o)
 			must(t, err)
-			before := 0
+			sameAngles(t, got, want)
 			for k, w := range list {
-				e, want := anglesOf(c, norms, first[k], w.N, o)
-				got.Active -= want.Active
-				equal(t, w.read(), e)
-				sameAngles(t, got, before, want)
-				before += w.N
-			}
-			sameNumbers(t, "sums of a panel alone", got.Sum[before-list[2].N:], alone.Sum)
-			if got.Active != 0 {
-				t.Errorf("n = %d, tolerance %g: %d pieces too many", n, o.Tolerance, got.Active)
+				equal(t, w.read(), elements[k])
 			}
 		}
 	}
 	odd := newMatrix(40, 40)
 	odd.set(39, 7, math.NaN())
-	got, err := b.Angles([]kernels.Panel{place(t, b, odd, kernels.Float64).Panel}, []int{0}, ones(40).a[:40],
-		kernels.AngleOptions{Tolerance: 1, Limit: 1})
-	must(t, err)
-	if got.Sum[7] == got.Sum[7] || got.Sum[6] != 0 {
-		t.Errorf("sums with and without NaN are %g and %g", got.Sum[7], got.Sum[6])
+	for _, limits := range [][]float64{{1}, {1, 2}} {
+		o := kernels.AngleOptions{Tolerance: 1, Limits: limits}
+		p := place(t, b, odd, kernels.Float64).Panel
+		with, err := b.Angles([]kernels.Panel{p}, []int{0}, ones(40).a[:40], o)
+		must(t, err)
+		rest := []kernels.Panel{p.Columns(0, 7), p.Columns(8, 40)}
+		without, err := b.Angles(rest, []int{0, 8}, ones(40).a[:40], o)
+		must(t, err)
+		for l := range limits {
+			if x, y := with.Within[l].Sum, without.Within[l].Sum; x == x || y != 0 {
+				t.Errorf("limit %g: sums with and without NaN are %g and %g", limits[l], x, y)
+			}
+		}
 	}
 }
 
@@ -96,16 +110,30 @@ func manyCosines(rnd *rand.Rand, n int) (c matrix, norms []float64) {
 // anglesOf is Angles of some columns of c: their elements afterwards, and what is found.
 func anglesOf(c matrix, norms []float64, first, columns int, o kernels.AngleOptions) (e matrix,
 	a kernels.Angles) {
-	e = matrix{c.m, columns, append([]float64{}, c.a[first*c.m:(first+columns)*c.m]...)}
+	for _, limit := range o.Limits {
+		var w kernels.Within
+		e = matrix{c.m, columns, append([]float64{}, c.a[first*c.m:(first+columns)*c.m]...)}
+		a.Cosine, a.Active, w = anglesWithin(e, norms, first, o.Tolerance, limit)
+		a.Within = append(a.Within, w)
+	}
+	if !o.Write {
+		copy(e.a, c.a[first*c.m:])
+	}
+	return e, a
+}
+
+// anglesWithin puts the angles up to a limit in the place of the cosines of some columns.
+func anglesWithin(e matrix, norms []float64, first int, tolerance, limit float64) (cosine float64, active int,
+	w kernels.Within) {
 	pieces := map[[2]int]bool{}
-	for j := range columns {
-		cosine, largest, sum, low, high := 0.0, 0.0, 0.0, c.m, -1
-		for i := range c.m {
+	for j := range e.n {
+		sum, low, high := 0.0, e.m, -1
+		for i := range e.m {
 			x, turn := e.at(i, j), 0.0
 			if i != first+j {
 				cosine = math.Max(cosine, math.Abs(x))
 			}
-			if i != first+j && math.Abs(x) > o.Tolerance {
+			if i != first+j && math.Abs(x) > tolerance {
 				pieces[[2]int{i / kernels.PivotSide, j / kernels.PivotSide}] = true
 				small, big := min(norms[i], norms[first+j]), max(norms[i], norms[first+j])
 				r := small / big
@@ -113,34 +141,33 @@ func anglesOf(c matrix, norms []float64, first, columns int, o kernels.AngleOpti
 				if norms[first+j] <= norms[i] {
 					turn = -turn
 				}
-				if math.Abs(turn) > o.Limit {
+				if math.Abs(turn) > limit {
 					low, high, turn = min(low, i), i, 0
 				}
-				largest = math.Max(largest, math.Abs(turn))
+				w.Largest = math.Max(w.Largest, math.Abs(turn))
 				sum += math.Abs(turn)
 			}
-			if o.Write {
-				e.set(i, j, turn)
-			}
+			e.set(i, j, turn)
 		}
-		a.Cosine, a.Largest, a.Sum = append(a.Cosine, cosine), append(a.Largest, largest), append(a.Sum, sum)
-		a.Low, a.High = append(a.Low, low), append(a.High, high)
+		w.Sum, w.Left = math.Max(w.Sum, sum), append(w.Left, [2]int32{int32(low), int32(high)})
 	}
-	a.Active = len(pieces)
-	return e, a
+	return cosine, len(pieces), w
 }
 
-// sameAngles compares what was found in columns with what is expected from column `from` of them on. Sums may
-// have another order.
-func sameAngles(t *testing.T, got kernels.Angles, from int, want kernels.Angles) {
+// sameAngles compares what was found with what is expected. Sums may have another order.
+func sameAngles(t *testing.T, got, want kernels.Angles) {
 	t.Helper()
-	for j := range want.Sum {
-		k := from + j
-		if k >= len(got.Sum) || !same(got.Cosine[k], want.Cosine[j]) || !same(got.Largest[k], want.Largest[j]) ||
-			got.Low[k] != want.Low[j] || got.High[k] != want.High[j] ||
-			got.Sum[k] != want.Sum[j] && !(math.Abs(got.Sum[k]-want.Sum[j]) <= 1e-12*want.Sum[j]) {
-			t.Fatalf("column %d of %d: found otherwise than %g, %g, %g, %d, %d", k, len(got.Sum), want.Cosine[j],
-				want.Largest[j], want.Sum[j], want.Low[j], want.High[j])
+	if !same(got.Cosine, want.Cosine) || got.Active != want.Active || len(got.Within) != len(want.Within) {
+		t.Fatalf("cosine %g, %d active, %d limits; want %g, %d, %d", got.Cosine, got.Active, len(got.Within),
+			want.Cosine, want.Active, len(want.Within))
+	}
+	for l, w := range want.Within {
+		x := got.Within[l]
+		if !same(x.Largest, w.Largest) || x.Sum != w.Sum && !(math.Abs(x.Sum-w.Sum) <= 1e-12*w.Sum) {
+			t.Fatalf("limit %d: angles up to %g, sums up to %g; want %g, %g", l, x.Largest, x.Sum, w.Largest, w.Sum)
+		}
+		if !slices.Equal(x.Left, w.Left) {
+			t.Fatalf("limit %d: other rows are left out", l)
 		}
 	}
 }

@@ -25,9 +25,12 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 	list := func(p ...kernels.Panel) []kernels.Panel { return p }
 	gemm := func(g kernels.Gemm) error { return b.Gemm([]kernels.Gemm{{A: p, B: square, C: panel(5, 3)}, g}) }
 	numbers := func(_ []float64, err error) error { return err }
-	angles := func(norms []float64, first int, h ...kernels.Panel) error {
-		_, err := b.Angles(h, []int{first}, norms, kernels.AngleOptions{})
+	anglesUpTo := func(limits int, norms []float64, first int, h ...kernels.Panel) error {
+		_, err := b.Angles(h, []int{first}, norms, kernels.AngleOptions{Limits: make([]float64, limits)})
 		return err
+	}
+	angles := func(norms []float64, first int, h ...kernels.Panel) error {
+		return anglesUpTo(1, norms, first, h...)
 	}
 	pivoted := func(a kernels.Panel, q kernels.Reflectors, r kernels.Panel, noise *kernels.PanelNoise) error {
 		_, err := b.FactorPivoted(a, q, r, kernels.PanelOptions{Noise: noise})
@@ -70,6 +73,8 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 		{"Angles: columns from 1 to 4 of 3", angles(three, 1, square)},
 		{"Angles: column −1", angles(three, -1, square)}, {"Angles: float32", angles(five, 0, single)},
 		{"Angles: no number", angles(three, 0, square, square)},
+		{"Angles: no limit", anglesUpTo(0, three, 0, square)},
+		{"Angles: too many limits", anglesUpTo(kernels.MaxLimits+1, three, 0, square)},
 		{"Departures: not square", b.Departures(list(square, p))},
 		{"Departures: float32", b.Departures(list(single.Rows(0, 3)))},
 		{"Gemm: inner", gemm(kernels.Gemm{A: p, B: panel(5, 3), C: panel(5, 3)})},

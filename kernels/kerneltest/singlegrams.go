@@ -15,7 +15,7 @@ func singleGrams(t *testing.T, b kernels.Backend) {
 		t.Skip("the products of block-columns are not kept")
 	}
 	const tolerance = 2e-5 // of a pivot that turns columns by large angles
-	const short = 1e-3 // length of a column that becomes short: its direction has larger errors
+	const short = 1e-3     // length of a column that becomes short: its direction has larger errors
 	for n, x := range []struct {
 		m, p, q int
 		taken   bool
