@@ -63,6 +63,13 @@ func (q *mpiQueue) take() []*operation {
 	return taken
 }
 
+// why tells why operations fail, nil while they do not.
+func (q *mpiQueue) why() error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.closed
+}
+
 // close fails what has been put too late.
 func (q *mpiQueue) close(why error) {
 	q.mu.Lock()
