@@ -37,7 +37,7 @@ func (o onDevices) Times(transposed bool, x []float64, count int) ([]float64, er
 		}
 		part, err := r.dev.Backend.Product(p, false, factors, count)
 		if err == nil {
-			matrix.AddPair(sum[:long*count], sum[long*count:], part)
+			matrix.AddPair(sum, part)
 		}
 		return err
 	})

@@ -238,17 +238,13 @@ func (s *Matrix) Times(transposed bool, x []float64, count int) ([]float64, erro
 	}
 	parts := make([][]float64, len(s.own))
 	err := s.each(func(i int, dev *device) (err error) {
-		var factors []float64
-		for k := range count {
-			factors = append(factors, s.local(i, x[k*s.N:(k+1)*s.N])...)
-		}
-		parts[i], err = dev.Product(s.shares[i], false, factors, count)
+		parts[i], err = dev.Product(s.shares[i], false, s.local(i, x, count), count)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	return s.sumTwice(parts, s.M*count)
+	return s.sumTwice(parts)
 }
 
 // gatherEach gathers numbers of the columns, of which this rank has those of its own in x. It may return x.
@@ -259,16 +255,16 @@ func (s *Matrix) gatherEach(x []float64) ([]float64, error) {
 	}
 	own := make([][]float64, len(s.own))
 	for i := range own {
-		own[i] = s.local(i, x)
+		own[i] = s.local(i, x, 1)
 	}
 	return gather(s, 1, own)
 }
 
-// sumTwice adds the products of all devices, high parts first and then low ones. It is collective.
-func (d *Devices) sumTwice(parts [][]float64, long int) ([]float64, error) {
-	sum := make([]float64, 2*long)
-	for _, p := range parts {
-		AddPair(sum[:long], sum[long:], p)
+// sumTwice adds the products of all devices, high parts first and then low ones, which it uses up. It is
+// collective.
+func (d *Devices) sumTwice(parts [][]float64) ([]float64, error) {
+	for _, p := range parts[1:] {
+		AddPair(parts[0], p)
 	}
-	return SumTwice(d.Comm, sum)
+	return SumTwice(d.Comm, parts[0])
 }

@@ -24,7 +24,7 @@ func Measure(s *Matrix) (g Grading, err error) {
 		if err != nil {
 			return err
 		}
-		balanced, err := dev.RowMaxima(s.shares[i], s.local(i, g.Columns))
+		balanced, err := dev.RowMaxima(s.shares[i], s.local(i, g.Columns, 1))
 		own[i] = append(rows, balanced...)
 		return err
 	})

@@ -145,14 +145,14 @@ func (s *Matrix) Ldexp(e int) error {
 // Scale multiplies row i by rows[i], and then column j by columns[j]; nil stands for ones.
 func (s *Matrix) Scale(rows, columns []float64) error {
 	return s.each(func(i int, dev *device) error {
-		return dev.Scale(s.shares[i], rows, s.local(i, columns))
+		return dev.Scale(s.shares[i], rows, s.local(i, columns, 1))
 	})
 }
 
 // Divide divides row i by rows[i], and then column j by columns[j]; nil stands for ones.
 func (s *Matrix) Divide(rows, columns []float64) error {
 	return s.each(func(i int, dev *device) error {
-		return dev.Divide(s.shares[i], rows, s.local(i, columns))
+		return dev.Divide(s.shares[i], rows, s.local(i, columns, 1))
 	})
 }
 
@@ -168,14 +168,20 @@ func (s *Matrix) ScaleRows(j0, j1 int, rows []float64) error {
 	})
 }
 
-// local returns the elements of x that belong to the columns of this rank's device i; nil for nil.
-func (s *Matrix) local(i int, x []float64) []float64 {
+// local returns, of so many lists of numbers of all columns, one after the other, those that belong to the
+// columns of this rank's device i; nil for nil. What follows in x does not count. It may return a part of x.
+func (s *Matrix) local(i int, x []float64, count int) []float64 {
 	if x == nil {
 		return nil
 	}
-	y := make([]float64, 0, s.shares[i].N)
-	for j0, j1 := range s.spansOf(s.first + i) {
-		y = append(y, x[j0:j1]...)
+	if len(s.ranks) == 1 {
+		return x[:s.N*count]
+	}
+	y := make([]float64, 0, s.shares[i].N*count)
+	for k := range count {
+		for j0, j1 := range s.spansOf(s.first + i) {
+			y = append(y, x[k*s.N+j0:k*s.N+j1]...)
+		}
 	}
 	return y
 }

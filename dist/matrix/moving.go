@@ -113,7 +113,7 @@ func (f *moving) lengths(join func(all []float64, count int) int,
 	parts := make([][]float64, len(f.own))
 	for i := range parts {
 		for l := range all {
-			parts[i] = append(parts[i], f.local(i, all[l])...)
+			parts[i] = append(parts[i], f.local(i, all[l], 1)...)
 		}
 	}
 	x, err := gather(f.Matrix, len(all), parts)

@@ -6,6 +6,7 @@ import (
 
 	"jmpi/dist/comm"
 	"jmpi/internal/dense"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -19,30 +20,40 @@ type Operator interface {
 
 // SumTwice adds the vectors of all ranks, high parts first and then low ones, in twice the working
 // precision, and rounds: so the bits of the sum do not depend on who has which terms, but for one case in
-// 2⁴⁰ or so. It is collective.
+// 2⁴⁰ or so. It uses mine up. It is collective.
 func SumTwice(c comm.Comm, mine []float64) ([]float64, error) {
 	all, err := comm.Gather(c, mine)
 	if err != nil {
 		return nil, err
 	}
-	n := len(mine) / 2
-	high, low := make([]float64, n), make([]float64, n)
-	for _, x := range all {
-		AddPair(high, low, x)
+	sum := all[0] // mine, or a copy
+	for _, x := range all[1:] {
+		AddPair(sum, x)
 	}
+	high, low := halves(sum)
 	for i := range high {
 		high[i] += low[i]
 	}
 	return high, nil
 }
 
-// AddPair adds x, high parts and then low ones, to high + low.
-func AddPair(high, low, x []float64) {
-	for i := range high {
-		s, e := kernels.TwoSum(high[i], x[i])
-		high[i], low[i] = s, low[i]+e+x[len(high)+i]
-	}
+// AddPair adds x to a sum, both high parts and then low ones.
+func AddPair(sum, x []float64) {
+	high, low := halves(sum)
+	h, l := halves(x)
+	parallel.Chunks(len(high), longLoop, func(lo, hi int) {
+		for i := lo; i < hi; i++ {
+			s, e := kernels.TwoSum(high[i], h[i])
+			high[i], low[i] = s, low[i]+e+l[i]
+		}
+	})
 }
+
+// longLoop is how many numbers a core takes at a time in loops over vectors: some 10 µs of work.
+const longLoop = 1 << 13
+
+// halves returns the high parts, and the low ones.
+func halves(x []float64) (high, low []float64) { return x[:len(x)/2], x[len(x)/2:] }
 
 // ScaledColumns is M·diag(f).
 type ScaledColumns struct {
@@ -99,10 +110,11 @@ func RandomNormal(n, count int, seed, stream uint64) []float64 {
 
 // ScaledBy returns vectors that follow one another, their elements times those of f.
 func ScaledBy(x, f []float64) []float64 {
-	y := make([]float64, 0, len(x))
-	for ; len(x) > 0; x = x[len(f):] {
+	y := make([]float64, len(x))
+	for at := 0; at < len(x); at += len(f) {
+		from, to := x[at:at+len(f)], y[at:at+len(f)]
 		for i, e := range f {
-			y = append(y, x[i]*e)
+			to[i] = from[i] * e
 		}
 	}
 	return y

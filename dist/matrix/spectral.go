@@ -68,7 +68,7 @@ func (f *moving) times(x region, v []float64) ([]float64, error) {
 	if err != nil {
 		return nil, err
 	}
-	return f.sumTwice(parts, f.M-x.rows)
+	return f.sumTwice(parts)
 }
 
 // transposedTimes returns Xᵀ·w. It is collective.

@@ -23,7 +23,11 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 	if err != nil {
 		return nil, fmt.Errorf("cpu: Product: %w", err)
 	}
-	y := make([]float64, long*count)
+	all := long * count
+	if !transposed {
+		all *= 2 // the high parts, and the low ones
+	}
+	y := make([]float64, all)
 	if transposed {
 		// Go's own loop: those of a threaded BLAS may cut a long sum by the number of threads.
 		blas := gonum.Implementation{}
@@ -33,7 +37,7 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 			}
 		})
 	} else {
-		low := make([]float64, long*count)
+		low := y[long*count:]
 		err = d.eachRows(p.M, pieceRows, func(_ *workspace, i0, i1 int) error {
 			rows := p.Rows(i0, i1)
 			for k := 0; k < count && p.N > 0; k++ {
@@ -44,7 +48,6 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 			}
 			return nil
 		})
-		y = append(y, low...)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cpu: Product: %w", err)

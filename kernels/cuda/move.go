@@ -267,10 +267,11 @@ func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count in
 	if err != nil {
 		return nil, fmt.Errorf("cuda: Product: %w", err)
 	}
-	y := make([]float64, long*count)
+	all := long * count
 	if !transposed {
-		y = make([]float64, 2*long*count) // the high parts, and the low ones
+		all *= 2 // the high parts, and the low ones
 	}
+	y := make([]float64, all)
 	if len(x) == 0 || len(y) == 0 {
 		return y, nil
 	}
