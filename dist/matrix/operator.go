@@ -111,11 +111,11 @@ func RandomNormal(n, count int, seed, stream uint64) []float64 {
 // ScaledBy returns vectors that follow one another, their elements times those of f.
 func ScaledBy(x, f []float64) []float64 {
 	y := make([]float64, len(x))
-	for at := 0; at < len(x); at += len(f) {
-		from, to := x[at:at+len(f)], y[at:at+len(f)]
+	parallel.All(len(x)/max(1, len(f)), 1, func(k int) {
+		from, to := x[k*len(f):], y[k*len(f):]
 		for i, e := range f {
 			to[i] = from[i] * e
 		}
-	}
+	})
 	return y
 }

@@ -2,9 +2,12 @@ package refine
 
 import (
 	"math"
+	"slices"
+	"sync"
 
 	"jmpi/dist/matrix"
 	"jmpi/internal/dense"
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -20,11 +23,10 @@ const (
 // estimate estimates the 2-norm of an antisymmetric matrix, or of its transpose, by the power method, on the
 // safe side.
 func (s *state) estimate(e *matrix.Matrix) (norm float64, err error) {
-	x := matrix.RandomNormal(e.N, vectors, seedNorm, 0)
+	_, start := s.random()
+	x := slices.Clone(start)
 	for range rounds {
-		for k := range vectors {
-			dense.Normalize(x[k*e.N : (k+1)*e.N])
-		}
+		parallel.All(vectors, 1, func(k int) { dense.Normalize(x[k*e.N : (k+1)*e.N]) })
 		if x, err = e.Times(true, x, vectors); err != nil {
 			return 0, err
 		}
@@ -35,18 +37,28 @@ func (s *state) estimate(e *matrix.Matrix) (norm float64, err error) {
 	return caution * norm, nil
 }
 
-// random returns the random vectors of all estimates of Frobenius norms, which are made once.
-func (s *state) random() []float64 {
-	if s.z == nil {
-		s.z = matrix.RandomNormal(s.x.N, vectors, seed, 0)
+// ahead returns what returns the random vectors of all estimates of Frobenius norms, and those that estimates
+// of 2-norms begin with. They are made while devices compute.
+func ahead(n int) func() (z, start []float64) {
+	made := sync.OnceValues(func() (z, start []float64) {
+		return matrix.RandomNormal(n, vectors, seed, 0), matrix.RandomNormal(n, vectors, seedNorm, 0)
+	})
+	go parallel.Guard(func() { made() }, func(error) {}) // whoever asks for them has the panic too
+	return made
+}
+
+// distance returns the Frobenius norm of a difference, and uses x up.
+func distance(x, y []float64) float64 {
+	for i := range x {
+		x[i] -= y[i]
 	}
-	return s.z
+	return kernels.Norm2(x)
 }
 
 // departure estimates ‖xᵀx − I‖_F, of V or U, by what is made of random vectors z: the mean square of ‖A·z‖
 // is ‖A‖_F².
 func (s *state) departure(x *matrix.Matrix) (float64, error) {
-	z := s.random()
+	z, _ := s.random()
 	xz, err := x.Times(false, z, vectors)
 	if err != nil {
 		return 0, err
@@ -55,10 +67,7 @@ func (s *state) departure(x *matrix.Matrix) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	for i := range back {
-		back[i] -= z[i]
-	}
-	return kernels.Norm2(back) / math.Sqrt(vectors), nil
+	return distance(back, z) / math.Sqrt(vectors), nil
 }
 
 // verify tells whether V is orthonormal, and X·V is U·diag(norms), by what they make of random vectors z: the
@@ -66,7 +75,7 @@ func (s *state) departure(x *matrix.Matrix) (float64, error) {
 func (s *state) verify() (ok bool, err error) {
 	err = s.timed(Step{What: "verify"}, func(*Step) error {
 		n := s.x.N
-		z := s.random()
+		z, _ := s.random()
 		vz, err := s.v.Times(false, z, vectors)
 		if err != nil {
 			return err
@@ -83,15 +92,10 @@ func (s *state) verify() (ok bool, err error) {
 		if err != nil {
 			return err
 		}
-		for i := range back {
-			back[i] -= z[i]
-		}
-		for i := range xvz {
-			xvz[i] -= gz[i]
-		}
+		pairs, norms := [][2][]float64{{back, z}, {xvz, gz}}, make([]float64, 2)
+		parallel.All(len(pairs), 1, func(i int) { norms[i] = distance(pairs[i][0], pairs[i][1]) })
 		unit := float64(n) * kernels.Epsilon * math.Sqrt(vectors)
-		s.orthV = kernels.Norm2(back) / unit
-		s.residual = kernels.Norm2(xvz) / kernels.Norm2(s.norms) / unit
+		s.orthV, s.residual = norms[0]/unit, norms[1]/kernels.Norm2(s.norms)/unit
 		ok = s.orthV <= sound && s.residual <= sound
 		return nil
 	})

@@ -63,7 +63,7 @@ func TestOutcomes(t *testing.T) {
 			if r.Outcome == NotServed {
 				return
 			}
-			s := &state{x: x, u: r.U, v: r.V, norms: r.Sigma}
+			s := &state{x: x, u: r.U, v: r.V, norms: r.Sigma, random: ahead(x.N)}
 			if ok, err := s.verify(); !ok {
 				t.Errorf("orthV %.2g, residual %.2g, error %v", s.orthV, s.residual, err)
 			}
@@ -81,7 +81,7 @@ func TestVerify(t *testing.T) {
 	must(t, err)
 	v, err := q.Form(0, n)
 	must(t, err)
-	s := &state{x: x, v: v}
+	s := &state{x: x, v: v, random: ahead(x.N)}
 	must(t, s.multiply())
 	for _, c := range []struct {
 		size float64 // of an error of one column
@@ -112,7 +112,7 @@ func TestDrift(t *testing.T) {
 	must(t, r.V.Scale(nil, slices.Repeat([]float64{1 + 1e-11}, n)))
 	g, err := r.G()
 	must(t, err)
-	drifted := &state{x: x, u: g, v: r.V, place: place{Exact: true}}
+	drifted := &state{x: x, u: g, v: r.V, place: place{Exact: true}, random: ahead(x.N)}
 	must(t, drifted.begin())
 	r, err = drifted.run()
 	if err != nil || r.Outcome != Converged || r.OrthV > 0.5 || r.Residual > 0.5 {

@@ -15,7 +15,7 @@ func TestPowers(t *testing.T) {
 	const n = 100
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: n, Cols: n, Seed: 1})
 	d := on(t, comm.NewLocal(1)[0], 1)
-	s := &state{place: place{Exact: true}}
+	s := &state{place: place{Exact: true}, random: ahead(n)}
 	angles := func(size float64) []float64 {
 		e := make([]float64, n*n)
 		for j := range n {

@@ -83,7 +83,7 @@ func (r *Result) G() (*matrix.Matrix, error) {
 // about the order of their singular values, the largest first. The largest one is about ratio times the least
 // one. It uses V up. Where the checkpoint has a state it goes on from that, and V is nil. It is collective.
 func Start(x, v *matrix.Matrix, ratio float64, h Hooks) (*Result, error) {
-	s := &state{x: x, v: v, place: place{Ratio: finite(ratio)}, hooks: h}
+	s := &state{x: x, v: v, place: place{Ratio: finite(ratio)}, hooks: h, random: ahead(x.N)}
 	if h.Found() {
 		if err := s.load(); err != nil {
 			s.free()
@@ -103,7 +103,7 @@ type state struct {
 	orthV    float64
 	residual float64
 	hooks    Hooks
-	z        []float64 // random vectors
+	random   func() (z, start []float64)
 	// of the pass that is made, in units of n³ operations: its products, and those of them in float32
 	products, single float64
 }
