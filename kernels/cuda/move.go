@@ -263,43 +263,20 @@ func (d *device) ColumnNorms(p kernels.Panel) ([]float64, error) {
 }
 
 func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count int) ([]float64, error) {
-	long, err := p.CheckVectors(transposed, x, count)
-	if err != nil {
-		return nil, fmt.Errorf("cuda: Product: %w", err)
-	}
-	all := long * count
+	long, wrong := p.CheckVectors(transposed, x, count)
+	all, name, blocks := long*count, "product_transposed", p.N
 	if !transposed {
-		all *= 2 // the high parts, and the low ones
+		all, name, blocks = 2*all, "product", ceil(p.M, 32) // the high parts, and the low ones
 	}
-	y := make([]float64, all)
-	if len(x) == 0 || len(y) == 0 {
-		return y, nil
+	if wrong == nil && len(x) == 0 {
+		return make([]float64, all), nil
 	}
-	in, out := kernels.Panel{M: len(x), N: 1, Ld: len(x)}, kernels.Panel{M: len(y), N: 1, Ld: len(y)}
-	err = d.entered("Product", func() (err error) {
-		if in.Data, err = d.need("factors of a product", in.Bytes()); err == nil {
-			out.Data, err = d.need("product", out.Bytes())
+	return d.results("Product", wrong, all, func(out kernels.Address) error {
+		in, err := d.numbers("factors of a product", x)
+		if err != nil {
+			return err
 		}
-		return err
+		return d.launch(name, min(blocks, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
+			uint64(p.Ld), word(in), word(out), uint64(count))
 	})
-	if err == nil {
-		err = d.Write(in, x, in.Ld)
-	}
-	if err == nil {
-		err = d.entered("Product", func() error {
-			name, blocks := "product", ceil(p.M, 32)
-			if transposed {
-				name, blocks = "product_transposed", p.N
-			}
-			return d.launch(name, min(blocks, gridLimit), 1, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
-				uint64(p.Ld), word(in.Data), word(out.Data), uint64(count))
-		})
-	}
-	if err == nil {
-		err = d.Read(y, out.Ld, out)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return y, nil
 }
