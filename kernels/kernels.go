@@ -203,7 +203,9 @@ type Limits struct {
 type Float32Limits struct {
 	Pivots bool // the primitives of Pivots take batches; without it they fail with ErrType
 	Grams  bool // Gram, Jacobi and Multiply keep the Gram matrices of block-columns (Single.Grams)
-	Order  int  // order of a matrix from which sweeps pay, refined in the end; 0: never
+	// Coarse says that what is kept is good enough while all pivots are active, but not for the last sweeps.
+	Coarse bool
+	Order  int // order of a matrix from which sweeps pay, refined in the end; 0: never
 }
 
 // Elements returns the types of elements that the primitives of Pivots take.

@@ -29,7 +29,8 @@
 // Where a device keeps them (kernels.Float32Limits.Grams), the Gram matrices of narrow block-columns lie with
 // these, too (Block.Grams). R·T has the same products of columns as [Gp Gq]·V'. So the next Gram matrices of
 // which a block-column is a part need its products with the other one only, half of the work. What is known
-// is formed anew in the first sub-step of each sweep (Device.Afresh), since rounding errors add up.
+// is formed anew in the first sub-step of each sweep (Device.Afresh), since rounding errors add up, and in
+// all sub-steps of the last sweeps where they are larger (Float32Limits.Coarse).
 //
 // # Symbols
 //

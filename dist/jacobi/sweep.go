@@ -45,7 +45,8 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		if err != nil {
 			return done, err
 		}
-		if err := r.all(func(x *runner) error { return r.sweepDevice(x, n, steps) }); err != nil {
+		late := n > 1 && done.sweeps[n-2].Active < 1
+		if err := r.all(func(x *runner) error { return r.sweepDevice(x, n, steps, late) }); err != nil {
 			return done, err
 		}
 		info, votes, err := r.count(done.sweeps)
@@ -112,15 +113,16 @@ func NoDecomposition(format string, a ...any) error {
 }
 
 // sweepDevice runs all macro steps of a sweep on one device. The host waits for the device at the end, and
-// where block-columns leave or arrive.
-func (r *run) sweepDevice(x *runner, n int, steps []topology.Step) error {
+// where block-columns leave or arrive. late says that not all pivots were active in the sweep before.
+func (r *run) sweepDevice(x *runner, n int, steps []topology.Step, late bool) error {
 	x.dev.Afresh = true
+	afresh := late && x.dev.Backend.Limits().Float32.Coarse
 	at := Progress{Sweep: n, Steps: x.program.SubSteps()}
 	x.step = 0
 	for _, step := range steps {
 		err := x.macroStep(step, func() {
 			at.Step = x.step
-			x.dev.Afresh = false
+			x.dev.Afresh = afresh
 			if r.config.Progress != nil && x == r.runners[0] {
 				r.config.Progress(at)
 			}

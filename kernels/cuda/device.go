@@ -300,7 +300,7 @@ func Limits() kernels.Limits { return limits(pointwiseOrder, usualCard) }
 
 func limits(order int, card string) kernels.Limits {
 	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16,
-		Float32:   kernels.Float32Limits{Pivots: true, Grams: true, Order: 512},
+		Float32:   kernels.Float32Limits{Pivots: true, Grams: true, Coarse: true, Order: 512},
 		Workspace: fixedBytes, Scratch: scratchBytes, Table: tableOf(card, order)}
 }
 

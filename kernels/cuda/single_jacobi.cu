@@ -74,7 +74,8 @@ template <int SIZE> __device__ inline void note_products(const SingleProblem &b,
 		if (i >= k || j >= k || (i < np) != (j < np))
 			continue;
 		float *const to = i < np ? b.gram_p + i + j * b.ld_gram_p : b.gram_q + i - np + (j - np) * b.ld_gram_q;
-		*to = !clear ? 0 : i == j ? 1 : h.at(i, j) * inverse[i] * inverse[j];
+		const int first = min(i, j), second = max(i, j); // the same bits in both triangles
+		*to = !clear ? 0 : i == j ? 1 : h.at(first, second) * inverse[first] * inverse[second];
 	}
 }
 
