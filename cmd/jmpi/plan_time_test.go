@@ -99,9 +99,8 @@ func TestPlanStrategy(t *testing.T) {
 }
 
 // What plan says of decompositions is near what they took, on the devices whose rates the program has and on
-// those of testdata/rates: a quarter off at most. Of small matrices GPUs wait for their host, of which the
-// model knows little. The H200's p-steps in float64 were measured before decisions 53 and 55, which made them
-// faster.
+// those of testdata/rates: a quarter off at most. Below order 1024 GPUs wait for their host, of which the model
+// knows little.
 func TestPlanAgrees(t *testing.T) {
 	files, err := filepath.Glob("testdata/rates/*.json")
 	if err != nil {
@@ -115,7 +114,7 @@ func TestPlanAgrees(t *testing.T) {
 		}
 		for _, c := range x.Compared {
 			most := 0.25
-			if file == "H200" && (c.N < 4096 || c.N == 4096 && c.Precision == "float64") {
+			if file == "H200" && c.N < 1024 {
 				most = 0.4
 			}
 			if off := c.off(); !(math.Abs(off) <= most) {
