@@ -99,8 +99,8 @@ func TestPlanStrategy(t *testing.T) {
 }
 
 // What plan says of decompositions is near what they took, on the devices whose rates the program has and on
-// those of testdata/rates: a quarter off at most. Below order 1024 GPUs wait for their host, of which the model
-// knows little.
+// those of testdata/rates: a quarter off at most. Below order 1024 GPUs wait for their host, of which the
+// model knows little.
 func TestPlanAgrees(t *testing.T) {
 	files, err := filepath.Glob("testdata/rates/*.json")
 	if err != nil {

@@ -34,8 +34,8 @@ func (c *coarse) Gram(b *kernels.Batch) error {
 	return c.Backend.Gram(b)
 }
 
-// TestAfresh tests that the Gram matrices of block-columns are formed anew in the first sub-step of each sweep
-// and, where they are coarse, in all of those after a sweep in which not all pivots were active.
+// TestAfresh tests that the Gram matrices of block-columns are formed anew in the first sub-step of each
+// sweep and, where they are coarse, in all of those after a sweep in which not all pivots were active.
 func TestAfresh(t *testing.T) {
 	const m, n = 120, 96
 	a := graded(t, m, n, 6)
