@@ -41,3 +41,10 @@ func EndBeats(c Comm) (stop func() error) {
 	mpi.watch = nil // Close must not end it again
 	return w.rawStop
 }
+
+// Closed is a communicator of so many ranks after Close, which gave this reason.
+func Closed(size int, why error) Comm {
+	c := &mpiComm{size: size}
+	c.queue = &mpiQueue{closed: why}
+	return c
+}

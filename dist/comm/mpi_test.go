@@ -1,6 +1,7 @@
 package comm_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"regexp"
@@ -140,6 +141,22 @@ func TestMPIRankFails(t *testing.T) {
 		t.Fatal("on purpose")
 	}
 	t.Fatal("the failed rank took part: ", c.AllreduceSum([]int64{1}))
+}
+
+// After Close collective calls fail, also where a rank is alone and needs no MPI for them.
+func TestCollectivesAfterClose(t *testing.T) {
+	closed := errors.New("closed")
+	for _, size := range []int{1, 2} {
+		c := comm.Closed(size, closed)
+		_, bcast := c.Bcast([]byte{1}, 0)
+		_, gather := c.Allgather([]byte{1})
+		for what, err := range map[string]error{"sum": c.AllreduceSum([]int64{1}),
+			"maximum": c.AllreduceMax([]int64{1}), "broadcast": bcast, "gather": gather} {
+			if !errors.Is(err, closed) {
+				t.Errorf("%d ranks: %s after Close: error %v", size, what, err)
+			}
+		}
+	}
 }
 
 func TestMPICloseTellsMessagesUnderWay(t *testing.T) {
