@@ -294,14 +294,14 @@ single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i
 		return;
 	const i64 blocks = 4 * side * side, n = (b.g.m + b.chunk - 1) / b.chunk;
 	const int parts = small ? 2 : 1;
-	auto from = [&](int i, int j) {
+	auto part = [&](int i, int j) {
 		const int block = small ? 0 : alone ? i / 2 + 1 : i / 2 * 2 * (int)side + j / 2;
 		return partial + (blockIdx.y * chunks * blocks + block) * 4096 + i % 2 * 32 + x + (j % 2 * 32 + y) * 64;
 	};
 	// sums finds the elements (x, y + 8e) of the 32×32 elements at (I, J), and, with both, at (J, I).
 	auto sums = [&](bool both, float (&h)[4], float (&q)[4]) {
 		double s[4] = {}, r[4] = {};
-		const float *const first = from(I, J), *const second = from(J, I);
+		const float *const first = part(I, J), *const second = part(J, I);
 #pragma unroll 8
 		for (i64 c = 0; c < n; c++)
 			for (int p = 0; p < parts; p++)
