@@ -68,6 +68,16 @@ template <class E> __device__ inline E *column(const PivotOf<E> &g, i64 j)
 	return j < g.np ? g.p + j * g.ldp : g.q + (j - g.np) * g.ldq;
 }
 
+// noted returns where element (i, j) of the products of the columns of P, or of those of Q, is noted; 0:
+// nowhere.
+__device__ inline float *noted(const SingleProblem &b, i64 i, i64 j)
+{
+	const i64 np = b.g.np;
+	if (!b.gram_p || i >= b.k || j >= b.k || (i < np) != (j < np))
+		return 0;
+	return i < np ? b.gram_p + i + j * b.ld_gram_p : b.gram_q + i - np + (j - np) * b.ld_gram_q;
+}
+
 // even tells whether columns from p on, ld apart, lie at multiples of 16 bytes.
 __device__ inline bool even(const double *p, i64 ld) { return ((u64)p & 15) == 0 && (ld & 1) == 0; }
 

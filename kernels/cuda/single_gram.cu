@@ -315,20 +315,13 @@ single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i
 		for (int e = 0; e < 4; e++)
 			h[e] = (float)s[e], q[e] = (float)r[e];
 	};
-	// noted returns where element (i, j) of the products of the columns of P, or of Q, is noted; 0: nowhere.
-	auto noted = [&](i64 i, i64 j) -> float * {
-		const i64 np = b.g.np;
-		if (!b.gram_p || i >= b.k || j >= b.k || (i < np) != (j < np))
-			return 0;
-		return i < np ? b.gram_p + i + j * b.ld_gram_p : b.gram_q + i - np + (j - np) * b.ld_gram_q;
-	};
 	auto number = [&](int place) -> i64 { return alone ? place_across(b, place) : place; };
 	const bool take = alone && I / 2 == J / 2; // what is known
 	float h[4], q[4];
 	if (take) {
 #pragma unroll
 		for (int e = 0; e < 4; e++) {
-			const float *const from = noted(number(I * 32 + x), number(J * 32 + y + 8 * e));
+			const float *const from = noted(b, number(I * 32 + x), number(J * 32 + y + 8 * e));
 			h[e] = from ? *from : 0;
 		}
 	} else {
@@ -349,7 +342,7 @@ single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i
 		if (i >= b.k || j >= b.k)
 			return;
 		b.r[i + j * b.ldr] = h;
-		float *const note = alone ? 0 : noted(i, j);
+		float *const note = alone ? 0 : noted(b, i, j);
 		if (note)
 			*note = h;
 	};

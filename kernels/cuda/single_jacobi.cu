@@ -61,7 +61,7 @@ template <int SIZE> __device__ inline void begin(const float *from, i64 ld, int 
 template <int SIZE> __device__ inline void note_products(const SingleProblem &b, const Square<SIZE> &h)
 {
 	__shared__ float inverse[SIZE];
-	const int thread = threadIdx.x, k = (int)b.k, np = (int)b.g.np;
+	const int thread = threadIdx.x, k = (int)b.k;
 	bool clear = true;
 	for (int j = thread; j < k; j += 2 * SIZE) {
 		const float square = h.at(j, j) / SCALE;
@@ -71,9 +71,9 @@ template <int SIZE> __device__ inline void note_products(const SingleProblem &b,
 	clear = __syncthreads_and(clear);
 	for (int e = thread; e < SIZE * SIZE; e += 2 * SIZE) {
 		const int i = e % SIZE, j = e / SIZE;
-		if (i >= k || j >= k || (i < np) != (j < np))
+		float *const to = noted(b, i, j);
+		if (!to)
 			continue;
-		float *const to = i < np ? b.gram_p + i + j * b.ld_gram_p : b.gram_q + i - np + (j - np) * b.ld_gram_q;
 		const int first = min(i, j), second = max(i, j); // the same bits in both triangles
 		*to = !clear ? 0 : i == j ? 1 : h.at(first, second) * inverse[first] * inverse[second];
 	}
