@@ -49,13 +49,6 @@ __device__ inline double look(double c, int i, double di, double dj, double tole
 	return turn > limits.of[N - 1] ? 0 : e;
 }
 
-__device__ inline int warp_last(int x)
-{
-	for (int distance = 16; distance > 0; distance /= 2)
-		x = max(x, __shfl_xor_sync(0xffffffff, x, distance));
-	return x;
-}
-
 // later returns the bits of the larger of two numbers that are not negative, or of a NaN. They have the order
 // of the numbers, and a NaN is behind them all.
 __device__ inline u64 later(u64 bits, double x) { return max(bits, (u64)__double_as_longlong(x)); }
@@ -128,7 +121,7 @@ __device__ inline void found_in(const Member *list, i64 count, const i64 *first,
 				for (int l = 0; l < N; l++) {
 					own[1 + l] = later(own[1 + l], warp_max(found[s].largest[l]));
 					own[1 + N + l] = later(own[1 + N + l], warp_sum(found[s].sum[l]));
-					const int low = -warp_last(-found[s].low[l]), high = warp_last(found[s].high[l]);
+					const int low = -warp_max(-found[s].low[l]), high = warp_max(found[s].high[l]);
 					if (lane == 0 && j < p.n)
 						left[l * columns + p.first + j] = make_int2(low, high);
 				}

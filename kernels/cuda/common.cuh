@@ -96,7 +96,7 @@ template <class E> __device__ inline E warp_sum(E x)
 template <class E> __device__ inline E warp_max(E x)
 {
 	for (int distance = 16; distance > 0; distance /= 2)
-		x = fmax(x, __shfl_xor_sync(0xffffffff, x, distance));
+		x = max(x, __shfl_xor_sync(0xffffffff, x, distance));
 	return x;
 }
 
