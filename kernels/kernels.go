@@ -287,8 +287,8 @@ type Memory interface {
 // in place of u.
 //
 //	Gram      sets Factors to Norms. It takes the products of columns of P, and those of Q, from Grams, where
-//	          they are known, and puts them there where they are not. It may leave them alone for some
-//	          orders; then Jacobi and Multiply do not matter either
+//	          they are known, and puts them there where they are not. For some orders a back end may
+//	          neither read nor keep them
 //	Cholesky  Broken is 1 if a diagonal element is not finite, or above 0 and below 2⁻⁶⁰, or if a pivot
 //	          r_jj² is at most k·2⁻²⁴·h_jj. A column of zeros has a column of zeros in R. In place of
 //	          ScreenTolerance it takes Cosine
