@@ -9,7 +9,7 @@ import (
 
 func TestCheck(t *testing.T) {
 	root := t.TempDir()
-	fill(t, root, "empty/", "full/file", "full/work/", "file", "old/S.npy", "old/info.json",
+	fill(t, root, "empty/", "full/file", "full/inside/", "file", "old/S.npy", "old/info.json",
 		"folder/S.npy/a", "folder/info.json",
 		"unknown/S.npy", "unknown/U.npy", "link/info.json", "other/S.npy", "damaged/S.npy",
 		"there/S.npy", "there/info.json")
@@ -28,7 +28,7 @@ func TestCheck(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	t.Chdir(filepath.Join(root, "full/work"))
+	t.Chdir(filepath.Join(root, "full/inside"))
 	before := tree(t, root)
 	for _, c := range []struct {
 		dir   string
@@ -42,7 +42,7 @@ func TestCheck(t *testing.T) {
 		{"full", true, "holds the working directory"},
 		{"old", false, "exists and is not empty"},
 		{"old", true, ""},
-		{"full/work", true, ""}, // is empty
+		{"full/inside", true, ""}, // is empty
 		{"file", false, "not a folder"},
 		{"file", true, "not a folder"},
 		{"file/out", false, "not a folder"},
