@@ -30,7 +30,7 @@ func (b *Batch) Check(n Needs) error {
 		{"V", n.V, len(b.V)}, {"R", n.R, len(b.R)}, {"T", n.T, len(b.T)}, {"Tally", n.Tally, len(b.Tally)},
 		{"Positive", b.Positive != nil, len(b.Positive)}, {"Across", b.Across != nil, len(b.Across)},
 		{"Norms", single && n.G, len(x.Norms)}, {"Factors", single && n.R, len(x.Factors)},
-		{"Grams", single && n.G && x.Grams != nil, len(x.Grams)},
+		{"Grams", n.G && b.Grams != nil, len(b.Grams)},
 	} {
 		if s.needed && s.length != problems {
 			return fmt.Errorf("%w: %d problems, but %s has %d", ErrShape, problems, s.name, s.length)
@@ -77,6 +77,16 @@ func checkProblem(b *Batch, i int, n Needs) error {
 			return err
 		}
 	}
+	if n.G && b.Grams != nil {
+		for _, x := range []struct {
+			name     string
+			known, g Panel
+		}{{"Grams.P", b.Grams[i].P, b.G[i].P}, {"Grams.Q", b.Grams[i].Q, b.G[i].Q}} {
+			if err := checkPanel(x.name, x.known, b.Type, x.g.N, x.g.N); err != nil {
+				return err
+			}
+		}
+	}
 	return b.checkNorms(i, k, n)
 }
 
@@ -91,15 +101,6 @@ func (b *Batch) checkNorms(i, k int, n Needs) error {
 			norms, g Panel
 		}{{"Norms.P", b.Single.Norms[i].P, b.G[i].P}, {"Norms.Q", b.Single.Norms[i].Q, b.G[i].Q}} {
 			if err := checkPanel(x.name, x.norms, Float64, x.g.N, 1); err != nil {
-				return err
-			}
-		}
-		if b.Single.Grams != nil {
-			known := b.Single.Grams[i]
-			if err := checkPanel("Grams.P", known.P, Float32, b.G[i].P.N, b.G[i].P.N); err != nil {
-				return err
-			}
-			if err := checkPanel("Grams.Q", known.Q, Float32, b.G[i].Q.N, b.G[i].Q.N); err != nil {
 				return err
 			}
 		}

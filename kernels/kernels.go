@@ -110,6 +110,11 @@ type Batch struct {
 	// Positive is the number of ones in each problem's J = diag(I, −I), the signs of its columns in the
 	// hyperbolic SVD: the leading Positive[i] of them have +1. nil: all, the SVD.
 	Positive []int
+	// Grams has PᵀP and QᵀQ of the columns of G, both triangles; nil where they are not kept (Limits.Grams). One
+	// whose first element is 0 is not known. Afresh says that none is: they have the rounding errors of all
+	// pivots since they were formed. They are kept where T comes from Jacobi with this batch, in the SVD.
+	Grams  []Pivot
+	Afresh bool
 	// Across is not nil where only pairs of a column of P with one of Q are to be made orthogonal. It has the
 	// number of columns of P. See Cholesky and Jacobi.
 	Across []int
@@ -123,11 +128,6 @@ type Batch struct {
 type Single struct {
 	Norms   []Pivot // of the columns of G, float64: P is np×1 and Q is nq×1 where P and Q of G have np and nq
 	Factors []Panel // of the columns of R, float64, k×1
-	// Grams has PᵀP and QᵀQ of the columns of G, both triangles, float32; nil where they are not kept
-	// (Float32Limits.Grams). One whose first element is 0 is not known. Afresh says that none is: they have the
-	// rounding errors of all pivots since they were formed.
-	Grams  []Pivot
-	Afresh bool
 	// Cosine is the largest cosine of an angle between two columns that pass for orthogonal, for example 3e-6. A
 	// pivot without larger ones is left alone, and no rotation of such columns is proper.
 	Cosine float64
@@ -191,6 +191,7 @@ type Limits struct {
 	Align          int  // preferred alignment of Ld, in elements of float64; twice as many of float32
 	FullBlock      bool // two inner sweeps are faster than one in float64, and where columns are graded
 	Tile           int  // columns of a matrix that Dense handles in one call of a library
+	Grams          GramLimits
 	Float32        Float32Limits
 	Slabs          int // into how many slabs of rows a tall matrix is cut at most; 0: into short ones
 	// bytes that the primitives allocate for themselves: whatever the matrix, and how much more at most
@@ -202,10 +203,23 @@ type Limits struct {
 // Float32Limits say what a device does in float32.
 type Float32Limits struct {
 	Pivots bool // the primitives of Pivots take batches; without it they fail with ErrType
-	Grams  bool // Gram, Jacobi and Multiply keep the Gram matrices of block-columns (Single.Grams)
+	Order  int  // order of a matrix from which sweeps pay, refined in the end; 0: never
+}
+
+// GramLimits say of which batches Gram, Jacobi and Multiply keep the Gram matrices of block-columns
+// (Batch.Grams).
+type GramLimits struct {
+	Float64, Float32 bool
 	// Coarse says that what is kept is good enough while all pivots are active, but not for the last sweeps.
 	Coarse bool
-	Order  int // order of a matrix from which sweeps pay, refined in the end; 0: never
+}
+
+// Of tells whether Gram matrices of such elements are kept.
+func (l GramLimits) Of(e Element) bool {
+	if e == Float32 {
+		return l.Float32
+	}
+	return l.Float64
 }
 
 // Elements returns the types of elements that the primitives of Pivots take.
@@ -286,24 +300,24 @@ type Memory interface {
 // errors: 2⁻²² then counts as its length. G·T may have any length there. Bounds have the unit roundoff 2⁻²⁴
 // in place of u.
 //
-//	Gram      sets Factors to Norms. It takes the products of columns of P, and those of Q, from Grams, where
-//	          they are known, and puts them there where they are not. For some orders a back end may
-//	          neither read nor keep them
+//	Gram      sets Factors to Norms
 //	Cholesky  Broken is 1 if a diagonal element is not finite, or above 0 and below 2⁻⁶⁰, or if a pivot
 //	          r_jj² is at most k·2⁻²⁴·h_jj. A column of zeros has a column of zeros in R. In place of
 //	          ScreenTolerance it takes Cosine
 //	Jacobi    Open and Proper are the rotations of columns with a cosine above Cosine; none is idle. Columns
 //	          that have become shorter than 2⁻²² need not be rotated. T' is as orthogonal as the rotations
 //	          leave it. No column becomes zero before its norm is below 2⁻¹⁰²²
-//	Multiply  sets Norms to Factors where it multiplies G. V is multiplied by T' = D⁻¹·T·D', or by T (Scaled).
-//	          Then Grams has the products of the columns of R·T, or it is not known. Jacobi may do that already
+//	Multiply  sets Norms to Factors where it multiplies G. V is multiplied by T' = D⁻¹·T·D', or by T (Scaled)
 type Pivots interface {
 	// Identity sets dst to zero, except ones where row = column + row0. Any element type that Pivots take.
 	Identity(dst Panel, row0 int) error
 
 	// Gram, Cholesky, QR and Multiply take pivots of any order; Jacobi those up to Limits.PointwiseOrder.
 
-	// Gram forms R ← [P Q]ᵀ[P Q], both triangles, for each problem ([Nov15, Alg. 4.1]).
+	// Gram forms R ← [P Q]ᵀ[P Q], both triangles, for each problem ([Nov15, Alg. 4.1]). It takes the products of
+	// the columns of P, and those of Q, from Grams, where they are known, and puts them there where they are
+	// not. For some orders a back end may neither read nor keep them. After Multiply Grams has the products of
+	// the columns of R·T, or it is not known; Jacobi may put them there already.
 	Gram(b *Batch) error
 	// Cholesky overwrites each Gram matrix in R by its upper triangular factor, zero below the diagonal, and
 	// sets Tally to zero. Where the factorization breaks down, Broken is 1 and R undefined. That is so if a

@@ -186,9 +186,7 @@ func (d *Device) run(step int, pairs []strategy.Pair) error {
 	if err != nil {
 		return err
 	}
-	if b.Single != nil {
-		b.Single.Afresh = d.Afresh
-	}
+	b.Afresh = d.Afresh
 	start := time.Now()
 	if err := d.rec.step(0, b); err != nil {
 		return fmt.Errorf("node: %s: %w", d.Backend.Describe().Name, err)

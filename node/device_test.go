@@ -44,6 +44,9 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			Vectors: rapid.Bool().Draw(t, "vectors"), Strategy: "rev-rowcyc", Sweeps: 1, Exchanges: devices > 1,
 		}
 		single := rapid.Bool().Draw(t, "float32")
+		if !single && n > 1 && rapid.Bool().Draw(t, "hyperbolic") {
+			c.Positive = n - 1
+		}
 		if single {
 			c.Precision = Precision{kernels.Float32, 3e-6}
 		}
@@ -52,7 +55,9 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			c.Widths = append(c.Widths, width)
 		}
 		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000, Tile: 64,
-			Float32: kernels.Float32Limits{Pivots: true, Grams: rapid.Bool().Draw(t, "Gram matrices")},
+			Grams: kernels.GramLimits{Float64: rapid.Bool().Draw(t, "Gram matrices of float64"),
+				Float32: rapid.Bool().Draw(t, "Gram matrices of float32")},
+			Float32: kernels.Float32Limits{Pivots: true},
 			Align:   rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
 		d, err := NewDevice(be, c)
 		if err != nil {
@@ -84,8 +89,11 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			if single {
 				take(fmt.Sprint("norms of slot ", i), s.Norms, width, 1, kernels.Float64)
 			}
-			if single && be.limits.Float32.Grams {
-				take(fmt.Sprint("Gram matrices of slot ", i), s.Grams, c.Layout.Width(), width, kernels.Float32)
+			// Multiply knows the products of the columns of R·T where Jacobi has found T in one piece.
+			if keeps := be.limits.Grams.Of(c.Precision.Type) && c.Widths == nil && c.Positive == n; keeps {
+				take(fmt.Sprint("Gram matrices of slot ", i), s.Grams, c.Layout.Width(), width, c.Precision.Type)
+			} else if s.Grams.Ld > 0 {
+				t.Fatal("there are Gram matrices that nobody keeps")
 			}
 		}
 		for i, l := range d.rec.levels {

@@ -76,6 +76,7 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 	a := &arrangement{}
 	e, n := c.Precision.Type, c.Layout.N
 	single := e == kernels.Float32
+	keeps := limits.Grams.Of(e) && len(c.Widths) == 0 && c.Positive == n
 	width, to := c.Layout.MacroWidth(), limits.Align*kernels.WordBytes/e.Bytes()
 	for i := range a.slots {
 		s := &a.slots[i]
@@ -89,10 +90,10 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 		}
 		if single {
 			s.Norms = a.panel(width, 1, width, kernels.Float64)
-			if limits.Float32.Grams {
-				order := c.Layout.Width()
-				s.Grams = a.panel(order, width, align(order, to), e)
-			}
+		}
+		if keeps {
+			order := c.Layout.Width()
+			s.Grams = a.panel(order, width, align(order, to), e)
 		}
 	}
 	// The levels below a batch of problems of order k ≤ order.

@@ -87,10 +87,10 @@ func (r *recursion) batch(lev, step int, x *pivots) (*kernels.Batch, error) {
 	if count > l.problems {
 		return nil, fmt.Errorf("node: level %d: %d problems exceed the workspace of %d", lev, count, l.problems)
 	}
-	b := &kernels.Batch{Type: r.precision.Type, G: x.g, V: x.v, R: make([]kernels.Panel, count),
+	b := &kernels.Batch{Type: r.precision.Type, G: x.g, V: x.v, Grams: x.grams, R: make([]kernels.Panel, count),
 		T: make([]kernels.Panel, count), Tally: make([]kernels.Tally, count)}
 	if b.Type == kernels.Float32 {
-		b.Single = &kernels.Single{Norms: x.norms, Grams: x.grams, Factors: make([]kernels.Panel, count),
+		b.Single = &kernels.Single{Norms: x.norms, Factors: make([]kernels.Panel, count),
 			Cosine: r.precision.Cosine, Scaled: lev > 0}
 	}
 	for i, p := range x.g {

@@ -19,7 +19,7 @@ type coarse struct {
 
 func (c *coarse) Limits() kernels.Limits {
 	l := c.Backend.Limits()
-	l.Float32.Coarse = c.coarse
+	l.Grams.Coarse = c.coarse
 	return l
 }
 
@@ -28,7 +28,7 @@ func (c *coarse) Gram(b *kernels.Batch) error {
 		c.batches, c.anew = append(c.batches, 0), append(c.anew, 0)
 	}
 	c.batches[*c.sweep]++
-	if b.Single.Afresh {
+	if b.Afresh {
 		c.anew[*c.sweep]++
 	}
 	return c.Backend.Gram(b)

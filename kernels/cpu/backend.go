@@ -83,7 +83,8 @@ const singleOrder = 1024
 func (d *device) Limits() kernels.Limits {
 	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true,
 		Table: widths, Tile: 64, HostMemory: true,
-		Float32: kernels.Float32Limits{Pivots: true, Grams: true, Order: singleOrder}}
+		Grams:   kernels.GramLimits{Float32: true},
+		Float32: kernels.Float32Limits{Pivots: true, Order: singleOrder}}
 }
 
 // Sync returns at once: no method leaves work behind.

@@ -50,8 +50,8 @@ func (d *device) gramTasks(b *kernels.Batch) []func() {
 		if d.threads > 1 && len(b.G) < 2*d.threads {
 			columns = gramColumns
 		}
-		if b.Single != nil && b.Single.Grams != nil {
-			tasks = append(tasks, d.knownGram(g, h, b.Single.Grams[i], b.Single.Afresh, columns)...)
+		if b.Grams != nil {
+			tasks = append(tasks, d.knownGram(g, h, b.Grams[i], b.Afresh, columns)...)
 			continue
 		}
 		for j := 0; j < k; j += columns {

@@ -107,7 +107,7 @@ func replaceNorms(b *kernels.Batch) {
 
 // replaceGrams sets the products of columns of the problems that were changed to those of the columns of R·T.
 func (d *device) replaceGrams(b *kernels.Batch) {
-	for i, known := range b.Single.Grams {
+	for i, known := range b.Grams {
 		if np := b.G[i].P.N; b.Tally[i].Changed != 0 && b.G[i].Order() <= maxOrder {
 			d.gramOf(b.R[i].Columns(0, np), known.P)
 			d.gramOf(b.R[i].Columns(np, b.R[i].N), known.Q)

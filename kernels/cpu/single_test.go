@@ -80,12 +80,12 @@ func TestGrams(t *testing.T) {
 		plain, kept := newProblem(t, d, maxOrder, shapes).single(t), newProblem(t, d, maxOrder, shapes).single(t)
 		b := &kept.batch
 		for _, g := range b.G {
-			b.Single.Grams = append(b.Single.Grams, kernels.Pivot{P: kept.panelOf(t, g.P.N, g.P.N, kernels.Float32),
+			b.Grams = append(b.Grams, kernels.Pivot{P: kept.panelOf(t, g.P.N, g.P.N, kernels.Float32),
 				Q: kept.panelOf(t, g.Q.N, g.Q.N, kernels.Float32)})
 		}
 		must(t, d.Gram(&plain.batch))
 		must(t, d.Gram(b))
-		for i, known := range b.Single.Grams {
+		for i, known := range b.Grams {
 			r, np := plain.batch.R[i], b.G[i].P.N
 			identical(t, b.R[i], r)
 			identical(t, known.P, r.Columns(0, np).Rows(0, np))
@@ -98,14 +98,14 @@ func TestGrams(t *testing.T) {
 		must(t, d.Gram(b))
 		for i := range b.R {
 			identical(t, b.R[i], plain.batch.R[i])
-			columnOf[float32](b.Single.Grams[i].P, 0)[0] = 0
+			columnOf[float32](b.Grams[i].P, 0)[0] = 0
 		}
 		must(t, d.Gram(b))
 		must(t, d.Cholesky(b))
 		kept.transform(t)
 		copy(plain.batch.G, b.G)
 		must(t, d.Gram(&plain.batch))
-		for i, known := range b.Single.Grams {
+		for i, known := range b.Grams {
 			if b.Tally[i].Changed == 0 {
 				t.Errorf("problem %d: nothing was rotated", i)
 			}

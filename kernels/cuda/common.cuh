@@ -31,13 +31,14 @@ template <class E> struct ProblemOf {
 	i64 positive; // columns with sign +1, the leading ones
 	i64 left; // columns of P where only pairs with one of Q are to be made orthogonal; -1: all pairs
 
+	E *gram_p, *gram_q; // the products of the columns of P, and of Q; 0 where they are not kept
+	i64 ld_gram_p, ld_gram_q;
+	i64 afresh; // 1: the products are to be formed anew
+
 	// of float32 only: kernels.Single
 	double *norms_p, *norms_q; // of the columns of g
 	double *factors; // those of r
-	E *gram_p, *gram_q; // the products of the columns of P, and of Q; 0 where they are not kept
-	i64 ld_gram_p, ld_gram_q;
 	i64 scaled; // 1: V is multiplied by T
-	i64 afresh; // 1: the products are to be formed anew
 };
 
 using Pivot = PivotOf<double>;
@@ -66,16 +67,6 @@ template <class E> __device__ inline bool factored(const ProblemOf<E> &b)
 template <class E> __device__ inline E *column(const PivotOf<E> &g, i64 j)
 {
 	return j < g.np ? g.p + j * g.ldp : g.q + (j - g.np) * g.ldq;
-}
-
-// noted returns where element (i, j) of the products of the columns of P, or of those of Q, is noted; 0:
-// nowhere.
-__device__ inline float *noted(const SingleProblem &b, i64 i, i64 j)
-{
-	const i64 np = b.g.np;
-	if (!b.gram_p || i >= b.k || j >= b.k || (i < np) != (j < np))
-		return 0;
-	return i < np ? b.gram_p + i + j * b.ld_gram_p : b.gram_q + i - np + (j - np) * b.ld_gram_q;
 }
 
 // even tells whether columns from p on, ld apart, lie at multiples of 16 bytes.

@@ -49,7 +49,8 @@ func TestEntries(t *testing.T) {
 		turns = append(turns, fmt.Sprintf("turn_columns<%d, %d>(", k.order, k.tiles))
 	}
 	for file, lines := range map[string][]string{
-		"tile.cuh": {fmt.Sprintf("PAD = %d;", pad)},
+		"known.cuh": {fmt.Sprintf("KNOWN_WIDTH = %d;", knownWidth)},
+		"tile.cuh":  {fmt.Sprintf("PAD = %d;", pad)},
 		"stream.cuh": {fmt.Sprintf("STREAM_ROWS = %d, STREAM_COLUMNS = %d, STREAM_THREADS = %d;", streamRows,
 			streamColumns, streamThreads)},
 		"changed.cuh": {fmt.Sprintf("LISTED = %d;", streamListed)},

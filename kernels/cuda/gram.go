@@ -16,6 +16,9 @@ const (
 const (
 	purposePivot = iota
 	purposeUpdate
+	purposeSides
+
+	knownWidth = 64 // KNOWN_WIDTH of known.cuh
 )
 
 func ceil(n, by int) int { return (n + by - 1) / by }
@@ -37,7 +40,11 @@ func (d *device) Gram(b *kernels.Batch) error {
 		for _, p := range s.problems {
 			chunks = max(chunks, ceil(int(p.g.m), int(p.chunk)))
 		}
-		return d.gram(s, gramCall{purpose: purposePivot, order: s.order, chunks: chunks})
+		purpose := purposePivot
+		if len(s.Grams) > 0 && !s.Afresh && s.order > knownWidth && s.order <= 2*knownWidth {
+			purpose = purposeSides
+		}
+		return d.gram(s, gramCall{purpose: purpose, order: s.order, chunks: chunks})
 	})
 }
 
@@ -56,7 +63,8 @@ func (d *device) gram(s *batch, c gramCall) error {
 		return d.tiling.stages * sets * tile * (d.tiling.gramChunk + pad) * kernels.WordBytes
 	}
 	tile, suffix, diagonal, other := 64, "64", 96, 128
-	if c.order > 64 && shared(128, 2) < d.shared {
+	sides := c.purpose == purposeSides
+	if !sides && c.order > 64 && shared(128, 2) < d.shared {
 		tile, suffix, diagonal, other = 128, "128", 320, 512
 	}
 	side := ceil(c.order, tile)
@@ -67,14 +75,15 @@ func (d *device) gram(s *batch, c gramCall) error {
 	}
 	words := []uint64{s.at, word(partial), uint64(tiles), uint64(c.chunks), uint64(c.purpose), uint64(c.j0),
 		uint64(c.j1)}
-	if err := d.launch("gram_diagonal_"+suffix, side, c.chunks, s.n(), diagonal, shared(tile, 1),
-		words...); err != nil {
-		return err
-	}
-	if err := d.launch("gram_other_"+suffix, side*(side-1)/2, c.chunks, s.n(), other, shared(tile, 2),
-		words...); err != nil {
-		return err
-	}
 	blocks := ceil(c.order, 32)
+	if sides {
+		err, blocks = d.launch("gram_sides", 3, c.chunks, s.n(), other, shared(tile, 2), words...), 2*knownWidth/32
+	} else if err = d.launch("gram_diagonal_"+suffix, side, c.chunks, s.n(), diagonal, shared(tile, 1),
+		words...); err == nil {
+		err = d.launch("gram_other_"+suffix, side*(side-1)/2, c.chunks, s.n(), other, shared(tile, 2), words...)
+	}
+	if err != nil {
+		return err
+	}
 	return d.launch("gram_add_"+suffix, blocks*(blocks+1)/2, s.n(), 1, 256, 0, words...)
 }

@@ -148,6 +148,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 	__syncthreads();
 	if (thread == 0)
 		publish(&state.finished, a.launch);
+	if (b.gram_p && b.tally->changed && (a.last || !changed))
+		note_products<SIZE>(b, shared, shift);
 }
 
 // follow applies the rotations of the sweep to T.
@@ -234,8 +236,13 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 			await(&state.finished, a.launch);
 		__syncthreads();
 		if (b.tally->changed) {
-			if (a.cancels)
-				cancel<SIZE>(b, state, shared);
+			if (a.cancels || b.gram_p) {
+				const double parts = parts_of<SIZE>(b, state, shared);
+				if (a.cancels)
+					cancel(b, state, parts);
+				if (b.gram_p)
+					trust(b, state, parts);
+			}
 			orthogonalize<SIZE>(b, shared);
 			return;
 		}

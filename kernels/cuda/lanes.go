@@ -181,7 +181,7 @@ func (b *batch) panels() (p []kernels.Panel) {
 
 // part returns problems i ≤ p < j of a batch.
 func part(b *kernels.Batch, i, j int) *kernels.Batch {
-	c := &kernels.Batch{Type: b.Type, R: b.R[i:j]}
+	c := &kernels.Batch{Type: b.Type, R: b.R[i:j], Afresh: b.Afresh}
 	if len(b.G) == len(b.R) {
 		c.G = b.G[i:j]
 	}
@@ -200,16 +200,16 @@ func part(b *kernels.Batch, i, j int) *kernels.Batch {
 	if b.Across != nil {
 		c.Across = b.Across[i:j]
 	}
+	if len(b.Grams) == len(b.R) {
+		c.Grams = b.Grams[i:j]
+	}
 	if s := b.Single; s != nil {
-		c.Single = &kernels.Single{Cosine: s.Cosine, Scaled: s.Scaled, Afresh: s.Afresh}
+		c.Single = &kernels.Single{Cosine: s.Cosine, Scaled: s.Scaled}
 		if len(s.Norms) == len(b.R) {
 			c.Single.Norms = s.Norms[i:j]
 		}
 		if len(s.Factors) == len(b.R) {
 			c.Single.Factors = s.Factors[i:j]
-		}
-		if len(s.Grams) == len(b.R) {
-			c.Single.Grams = s.Grams[i:j]
 		}
 	}
 	return c

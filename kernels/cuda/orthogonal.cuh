@@ -3,21 +3,20 @@
 
 #include "group.cuh"
 #include "fragment.cuh"
+#include "known.cuh"
 #include "sweep.cuh"
 
-// cancel sets to zero the columns of R·T that are nothing but rounding errors: column j if its norm is at
-// most tol·√Σᵢ(tᵢⱼ·before[i])². before has the norms of the columns that it is a combination of. Where
-// columns have sign −1, no |tᵢⱼ| counts for more than 1.
-template <int SIZE> __device__ inline void cancel(const Problem &b, const State &state, const double *t)
+// parts_of returns Σᵢ(tᵢⱼ·before[i])² of column j of R·T, the warp's column lane mod 16. before has the norms of
+// the columns that it is a combination of. Where columns have sign −1, no |tᵢⱼ| counts for more than 1.
+template <int SIZE> __device__ inline double parts_of(const Problem &b, const State &state, const double *t)
 {
 	constexpr int ROWS = SIZE / 32;
 	const double most = b.positive < b.k ? 1 : 1.0 / 0.0;
-	const int k = (int)b.k, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
+	const int lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
 	double before[ROWS], sums[2];
 #pragma unroll
 	for (int r = 0; r < ROWS; r++)
 		before[r] = state.before[lane + 32 * r];
-	const double after = state.after[j0 + lane % 16];
 #pragma unroll
 	for (int half = 0; half < 2; half++) {
 		double sum[8] = {};
@@ -31,13 +30,66 @@ template <int SIZE> __device__ inline void cancel(const Problem &b, const State 
 			}
 		sums[half] = scatter_sum(sum);
 	}
-	const double sum = lane % 16 < 8 ? sums[0] : sums[1];
-	unsigned noise = __ballot_sync(0xffffffff, lane < 16 && j0 + lane < k && sqrt(after) <= b.tol * sqrt(sum));
+	return lane % 16 < 8 ? sums[0] : sums[1];
+}
+
+// cancel sets to zero the columns of R·T that are nothing but rounding errors: those whose squared norm is at
+// most tol²·parts.
+__device__ inline void cancel(const Problem &b, const State &state, double parts)
+{
+	const int k = (int)b.k, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16;
+	const double after = state.after[j0 + lane % 16];
+	unsigned noise = __ballot_sync(0xffffffff, lane < 16 && j0 + lane < k && sqrt(after) <= b.tol * sqrt(parts));
 	for (; noise; noise &= noise - 1) {
 		const int j = j0 + __ffs(noise) - 1;
 		for (int i = lane; i < k; i += 32)
 			b.r[i + j * b.ldr] = 0;
 	}
+}
+
+// trust says whether the products that note_products notes are known: puts their first elements, or 0.
+// LEAST is that of the squared norms that Cholesky takes.
+__device__ inline void trust(const Problem &b, const State &state, double parts)
+{
+	constexpr double LEAST = 0x1p-900;
+	const int k = (int)b.k, np = (int)b.g.np, lane = threadIdx.x % 32, j = threadIdx.x / 32 * 16 + lane % 16;
+	const auto square = [&](int j) { return ldexp(state.after[j], -2 * (int)state.shift); };
+	const bool good = j >= k || (square(j) >= LEAST && state.after[j] >= KNOWN_LENGTH * KNOWN_LENGTH * parts);
+	const bool p = __syncthreads_and(good || j >= np), q = __syncthreads_and(good || j < np);
+	if (threadIdx.x != 0)
+		return;
+	if (np > 0)
+		*b.gram_p = p ? square(0) : 0;
+	if (np < k)
+		*b.gram_q = q ? square(np) : 0;
+}
+
+// note_products notes the products of the columns of P, and of Q, of R·T, all but the first. The block that has
+// R·T in shared memory calls it. A warp has sixteen columns.
+template <int SIZE> __device__ inline void note_products(const Problem &b, const double *shared, int shift)
+{
+	constexpr int LD = Group<SIZE>::LD;
+	const int np = (int)b.g.np, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16, g = lane / 4, t = lane % 4;
+	double h[SIZE / 8][4] = {}; // h[n][2e+i]: of columns 8n + 2t + i and j0 + 8e + g
+	const auto needed = [=](int n) { return j0 < np ? 8 * n < np || j0 + 16 > np : 8 * n + 8 > np; };
+#pragma unroll 1
+	for (int l = t; l < SIZE; l += 4) {
+		const double *const row = shared + l, x[2] = {row[(j0 + g) * LD], row[(j0 + 8 + g) * LD]};
+#pragma unroll
+		for (int n = 0; n < SIZE / 8; n++)
+			if (needed(n))
+				add_product(h[n], x, row[(8 * n + g) * LD]);
+	}
+	const double scale = ldexp(1.0, -shift);
+#pragma unroll
+	for (int n = 0; n < SIZE / 8; n++)
+#pragma unroll
+		for (int m = 0; m < 4; m++) {
+			const int i = 8 * n + 2 * t + m % 2, j = j0 + m / 2 * 8 + g;
+			double *const to = noted(b, i, j);
+			if (to && to != b.gram_p && to != b.gram_q)
+				*to = h[n][m] * scale * scale;
+		}
 }
 
 // A sum of products of which the parts that are multiples of 2⁻⁴⁰ are summed for themselves, which is exact

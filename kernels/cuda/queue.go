@@ -26,15 +26,17 @@ type problem struct {
 	positive    int64
 	left        int64
 
+	gramP, gramQ     kernels.Address
+	ldGramP, ldGramQ int64
+	afresh           uint64 // 0 or 1
+
 	single singleProblem
 }
 
 // singleProblem is what comes to a problem of float32.
 type singleProblem struct {
 	normsP, normsQ, factors kernels.Address
-	gramP, gramQ            kernels.Address
-	ldGramP, ldGramQ        int64
-	scaled, afresh          uint64 // 0 or 1
+	scaled                  uint64 // 0 or 1
 }
 
 const (
@@ -178,15 +180,15 @@ func (d *device) send(b *kernels.Batch, tally, fresh bool) ([]*batch, error) {
 func alike(a, b *kernels.Batch) bool {
 	return sameMemory(a.G, b.G) && sameMemory(a.V, b.V) && sameMemory(a.R, b.R) && sameMemory(a.T, b.T) &&
 		sameMemory(a.Positive, b.Positive) && sameMemory(a.Across, b.Across) && sameMemory(a.Tally, b.Tally) &&
-		alikeSingle(a.Single, b.Single)
+		sameMemory(a.Grams, b.Grams) && a.Afresh == b.Afresh && alikeSingle(a.Single, b.Single)
 }
 
 func alikeSingle(a, b *kernels.Single) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	return sameMemory(a.Norms, b.Norms) && sameMemory(a.Factors, b.Factors) && sameMemory(a.Grams, b.Grams) &&
-		a.Cosine == b.Cosine && a.Scaled == b.Scaled && a.Afresh == b.Afresh
+	return sameMemory(a.Norms, b.Norms) && sameMemory(a.Factors, b.Factors) &&
+		a.Cosine == b.Cosine && a.Scaled == b.Scaled
 }
 
 // sameMemory tells whether two slices are the same memory.
@@ -284,7 +286,7 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 		k := b.R[i].N
 		positive := b.Ones(i, k)
 		x := problem{r: b.R[i].Data, ldr: int64(b.R[i].Ld), k: int64(k), positive: int64(positive),
-			left: int64(b.Left(i)), tol: kernels.Tolerance(k), screen: kernels.ScreenTolerance(k, positive)}
+			left: int64(b.Left(i)), afresh: flag(b.Afresh), tol: kernels.Tolerance(k), screen: kernels.ScreenTolerance(k, positive)}
 		if len(b.G) == n {
 			x.g, x.chunk = pivotOf(b.G[i]), int64(chunkRows(b.G[i].P.M, k))
 			if b.Type == kernels.Float32 {
@@ -298,6 +300,10 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 		}
 		if len(b.T) == n {
 			x.t, x.ldt = b.T[i].Data, int64(b.T[i].Ld)
+		}
+		if len(b.Grams) == n {
+			p, q := b.Grams[i].P, b.Grams[i].Q
+			x.gramP, x.gramQ, x.ldGramP, x.ldGramQ = p.Data, q.Data, int64(p.Ld), int64(q.Ld)
 		}
 		if b.Single != nil {
 			x.ofSingle(b.Single, i)
@@ -320,11 +326,7 @@ func (p *problem) ofSingle(s *kernels.Single, i int) {
 	if len(s.Factors) > i {
 		x.factors = s.Factors[i].Data
 	}
-	if len(s.Grams) > i {
-		x.gramP, x.gramQ = s.Grams[i].P.Data, s.Grams[i].Q.Data
-		x.ldGramP, x.ldGramQ = int64(s.Grams[i].P.Ld), int64(s.Grams[i].Q.Ld)
-	}
-	x.scaled, x.afresh = flag(s.Scaled), flag(s.Afresh)
+	x.scaled = flag(s.Scaled)
 }
 
 func pivotOf(p kernels.Pivot) pivot {

@@ -67,7 +67,7 @@ func (d *device) singleGram(s *batch) error {
 		}
 	}
 	tiles := ceil(s.order, 32)
-	if large && len(s.Single.Grams) > 0 {
+	if large && len(s.Grams) > 0 {
 		tiles = max(tiles, 4) // where P and Q begin at 0 and at 64
 	}
 	return d.launch("single_gram_add", max(1, triangle(tiles)), s.n(), 1, 256, 0, across...)

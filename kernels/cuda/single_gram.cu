@@ -6,6 +6,7 @@
 // the products of the columns of P and of Q are known. Then those of P with Q alone are formed. Gram matrices
 // of few rows go without tensor cores: what is left out counts there.
 
+#include "known.cuh"
 #include "single_tile.cuh"
 #include "wgmma.cuh"
 
@@ -18,20 +19,6 @@ enum Kind {
 	OTHER,	  // 128 columns with 128 others
 	SIDES,	  // up to 64 columns of P with those of Q, in places 0 … 63 and 64 … 127
 };
-
-// known tells whether the products of the columns of P, and of Q, are. For other orders they do not matter.
-__device__ inline bool known(const SingleProblem &b)
-{
-	const i64 np = b.g.np, nq = b.k - np;
-	return b.gram_p && !b.afresh && b.k > 64 && np <= 64 && nq <= 64 && *b.gram_p != 0 && *b.gram_q != 0;
-}
-
-// place_across returns the number of the column that is in a place of SIDES, k for none.
-__device__ inline i64 place_across(const SingleProblem &b, int place)
-{
-	const i64 j = place < 64 ? place : b.g.np + place - 64;
-	return j < (place < 64 ? b.g.np : b.k) ? j : b.k;
-}
 
 #ifdef WGMMA
 // Rows of columns on their way through shared memory. A stage has two steps for each group. A step has 32

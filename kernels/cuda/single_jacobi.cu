@@ -4,13 +4,12 @@
 // the columns are apart. In the end the length of a column of R·T goes into its norm, and R·T and T are
 // divided by it.
 
+#include "known.cuh"
 #include "single_square.cuh"
 #include "turn.cuh"
 
 // A column of R·T that is shorter is rounding errors, of columns of length 1. This counts as its length.
 constexpr float LEAST = 0x1p-22f;
-
-constexpr float KNOWN = 0x1p-3f; // of a column whose products are known
 
 constexpr double SMALLEST = 0x1p-1022; // norm of a column that is not zero
 
@@ -65,7 +64,7 @@ template <int SIZE> __device__ inline void note_products(const SingleProblem &b,
 	bool clear = true;
 	for (int j = thread; j < k; j += 2 * SIZE) {
 		const float square = h.at(j, j) / SCALE;
-		clear = square >= KNOWN * KNOWN;
+		clear = square >= (float)(KNOWN_LENGTH * KNOWN_LENGTH);
 		inverse[j] = 1 / sqrtf(h.at(j, j));
 	}
 	clear = __syncthreads_and(clear);
