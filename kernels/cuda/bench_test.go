@@ -3,6 +3,7 @@ package cuda
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 	"time"
 	"unsafe"
@@ -75,6 +76,8 @@ type square struct {
 	pivots
 	n, w int
 	g, v kernels.Panel
+	// the Gram matrices of the block-columns, where they are kept
+	grams kernels.Panel
 }
 
 func newSquare(t testing.TB, d *device, n, w int) *square {
@@ -114,6 +117,16 @@ func (s *square) perturb(t testing.TB) {
 	}
 }
 
+// keep keeps the Gram matrices of block-columns from now on, and visits pairs across alone.
+func (s *square) keep(t testing.TB) {
+	s.grams = s.panel(t, s.w, s.n)
+	s.batch.Grams = make([]kernels.Pivot, len(s.batch.G))
+	s.batch.Across = slices.Repeat([]int{s.w}, len(s.batch.G))
+	schedule := *s.option.Schedule // whose first w p-steps have these pairs
+	schedule.Pairs = schedule.Pairs[:s.w*2*s.w]
+	s.option.Schedule = &schedule
+}
+
 // choose makes the batch that of the p-step with distance j: block-columns i and i⊕j.
 func (s *square) choose(j int) {
 	at := 0
@@ -121,20 +134,31 @@ func (s *square) choose(j int) {
 		if l, r := i*s.w, (i^j)*s.w; l < r {
 			s.batch.G[at] = kernels.Pivot{P: s.g.Columns(l, l+s.w), Q: s.g.Columns(r, r+s.w)}
 			s.batch.V[at] = kernels.Pivot{P: s.v.Columns(l, l+s.w), Q: s.v.Columns(r, r+s.w)}
+			if s.batch.Grams != nil {
+				s.batch.Grams[at] = kernels.Pivot{P: s.grams.Columns(l, l+s.w), Q: s.grams.Columns(r, r+s.w)}
+			}
 			at++
 		}
 	}
 }
 
 // BenchmarkStep times the primitives of the first p-steps of an n×n matrix with V, by events, as milliseconds
-// a step and as TFLOP/s: a Gram matrix is m·k² operations, a product with G and V 4·m·k². Run it with
-// -test.benchtime 20x or so.
+// a step and as TFLOP/s: a Gram matrix is m·k² operations, a product with G and V 4·m·k². As in most p-steps of
+// a sweep, what is known of Gram matrices is kept, and pairs across are visited alone; or, with `all`, neither.
+// Run it with -test.benchtime 20x or so.
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{2048, 4096, 8192} {
-		for _, w := range []int{32, 64, 128} {
-			b.Run(fmt.Sprintf("n=%d/w=%d", n, w), func(b *testing.B) {
-				d := mustOpen(b, 0)
+		for _, c := range []struct {
+			name string
+			w    int
+			keep bool
+		}{{"w=32/all", 32, false}, {"w=64/all", 64, false}, {"w=64", 64, true}, {"w=128/all", 128, false}} {
+			b.Run(fmt.Sprintf("n=%d/%s", n, c.name), func(b *testing.B) {
+				d, w := mustOpen(b, 0), c.w
 				s := newSquare(b, d, n, w)
+				if c.keep {
+					s.keep(b)
+				}
 				seconds := make([]float64, len(phases))
 				if 2*w > d.order() {
 					s.perturb(b)

@@ -23,7 +23,9 @@ struct Factor {
 	// columns returns how many there are from a place on, `most` at most, in a block of columns.
 	__device__ int columns(int place, int most) const
 	{
-		const i64 left = !across ? k - place : place < KNOWN_WIDTH ? x.np - place : k - x.np - (place - KNOWN_WIDTH);
+		const i64 left = !across ? k - place
+				 : place < KNOWN_WIDTH ? x.np - place
+						       : k - x.np - (place - KNOWN_WIDTH);
 		return (int)(left < most ? left : most);
 	}
 	// number returns the number of the column in a place, k or more for none.
@@ -62,16 +64,16 @@ __device__ inline void gram_tile(const Problem &b, const Factor &f, int I, int J
 
 // gram_diagonal and gram_other form the tiles on and beside the diagonal.
 template <int TILE>
-__device__ inline void gram_diagonal(const Problem *problems, double *partial, i64 tiles, i64 chunks, int purpose,
-				     i64 j0, i64 j1)
+__device__ inline void gram_diagonal(const Problem *problems, double *partial, i64 tiles, i64 chunks,
+				     int purpose, i64 j0, i64 j1)
 {
 	const Problem &b = problems[blockIdx.z];
 	gram_tile<TILE, true>(b, factor(b, purpose, j0, j1), blockIdx.x, blockIdx.x, partial, tiles, chunks);
 }
 
 template <int TILE>
-__device__ inline void gram_other(const Problem *problems, double *partial, i64 tiles, i64 chunks, int purpose,
-				  i64 j0, i64 j1)
+__device__ inline void gram_other(const Problem *problems, double *partial, i64 tiles, i64 chunks,
+				  int purpose, i64 j0, i64 j1)
 {
 	const Problem &b = problems[blockIdx.z];
 	const int J = triangle(blockIdx.x) + 1, I = blockIdx.x - J * (J - 1) / 2;

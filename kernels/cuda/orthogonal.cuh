@@ -6,8 +6,8 @@
 #include "known.cuh"
 #include "sweep.cuh"
 
-// parts_of returns Σᵢ(tᵢⱼ·before[i])² of column j of R·T, the warp's column lane mod 16. before has the norms of
-// the columns that it is a combination of. Where columns have sign −1, no |tᵢⱼ| counts for more than 1.
+// parts_of returns Σᵢ(tᵢⱼ·before[i])² of column j of R·T, the warp's column lane mod 16. before has the norms
+// of the columns that it is a combination of. Where columns have sign −1, no |tᵢⱼ| counts for more than 1.
 template <int SIZE> __device__ inline double parts_of(const Problem &b, const State &state, const double *t)
 {
 	constexpr int ROWS = SIZE / 32;
@@ -64,8 +64,8 @@ __device__ inline void trust(const Problem &b, const State &state, double parts)
 		*b.gram_q = q ? square(np) : 0;
 }
 
-// note_products notes the products of the columns of P, and of Q, of R·T, all but the first. The block that has
-// R·T in shared memory calls it. A warp has sixteen columns.
+// note_products notes the products of the columns of P, and of Q, of R·T, all but the first. The block that
+// has R·T in shared memory calls it. A warp has sixteen columns.
 template <int SIZE> __device__ inline void note_products(const Problem &b, const double *shared, int shift)
 {
 	constexpr int LD = Group<SIZE>::LD;

@@ -286,7 +286,8 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 		k := b.R[i].N
 		positive := b.Ones(i, k)
 		x := problem{r: b.R[i].Data, ldr: int64(b.R[i].Ld), k: int64(k), positive: int64(positive),
-			left: int64(b.Left(i)), afresh: flag(b.Afresh), tol: kernels.Tolerance(k), screen: kernels.ScreenTolerance(k, positive)}
+			left: int64(b.Left(i)), afresh: flag(b.Afresh), tol: kernels.Tolerance(k),
+			screen: kernels.ScreenTolerance(k, positive)}
 		if len(b.G) == n {
 			x.g, x.chunk = pivotOf(b.G[i]), int64(chunkRows(b.G[i].P.M, k))
 			if b.Type == kernels.Float32 {

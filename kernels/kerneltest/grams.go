@@ -10,8 +10,9 @@ import (
 )
 
 // Grams tests what is known of the products of the columns of P, and of Q, for the element types of which a
-// device keeps it (kernels.GramLimits): Gram gives the right products whether they are known or not, and takes
-// them where pivots are of the usual width; what a pivot leaves agrees with its columns, or is not known.
+// device keeps it (kernels.GramLimits): Gram gives the right products whether they are known or not, and
+// takes them where pivots are of the usual width; what a pivot leaves agrees with its columns, or is not
+// known.
 func Grams(t *testing.T, b kernels.Backend) {
 	for _, e := range []kernels.Element{kernels.Float64, kernels.Float32} {
 		if !b.Limits().Grams.Of(e) {
@@ -51,7 +52,8 @@ type grams struct {
 	known [][2]window
 }
 
-// short is the length of a column that becomes short, in parts of what it was. Its direction has larger errors.
+// short is the length of a column that becomes short, in parts of what it was. Its direction has larger
+// errors.
 const short = 1e-3
 
 func newGrams(t *testing.T, b kernels.Backend, e kernels.Element, rnd *rand.Rand, x gramCase,

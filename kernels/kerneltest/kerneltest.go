@@ -24,8 +24,8 @@ func All(t *testing.T, b kernels.Backend) {
 		{"JacobiScale", JacobiScale},
 		{"HyperbolicRotations", HyperbolicRotations}, {"HyperbolicJacobi", HyperbolicJacobi},
 		{"HyperbolicSweep", HyperbolicSweep},
-		{"HyperbolicAccuracy", HyperbolicAccuracy}, {"Bias", Bias}, {"Step", Step}, {"Grams", Grams}, {"Refusals", Refusals},
-		{"Single", Single},
+		{"HyperbolicAccuracy", HyperbolicAccuracy}, {"Bias", Bias}, {"Step", Step}, {"Grams", Grams},
+		{"Refusals", Refusals}, {"Single", Single},
 	} {
 		t.Run(body.name, func(t *testing.T) { body.run(t, b) })
 	}

@@ -69,7 +69,8 @@ func newDoubles(t *testing.T, b kernels.Backend, g []pivot) *singles {
 	t.Helper()
 	s := &singles{}
 	for i := range g {
-		s.p, s.q = append(s.p, place(t, b, g[i].p, kernels.Float64)), append(s.q, place(t, b, g[i].q, kernels.Float64))
+		s.p = append(s.p, place(t, b, g[i].p, kernels.Float64))
+		s.q = append(s.q, place(t, b, g[i].q, kernels.Float64))
 		s.G = append(s.G, kernels.Pivot{P: s.p[i].Panel, Q: s.q[i].Panel})
 		k := g[i].p.n + g[i].q.n
 		s.addFactor(t, b, nan(k, k), nil)
