@@ -143,9 +143,9 @@ func (s *square) choose(j int) {
 }
 
 // BenchmarkStep times the primitives of the first p-steps of an n×n matrix with V, by events, as milliseconds
-// a step and as TFLOP/s: a Gram matrix is m·k² operations, a product with G and V 4·m·k². As in most p-steps of
-// a sweep, what is known of Gram matrices is kept, and pairs across are visited alone; or, with `all`, neither.
-// Run it with -test.benchtime 20x or so.
+// a step and as TFLOP/s: a Gram matrix is m·k² operations, a product with G and V 4·m·k². As in most p-steps
+// of a sweep, what is known of Gram matrices is kept, and pairs across are visited alone; or, with `all`,
+// neither. Run it with -test.benchtime 20x or so.
 func BenchmarkStep(b *testing.B) {
 	for _, n := range []int{2048, 4096, 8192} {
 		for _, c := range []struct {
