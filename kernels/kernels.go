@@ -206,16 +206,20 @@ type Float32Limits struct {
 	Order  int  // order of a matrix from which sweeps pay, refined in the end; 0: never
 }
 
-// GramLimits say of which batches Gram, Jacobi and Multiply keep the Gram matrices of block-columns
-// (Batch.Grams).
-type GramLimits struct {
-	Float64, Float32 bool
-	// Coarse says that what is kept is good enough while all pivots are active, but not for the last sweeps.
-	Coarse bool
-}
+// Keep says in which sweeps Gram, Jacobi and Multiply keep the Gram matrices of block-columns (Batch.Grams).
+type Keep int
 
-// Of tells whether Gram matrices of such elements are kept.
-func (l GramLimits) Of(e Element) bool {
+const (
+	KeepNever Keep = iota
+	KeepEarly      // while all pivots are active: for the last sweeps the errors of what is kept are too large
+	KeepAlways
+)
+
+// GramLimits say what is kept of each element type.
+type GramLimits struct{ Float64, Float32 Keep }
+
+// Of returns what is kept of such elements.
+func (l GramLimits) Of(e Element) Keep {
 	if e == Float32 {
 		return l.Float32
 	}

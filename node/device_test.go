@@ -54,9 +54,10 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 			width = rapid.IntRange(1, width-1).Draw(t, "inner width")
 			c.Widths = append(c.Widths, width)
 		}
+		keeps := rapid.SampledFrom([]kernels.Keep{kernels.KeepNever, kernels.KeepEarly, kernels.KeepAlways})
 		be := &idle{limits: kernels.Limits{PointwiseOrder: 2000, Tile: 64,
-			Grams: kernels.GramLimits{Float64: rapid.Bool().Draw(t, "Gram matrices of float64"),
-				Float32: rapid.Bool().Draw(t, "Gram matrices of float32")},
+			Grams: kernels.GramLimits{Float64: keeps.Draw(t, "Gram matrices of float64"),
+				Float32: keeps.Draw(t, "Gram matrices of float32")},
 			Float32: kernels.Float32Limits{Pivots: true},
 			Align:   rapid.SampledFrom([]int{1, 8, 32}).Draw(t, "align")}}
 		d, err := NewDevice(be, c)
@@ -90,7 +91,7 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 				take(fmt.Sprint("norms of slot ", i), s.Norms, width, 1, kernels.Float64)
 			}
 			// Multiply knows the products of the columns of R·T where Jacobi has found T in one piece.
-			if keeps := be.limits.Grams.Of(c.Precision.Type) && c.Widths == nil && c.Positive == n; keeps {
+			if be.limits.Grams.Of(c.Precision.Type) != kernels.KeepNever && c.Widths == nil && c.Positive == n {
 				take(fmt.Sprint("Gram matrices of slot ", i), s.Grams, c.Layout.Width(), width, c.Precision.Type)
 			} else if s.Grams.Ld > 0 {
 				t.Fatal("there are Gram matrices that nobody keeps")

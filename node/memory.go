@@ -76,7 +76,7 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 	a := &arrangement{}
 	e, n := c.Precision.Type, c.Layout.N
 	single := e == kernels.Float32
-	keeps := limits.Grams.Of(e) && len(c.Widths) == 0 && c.Positive == n
+	keeps := limits.Grams.Of(e) != kernels.KeepNever && len(c.Widths) == 0 && c.Positive == n
 	width, to := c.Layout.MacroWidth(), limits.Align*kernels.WordBytes/e.Bytes()
 	for i := range a.slots {
 		s := &a.slots[i]

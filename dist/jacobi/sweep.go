@@ -116,7 +116,7 @@ func NoDecomposition(format string, a ...any) error {
 // where block-columns leave or arrive. late says that not all pivots were active in the sweep before.
 func (r *run) sweepDevice(x *runner, n int, steps []topology.Step, late bool) error {
 	x.dev.Afresh = true
-	afresh := late && x.dev.Backend.Limits().Grams.Coarse
+	afresh := late && x.dev.Backend.Limits().Grams.Of(r.config.Precision) == kernels.KeepEarly
 	at := Progress{Sweep: n, Steps: x.program.SubSteps()}
 	x.step = 0
 	for _, step := range steps {

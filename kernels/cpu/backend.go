@@ -83,7 +83,7 @@ const singleOrder = 1024
 func (d *device) Limits() kernels.Limits {
 	return kernels.Limits{PointwiseOrder: maxOrder, Width: preferredWidth, Align: lanes, FullBlock: true,
 		Table: widths, Tile: 64, HostMemory: true,
-		Grams:   kernels.GramLimits{Float32: true},
+		Grams:   kernels.GramLimits{Float32: kernels.KeepAlways},
 		Float32: kernels.Float32Limits{Pivots: true, Order: singleOrder}}
 }
 

@@ -1,6 +1,10 @@
 package cuda
 
-import "jmpi/kernels"
+import (
+	"slices"
+
+	"jmpi/kernels"
+)
 
 const (
 	pad         = 4  // PAD of tile.cuh
@@ -18,7 +22,8 @@ const (
 	purposeUpdate
 	purposeSides
 
-	knownWidth = 64 // KNOWN_WIDTH of known.cuh
+	knownWidth = 64   // KNOWN_WIDTH of known.cuh
+	knownRows  = 4096 // of a pivot of float64 from which it pays to keep what is known
 )
 
 func ceil(n, by int) int { return (n + by - 1) / by }
@@ -31,6 +36,13 @@ func chunkRows(m, k int) int {
 	return max(1, ceil(ceil(m, parts), gramUnit)) * gramUnit
 }
 
+// keeps tells whether what is known of the Gram matrix of a pivot is kept: where it is worth it, depending on
+// nothing but the pivot.
+func keeps(p kernels.Pivot, e kernels.Element) bool {
+	return e == kernels.Float32 || p.P.M >= knownRows && p.Order() > knownWidth && p.P.N <= knownWidth &&
+		p.Q.N <= knownWidth
+}
+
 func (d *device) Gram(b *kernels.Batch) error {
 	return d.primitive("Gram", b, kernels.Needs{G: true, R: true}, false, func(s *batch) error {
 		if s.Single != nil {
@@ -41,7 +53,8 @@ func (d *device) Gram(b *kernels.Batch) error {
 			chunks = max(chunks, ceil(int(p.g.m), int(p.chunk)))
 		}
 		purpose := purposePivot
-		if len(s.Grams) > 0 && !s.Afresh && s.order > knownWidth && s.order <= 2*knownWidth {
+		if kept := func(p problem) bool { return p.gramP != 0 }; !s.Afresh && s.order <= 2*knownWidth &&
+			slices.ContainsFunc(s.problems, kept) {
 			purpose = purposeSides
 		}
 		return d.gram(s, gramCall{purpose: purpose, order: s.order, chunks: chunks})

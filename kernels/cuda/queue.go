@@ -302,7 +302,7 @@ func gather(b *kernels.Batch, tallies kernels.Address) *batch {
 		if len(b.T) == n {
 			x.t, x.ldt = b.T[i].Data, int64(b.T[i].Ld)
 		}
-		if len(b.Grams) == n {
+		if len(b.Grams) == n && keeps(b.G[i], b.Type) {
 			p, q := b.Grams[i].P, b.Grams[i].Q
 			x.gramP, x.gramQ, x.ldGramP, x.ldGramQ = p.Data, q.Data, int64(p.Ld), int64(q.Ld)
 		}

@@ -15,17 +15,18 @@ import (
 // known.
 func Grams(t *testing.T, b kernels.Backend) {
 	for _, e := range []kernels.Element{kernels.Float64, kernels.Float32} {
-		if !b.Limits().Grams.Of(e) {
+		if b.Limits().Grams.Of(e) == kernels.KeepNever {
 			continue
 		}
 		for n, x := range []gramCase{
-			{300, 64, 64, true}, {4100, 64, 64, true}, {700, 40, 50, true}, {1111, 63, 64, true},
-			{301, 20, 64, true}, {64, 33, 32, false}, {300, 17, 30, false}, {70, 1, 6, false}, {40, 9, 0, false},
-			{400, 65, 64, false},
+			{300, 64, 64, true}, {4100, 64, 64, true}, {4097, 40, 50, true}, {4111, 63, 64, true},
+			{4096, 20, 64, true}, {700, 33, 64, true}, {64, 33, 32, false}, {300, 17, 30, false}, {70, 1, 6, false},
+			{40, 9, 0, false}, {400, 65, 64, false},
 		} {
 			if k := x.p + x.q; k > b.Limits().PointwiseOrder {
 				continue
 			}
+			x.taken = x.taken && (e == kernels.Float32 || x.m >= 4096)
 			for i, grading := range gradings {
 				if i > 0 && e == kernels.Float32 { // whose columns are as long as 1
 					break
@@ -38,7 +39,8 @@ func Grams(t *testing.T, b kernels.Backend) {
 	}
 }
 
-// gramCase is the shape of pivots. taken says that what is known is taken by Gram.
+// gramCase is the shape of pivots. taken says that what is known is taken by Gram. In float64 there must be
+// many rows too.
 type gramCase struct {
 	m, p, q int
 	taken   bool
@@ -184,7 +186,7 @@ func lengths(h matrix) matrix {
 	l := newMatrix(h.n, h.n)
 	for j := range h.n {
 		for i := range h.n {
-			l.set(i, j, math.Sqrt(h.at(i, i)*h.at(j, j)))
+			l.set(i, j, math.Sqrt(h.at(i, i))*math.Sqrt(h.at(j, j)))
 		}
 	}
 	return l
