@@ -320,8 +320,9 @@ type Pivots interface {
 
 	// Gram forms R ← [P Q]ᵀ[P Q], both triangles, for each problem ([Nov15, Alg. 4.1]). It takes the products of
 	// the columns of P, and those of Q, from Grams, where they are known, and puts them there where they are
-	// not. For some orders a back end may neither read nor keep them. After Multiply Grams has the products of
-	// the columns of R·T, or it is not known; Jacobi may put them there already.
+	// not. For some orders a back end may neither read nor keep them, and it may form the diagonal anew. After
+	// Multiply Grams has the products of the columns of R·T, or it is not known; Jacobi may put them there
+	// already.
 	Gram(b *Batch) error
 	// Cholesky overwrites each Gram matrix in R by its upper triangular factor, zero below the diagonal, and
 	// sets Tally to zero. Where the factorization breaks down, Broken is 1 and R undefined. That is so if a

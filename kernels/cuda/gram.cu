@@ -41,16 +41,17 @@ __device__ inline Factor factor(const Problem &b, int purpose, i64 j0, i64 j1)
 	return {{x, x, j1 - j0, rest, b.ldr, b.ldr}, rest, j1 - j0, !factored(b) || rest == 0, false};
 }
 
-// gram_tile forms tile (I, J) of a problem, summed over one chunk of its rows.
-template <int TILE, bool DIAGONAL>
-__device__ inline void gram_tile(const Problem &b, const Factor &f, int I, int J, double *partial, i64 tiles,
-				 i64 chunks)
+// gram_tile forms tile (I, J) of a problem, summed over one chunk of its rows. It returns whether there is
+// anything to be done.
+template <int TILE, bool DIAGONAL, class Also>
+__device__ inline bool gram_tile(const Problem &b, const Factor &f, int I, int J, double *partial, i64 tiles,
+				 i64 chunks, Also &&also)
 {
 	const i64 first = blockIdx.y * f.chunk;
 	const int rows = (int)(f.x.m < first + f.chunk ? f.x.m - first : f.chunk);
 	const int left = f.columns(I * TILE, TILE), right = f.columns(J * TILE, TILE);
 	if (f.skip || rows <= 0 || right <= 0)
-		return;
+		return false;
 	__shared__ const double *address[2 * TILE];
 	for (int i = threadIdx.x; i < (DIAGONAL ? 1 : 2) * TILE; i += blockDim.x) {
 		const i64 j = f.number(b, i < TILE ? I * TILE + i : J * TILE + i - TILE);
@@ -59,7 +60,8 @@ __device__ inline void gram_tile(const Problem &b, const Factor &f, int I, int J
 	__syncthreads();
 	double *out = partial + ((blockIdx.z * tiles + J * (J + 1) / 2 + I) * chunks + blockIdx.y) * (TILE * TILE);
 	const Sums s = {address, f.x.p, left, right, rows};
-	sum_tile<TILE, DIAGONAL, false>(s, even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq), out);
+	sum_tile<TILE, DIAGONAL, false>(s, even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq), out, also);
+	return true;
 }
 
 // gram_diagonal and gram_other form the tiles on and beside the diagonal.
@@ -68,7 +70,8 @@ __device__ inline void gram_diagonal(const Problem *problems, double *partial, i
 				     int purpose, i64 j0, i64 j1)
 {
 	const Problem &b = problems[blockIdx.z];
-	gram_tile<TILE, true>(b, factor(b, purpose, j0, j1), blockIdx.x, blockIdx.x, partial, tiles, chunks);
+	gram_tile<TILE, true>(b, factor(b, purpose, j0, j1), blockIdx.x, blockIdx.x, partial, tiles, chunks,
+			      Nothing());
 }
 
 template <int TILE>
@@ -77,7 +80,7 @@ __device__ inline void gram_other(const Problem *problems, double *partial, i64 
 {
 	const Problem &b = problems[blockIdx.z];
 	const int J = triangle(blockIdx.x) + 1, I = blockIdx.x - J * (J - 1) / 2;
-	gram_tile<TILE, false>(b, factor(b, purpose, j0, j1), I, J, partial, tiles, chunks);
+	gram_tile<TILE, false>(b, factor(b, purpose, j0, j1), I, J, partial, tiles, chunks, Nothing());
 }
 
 // gram_add adds the sums of the chunks of a problem, in order, and puts the result where it belongs, both
@@ -112,17 +115,19 @@ __device__ inline void gram_add(const Problem *problems, const double *partial, 
 	double h[4] = {}; // elements (x,y), (x,y+8), …: many are read at a time
 	const int first = threadIdx.x / 32;
 	const bool take = f.across && I * 32 / KNOWN_WIDTH == J * 32 / KNOWN_WIDTH; // what is known
+#pragma unroll 4
+	for (i64 c = 0; c < n; c++)
+#pragma unroll
+		for (int i = 0; i < 4; i++)
+			if (!take || (I == J && x == first + 8 * i))
+				h[i] += from[c * TILE * TILE + x + (first + 8 * i) * TILE];
 	if (take)
 #pragma unroll
 		for (int i = 0; i < 4; i++) {
 			const double *const known = noted(b, f.number(b, I * 32 + x), f.number(b, J * 32 + first + 8 * i));
-			h[i] = known ? *known : 0;
+			if (known && (I != J || x != first + 8 * i))
+				h[i] = *known;
 		}
-#pragma unroll 4
-	for (i64 c = 0; c < (take ? 0 : n); c++)
-#pragma unroll
-		for (int i = 0; i < 4; i++)
-			h[i] += from[c * TILE * TILE + x + (first + 8 * i) * TILE];
 #pragma unroll
 	for (int i = 0; i < 4; i++)
 		mirror[first + 8 * i][x] = h[i];
@@ -166,14 +171,24 @@ gram_other_128(const Problem *problems, double *partial, i64 tiles, i64 chunks, 
 }
 
 // gram_sides: grid (3, chunks, problems), block and shared bytes as gram_other_64: SIDES, the tile of P with
-// Q, and those of P and Q, which end at once where they are known.
+// Q, and those of P and of Q. Where they are known these end at once, and the first one forms their diagonals
+// too: what is known of these has a rounding error of each rotation since. Two columns of nearly the same
+// norm, whose rotation is large, would be left with a cosine of that size.
 extern "C" __global__ void __launch_bounds__(128)
 gram_sides(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1)
 {
 	const Problem &b = problems[blockIdx.z];
 	const Factor f = factor(b, (int)purpose, j0, j1);
-	if (blockIdx.x == 0 || !f.across)
-		gram_tile<64, false>(b, f, blockIdx.x == 2, blockIdx.x != 1, partial, tiles, chunks);
+	if (!f.across) {
+		gram_tile<64, false>(b, f, blockIdx.x == 2, blockIdx.x != 1, partial, tiles, chunks, Nothing());
+		return;
+	}
+	SquareSum square;
+	if (blockIdx.x > 0 || !gram_tile<64, false>(b, f, 0, 1, partial, tiles, chunks, square))
+		return;
+	const int side = threadIdx.x / 64, j = threadIdx.x % 64; // tile 0 is that of P, tile 2 that of Q
+	partial[((blockIdx.z * tiles + 2 * side) * chunks + blockIdx.y) * 64 * 64 + j * (64 + 1)] =
+		square.even + square.odd;
 }
 
 // gram_add_64, gram_add_128: grid (32×32 blocks of the upper triangle, problems), block 256 threads.

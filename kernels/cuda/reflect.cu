@@ -43,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
 	__syncthreads();
 	const Sums s = {address, r.y, left, right, (int)min(r.m - first, (i64)PIECE)};
 	double *out = r.tile(blockIdx.z, I, J) + piece * (SIDE * SIDE);
-	sum_tile<SIDE, false, true>(s, even(r.y, r.ldy) && even(c.p, c.ld), out);
+	sum_tile<SIDE, false, true>(s, even(r.y, r.ldy) && even(c.p, c.ld), out, Nothing());
 }
 
 // reflect_turn adds the sums over the pieces, and multiplies them by −op(T). Grid (⌈columns of the widest

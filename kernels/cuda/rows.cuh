@@ -22,11 +22,32 @@ struct Sums {
 	int left, right, rows;
 };
 
+// What else is done with a chunk of rows of columns in shared memory, LD_CHUNK apart: nothing.
+struct Nothing {
+	__device__ void see(const double *) {}
+};
+
+// The square of the length of column threadIdx.x.
+struct SquareSum {
+	double even = 0, odd = 0;
+
+	__device__ void see(const double *columns)
+	{
+		const double2 *const x = (const double2 *)(columns + threadIdx.x * LD_CHUNK);
+#pragma unroll
+		for (int l = 0; l < GRAM_CHUNK / 2; l++) {
+			const double2 y = x[l];
+			even = __fma_rn(y.x, y.x, even);
+			odd = __fma_rn(y.y, y.y, odd);
+		}
+	}
+};
+
 // sum_rows forms a tile of products of columns, summed over some rows, and puts it in out. Tiles of the
 // diagonal have a warp for each 32×32 tile of the upper triangle, the others all warps. SHORT: each
-// GRAM_CHUNK rows are summed by themselves.
-template <int TILE, bool DIAGONAL, bool SHORT, Access ACCESS>
-__device__ inline void sum_rows(const Sums &s, double *out)
+// GRAM_CHUNK rows are summed by themselves. `also` sees the chunks, too.
+template <int TILE, bool DIAGONAL, bool SHORT, Access ACCESS, class Also>
+__device__ inline void sum_rows(const Sums &s, double *out, Also &also)
 {
 	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE, THREADS = 32 * WARPS;
 	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE, PER_COLUMN = GRAM_CHUNK / 2; // copies for a column
@@ -59,6 +80,7 @@ __device__ inline void sum_rows(const Sums &s, double *out)
 	const bool idle = wi * 32 >= s.left || wj * 32 >= s.right;
 	Tile tile = {};
 	pipeline((rows + GRAM_CHUNK - 1) / GRAM_CHUNK, load, arrived, [&](int, int stage) {
+		also.see(shared + stage * COLUMNS * LD_CHUNK);
 		if (idle)
 			return;
 		const double *left = shared + (stage * COLUMNS + wi * 32) * LD_CHUNK;
@@ -76,13 +98,13 @@ __device__ inline void sum_rows(const Sums &s, double *out)
 }
 
 // sum_tile is sum_rows with the best way to copy; aligned: all columns begin at multiples of 16 bytes.
-template <int TILE, bool DIAGONAL, bool SHORT>
-__device__ inline void sum_tile(const Sums &s, bool aligned, double *out)
+template <int TILE, bool DIAGONAL, bool SHORT, class Also>
+__device__ inline void sum_tile(const Sums &s, bool aligned, double *out, Also &&also)
 {
 	if (aligned && s.rows % GRAM_CHUNK == 0 && s.left == TILE && s.right == TILE)
-		sum_rows<TILE, DIAGONAL, SHORT, WHOLE>(s, out);
+		sum_rows<TILE, DIAGONAL, SHORT, WHOLE>(s, out, also);
 	else if (aligned)
-		sum_rows<TILE, DIAGONAL, SHORT, ALIGNED>(s, out);
+		sum_rows<TILE, DIAGONAL, SHORT, ALIGNED>(s, out, also);
 	else
-		sum_rows<TILE, DIAGONAL, SHORT, ODD>(s, out);
+		sum_rows<TILE, DIAGONAL, SHORT, ODD>(s, out, also);
 }
