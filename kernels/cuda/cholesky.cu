@@ -298,12 +298,14 @@ __device__ inline void factor_block(const ProblemOf<E> *problems, i64 j0, i64 j1
 extern "C" __global__ void __launch_bounds__(THREADS)
 cholesky_block(const Problem *problems, i64 j0, i64 j1, double *diagonal, i64 order)
 {
+	in_turn();
 	factor_block(problems, j0, j1, diagonal, order);
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS)
 single_cholesky_block(const SingleProblem *problems, i64 j0, i64 j1, float *diagonal, i64 order)
 {
+	in_turn();
 	factor_block(problems, j0, j1, diagonal, order);
 }
 

@@ -54,6 +54,15 @@ struct Member {
 	i64 m, n, ld, first; // first: how many columns the panels before it have
 };
 
+// in_turn waits until the kernel before this one in its stream has ended, which launch.go lets start early
+// (`inTurn`). Nothing that another kernel writes is read before it, and nothing is written.
+__device__ inline void in_turn()
+{
+#if __CUDA_ARCH__ >= 900
+	asm volatile("griddepcontrol.wait;" ::: "memory");
+#endif
+}
+
 // skipped tells whether nothing is to be done for a problem after Cholesky: its columns are orthogonal.
 template <class E> __device__ inline bool skipped(const ProblemOf<E> &b) { return b.tally->inactive != 0; }
 

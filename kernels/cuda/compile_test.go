@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -41,6 +42,11 @@ func TestEntries(t *testing.T) {
 		for _, name := range entries[file] {
 			if !strings.Contains(text, " "+name+"(") {
 				t.Errorf("%s has no kernel %s", file, name)
+			}
+			// One that starts early waits before it does anything else.
+			waits := regexp.MustCompile(` ` + name + `\([^)]*\)\s*\{\s*in_turn\(\);`).MatchString(text)
+			if waits != inTurn[name] {
+				t.Errorf("%s waits for its turn: %t, want %t", name, waits, inTurn[name])
 			}
 		}
 	}

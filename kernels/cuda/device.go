@@ -41,6 +41,7 @@ type device struct {
 
 	target string // what the kernels are compiled for
 	plain  bool   // batches of float32 go without tensor cores
+	early  bool   // kernels of inTurn start before the one before them has ended
 
 	bytes      int64 // of memory
 	processors int   // multiprocessors
@@ -177,7 +178,7 @@ func (d *device) describe() error {
 		return fmt.Errorf("%s has compute capability %d.%d, %d.0 is the least that will do", d.name, major, minor,
 			oldestMajor)
 	}
-	d.architecture = fmt.Sprintf("sm_%d%d", major, minor)
+	d.architecture, d.early = fmt.Sprintf("sm_%d%d", major, minor), major >= 9
 	var err error
 	d.tiling, err = tilingOf(d.architecture)
 	return err

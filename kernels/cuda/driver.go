@@ -52,6 +52,7 @@ const (
 	eventDisableTiming = 2
 	hostPortable       = 1
 	launchPriority     = 8 // CU_LAUNCH_ATTRIBUTE_PRIORITY
+	launchEarly        = 6 // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION
 )
 
 // loadDriver opens and initialises the driver once. A machine without a GPU has a driver with no device.

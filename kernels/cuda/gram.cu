@@ -148,6 +148,7 @@ __device__ inline void gram_add(const Problem *problems, const double *partial, 
 extern "C" __global__ void __launch_bounds__(96)
 gram_diagonal_64(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1)
 {
+	in_turn();
 	gram_diagonal<64>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
@@ -155,18 +156,21 @@ extern "C" __global__ void __launch_bounds__(320, 2)
 gram_diagonal_128(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0,
 		  i64 j1)
 {
+	in_turn();
 	gram_diagonal<128>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
 extern "C" __global__ void __launch_bounds__(128)
 gram_other_64(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1)
 {
+	in_turn();
 	gram_other<64>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
 extern "C" __global__ void __launch_bounds__(512, 1)
 gram_other_128(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1)
 {
+	in_turn();
 	gram_other<128>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
@@ -177,6 +181,7 @@ gram_other_128(const Problem *problems, double *partial, i64 tiles, i64 chunks, 
 extern "C" __global__ void __launch_bounds__(128)
 gram_sides(const Problem *problems, double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0, i64 j1)
 {
+	in_turn();
 	const Problem &b = problems[blockIdx.z];
 	const Factor f = factor(b, (int)purpose, j0, j1);
 	if (!f.across) {
@@ -196,6 +201,7 @@ extern "C" __global__ void __launch_bounds__(256)
 gram_add_64(const Problem *problems, const double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0,
 	    i64 j1)
 {
+	in_turn();
 	gram_add<64>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }
 
@@ -203,5 +209,6 @@ extern "C" __global__ void __launch_bounds__(256)
 gram_add_128(const Problem *problems, const double *partial, i64 tiles, i64 chunks, i64 purpose, i64 j0,
 	     i64 j1)
 {
+	in_turn();
 	gram_add<128>(problems, partial, tiles, chunks, (int)purpose, j0, j1);
 }

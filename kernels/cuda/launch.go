@@ -48,6 +48,17 @@ var entries = map[string][]string{
 	"single_products.cu": {"single_weights", "single_norms", "single_copy", "single_product"},
 }
 
+// inTurn are the kernels of a p-step. They wait themselves until the one before in their stream has ended
+// (in_turn of common.cuh), so the device starts them before that.
+var inTurn = map[string]bool{"gram_diagonal_64": true, "gram_diagonal_128": true, "gram_other_64": true,
+	"gram_other_128": true, "gram_sides": true, "gram_add_64": true, "gram_add_128": true,
+	"cholesky_block": true, "qr_64": true, "qr_128": true, "jacobi_32": true, "jacobi_64": true,
+	"jacobi_128": true, "mark_columns": true, "multiply_64": true, "multiply_128": true, "multiply_stream": true,
+	"single_gram_small": true, "single_gram_diagonal": true, "single_gram_add": true,
+	"single_cholesky_block": true, "single_qr_64": true, "single_qr_128": true, "single_jacobi_32": true,
+	"single_jacobi_64": true, "single_jacobi_128": true, "single_image_64": true, "single_image_128": true,
+	"single_multiply_64": true, "single_multiply_128": true}
+
 // defaultShared is the shared memory that any kernel may have, static and dynamic.
 const defaultShared = 48 << 10
 
@@ -101,8 +112,8 @@ type launchCall struct {
 	bytes uintptr
 	extra [5]uintptr
 
-	config    launchConfig // of cuLaunchKernelEx
-	attribute launchAttribute
+	config     launchConfig // of cuLaunchKernelEx
+	attributes [2]launchAttribute
 }
 
 // launchConfig is CUlaunchConfig.
@@ -112,11 +123,11 @@ type launchConfig struct {
 	count                                        uint32
 }
 
-// launchAttribute is CUlaunchAttribute, for a priority.
+// launchAttribute is CUlaunchAttribute with a number: a priority, or 1 for a kernel that starts early.
 type launchAttribute struct {
-	id, _    uint32
-	priority int32
-	_        [60]byte
+	id, _ uint32
+	value int32
+	_     [60]byte
 }
 
 // Markers in `extra`.
@@ -140,11 +151,10 @@ func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint
 	l.extra = [5]uintptr{launchBuffer, uintptr(unsafe.Pointer(&l.words)), launchSize,
 		uintptr(unsafe.Pointer(&l.bytes)), 0}
 	var code int32
-	if d.urgent && d.cuLaunchKernelEx != 0 {
-		l.attribute = launchAttribute{id: launchPriority, priority: d.highest}
+	if count := d.attributes(name); count > 0 {
 		l.config = launchConfig{x: uint32(x), y: uint32(y), z: uint32(z), threads: uint32(threads),
 			threadsY: 1, threadsZ: 1, shared: uint32(shared), stream: d.stream,
-			attributes: uintptr(unsafe.Pointer(&l.attribute)), count: 1}
+			attributes: uintptr(unsafe.Pointer(&l.attributes)), count: uint32(count)}
 		code = nvidia.Invoke(d.cuLaunchKernelEx, uintptr(unsafe.Pointer(&l.config)), k.function, 0,
 			uintptr(unsafe.Pointer(&l.extra)))
 	} else {
@@ -156,6 +166,24 @@ func (d *device) launch(name string, x, y, z, threads, shared int, words ...uint
 			d.check("cuLaunchKernel", code))
 	}
 	return nil
+}
+
+// attributes sets those that a kernel is launched with, and returns their number.
+func (d *device) attributes(name string) (count int) {
+	add := func(id uint32, value int32) {
+		d.call.attributes[count] = launchAttribute{id: id, value: value}
+		count++
+	}
+	if d.cuLaunchKernelEx == 0 {
+		return 0
+	}
+	if d.urgent {
+		add(launchPriority, d.highest)
+	}
+	if d.early && inTurn[name] {
+		add(launchEarly, 1)
+	}
+	return count
 }
 
 // launchTogether queues a kernel of which all blocks run at the same time. It fails if there are more than

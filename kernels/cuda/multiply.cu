@@ -27,12 +27,14 @@ __device__ inline void multiply(const Problem *problems, const unsigned char *co
 extern "C" __global__ void __launch_bounds__(128)
 multiply_64(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
 {
+	in_turn();
 	multiply<2>(problems, columns, order, row_tiles);
 }
 
 extern "C" __global__ void __launch_bounds__(256, 2)
 multiply_128(const Problem *problems, const unsigned char *columns, i64 order, i64 row_tiles)
 {
+	in_turn();
 	multiply<4>(problems, columns, order, row_tiles);
 }
 
@@ -81,6 +83,7 @@ copy_rows(const Problem *problems, i64 order, i64 v, i64 first, i64 count, doubl
 extern "C" __global__ void __launch_bounds__(1024)
 mark_columns(const Problem *problems, unsigned char *columns, i64 order)
 {
+	in_turn();
 	const Problem &b = problems[blockIdx.x];
 	if (b.tally->changed == 0)
 		return;

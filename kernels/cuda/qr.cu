@@ -194,6 +194,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 qr_64(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done, i64 order,
       i64 most)
 {
+	in_turn();
 	qr<2>(problems, count, exponents, factors, done, order, most);
 }
 
@@ -201,6 +202,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 qr_128(const Problem *problems, i64 count, i64 *exponents, double *factors, unsigned *done, i64 order,
        i64 most)
 {
+	in_turn();
 	qr<4>(problems, count, exponents, factors, done, order, most);
 }
 
@@ -208,6 +210,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 single_qr_64(const SingleProblem *problems, i64 count, i64 *exponents, float *factors, unsigned *done,
 	     i64 order, i64 most)
 {
+	in_turn();
 	qr<2>(problems, count, exponents, factors, done, order, most);
 }
 
@@ -215,6 +218,7 @@ extern "C" __global__ void __launch_bounds__(THREADS)
 single_qr_128(const SingleProblem *problems, i64 count, i64 *exponents, float *factors, unsigned *done,
 	      i64 order, i64 most)
 {
+	in_turn();
 	qr<4>(problems, count, exponents, factors, done, order, most);
 }
 

@@ -204,6 +204,7 @@ __device__ inline void gram(const SingleProblem *problems, float *partial, i64 s
 extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
 single_gram_small(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least)
 {
+	in_turn();
 #ifdef WGMMA
 	gram<SMALL>(problems, partial, side, chunks, least);
 #endif
@@ -213,6 +214,7 @@ extern "C" __global__ void __launch_bounds__(GRAM_THREADS, 1)
 single_gram_diagonal(const SingleProblem *problems, float *partial, i64 side, i64 chunks, i64 least,
 		     unsigned *across)
 {
+	in_turn();
 #ifdef WGMMA
 	const bool alone = known(problems[blockIdx.z]);
 	if (threadIdx.x == 0 && blockIdx.x == 0 && blockIdx.y == 0)
@@ -266,6 +268,7 @@ extern "C" __global__ void __launch_bounds__(256)
 single_gram_add(const SingleProblem *problems, const float *partial, i64 side, i64 chunks, i64 least,
 		const unsigned *across)
 {
+	in_turn();
 	__shared__ float mirror[32][33];
 	const SingleProblem &b = problems[blockIdx.y];
 	int J = 0;

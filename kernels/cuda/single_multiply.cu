@@ -44,6 +44,7 @@ __device__ inline void make_image(const SingleProblem &b, bool v, int i0, int j0
 extern "C" __global__ void __launch_bounds__(256)
 single_image_64(const SingleProblem *problems, float *images)
 {
+	in_turn();
 	images += (i64)(2 * blockIdx.y + blockIdx.z) * Image<1>::WORDS;
 	make_image<1>(problems[blockIdx.y], blockIdx.z, 0, 0, images);
 }
@@ -51,6 +52,7 @@ single_image_64(const SingleProblem *problems, float *images)
 extern "C" __global__ void __launch_bounds__(256)
 single_image_128(const SingleProblem *problems, float *images)
 {
+	in_turn();
 	images += (i64)(2 * blockIdx.y + blockIdx.z) * Image<2>::WORDS;
 	make_image<2>(problems[blockIdx.y], blockIdx.z, 0, 0, images);
 }
@@ -319,6 +321,7 @@ __device__ inline void multiply(const SingleProblem *problems, i64 count, const 
 extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
 single_multiply_64(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
 {
+	in_turn();
 #ifdef WGMMA
 	multiply<1>(problems, count, images, g_tiles, v_tiles);
 #endif
@@ -327,6 +330,7 @@ single_multiply_64(const SingleProblem *problems, i64 count, const float *images
 extern "C" __global__ void __launch_bounds__(MULTIPLY_THREADS, 1)
 single_multiply_128(const SingleProblem *problems, i64 count, const float *images, i64 g_tiles, i64 v_tiles)
 {
+	in_turn();
 #ifdef WGMMA
 	multiply<2>(problems, count, images, g_tiles, v_tiles);
 #endif

@@ -180,6 +180,7 @@ extern "C" __global__ void __launch_bounds__(STREAM_THREADS, 1)
 multiply_stream(const Problem *problems, i64 count, const unsigned char *columns, i64 order, i64 g_tiles,
 		i64 v_tiles)
 {
+	in_turn();
 #if STREAM_STAGES > 0
 	extern __shared__ __align__(16) double shared[];
 	__shared__ unsigned short list[LISTED];
