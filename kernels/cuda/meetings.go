@@ -11,10 +11,13 @@ const (
 // from those of the next one.
 type meetings struct{ held uint32 }
 
-// meeting returns where the letters of a launch are to be, as many as Grid of grid.cuh has, and the number of
-// its first meeting. The caller launches the kernel before anything else that meets.
-func (d *device) meeting(quantities, singles, blocks int) (box kernels.Address, first int64, err error) {
-	bytes := int64(2*(quantities*blocks+singles)) * meetingBytes
+// letters returns how many letters Grid of grid.cuh has.
+func letters(quantities, singles, blocks int) int { return 2 * (quantities*blocks + singles) }
+
+// meeting returns where so many letters of a launch are to be, and the number of its first meeting. The caller
+// launches the kernel before anything else that meets.
+func (d *device) meeting(letters int) (box kernels.Address, first int64, err error) {
+	bytes := int64(letters) * meetingBytes
 	if box, err = d.need("letters of meetings", bytes); err != nil {
 		return 0, 0, err
 	}

@@ -10,7 +10,7 @@
 // y is scaled by a power of two that follows from the largest element of the column. If it turns out that the
 // rest of the column has become much smaller, it is scaled again, and the blocks meet twice more.
 
-#include "householder.cuh"
+#include "gram_panel.cuh"
 
 constexpr int NATURAL_THREADS = 512, NATURAL_WARPS = NATURAL_THREADS / 32;
 
@@ -25,6 +25,7 @@ struct Natural {
 	i64 rows; // of a slice, n at least
 	Letter *box;
 	i64 meeting; // number of the first one
+	i64 products; // 64 columns are factored by products where that serves
 };
 
 // Block is a block at work on 16·S columns, 32·R rows at a time. FAR: the slice is longer, and stays in the
@@ -338,13 +339,24 @@ template <int S, int R, bool FAR> __device__ void factor_natural(const Natural &
 	using B = Block<S, R, FAR>;
 	__shared__ typename B::State s;
 	const i64 first = blockIdx.x * f.rows;
-	const Grid grid = {f.box, (unsigned)f.meeting, B::COLUMNS, B::COLUMNS};
+	Grid grid = {f.box, (unsigned)f.meeting, B::COLUMNS, B::COLUMNS};
 	const int thread = threadIdx.x;
+	if constexpr (B::COLUMNS == SIDE)
+		if (f.products) {
+			using Products = GramPanel<R / 2>;
+			extern __shared__ __align__(16) double shared[];
+			Products p = {*(typename Products::State *)shared, grid, f.box + 2 * grid.size(), first,
+				      (int)min(f.rows, f.m - first), thread, thread % 32, thread / 32};
+			if (p.factor(f))
+				return;
+			grid.meeting = p.grid.meeting;
+		}
 	B b = {f, s, grid, first, min(f.rows, f.m - first), thread, thread % 32, thread / 32, 0, (int)f.n};
 	b.run();
 }
 
-// natural_C_R factors up to C columns. Cooperative grid (slices of R rows), block 512 threads.
+// natural_C_R factors up to C columns. Cooperative grid (slices of R rows), block 512 threads. Shared bytes,
+// where f.products is not 0: sizeof GramPanel<R/64>::State; then n = 64.
 extern "C" __global__ void __launch_bounds__(NATURAL_THREADS, 1) natural_64_64(Natural f)
 {
 	factor_natural<4, 2, false>(f);

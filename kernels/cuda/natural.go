@@ -2,7 +2,15 @@ package cuda
 
 import "jmpi/kernels"
 
-const naturalThreads = 512 // NATURAL_THREADS of natural.cu
+const (
+	naturalThreads = 512      // NATURAL_THREADS of natural.cu
+	naturalState   = 40 << 10 // bytes of shared memory that its kernels have besides, at most
+
+	gramSide     = 64     // SIDE of gram_panel.cuh
+	gramTriangle = 2080   // TRIANGLE
+	gramState    = 121088 // bytes of its State without the slice
+	gramPad      = 4      // numbers of a column of the slice that are not used
+)
 
 // naturalArguments is Natural of natural.cu.
 type naturalArguments struct {
@@ -11,6 +19,7 @@ type naturalArguments struct {
 	rows                     int64
 	box                      kernels.Address
 	meeting                  int64
+	products                 int64
 }
 
 // cut says how a panel is cut into slices of rows, one for each block, all of which run at the same time.
@@ -85,15 +94,21 @@ func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel)
 
 // naturalKernel queues the kernel of a cut.
 func (d *device) naturalKernel(c cut, a kernels.Panel, q kernels.Reflectors, r kernels.Panel) error {
-	blocks := ceil(a.M, c.rows)
-	box, meeting, err := d.meeting(c.columns, c.columns, blocks)
+	blocks, shared, products := ceil(a.M, c.rows), 0, int64(0)
+	count := letters(c.columns, c.columns, blocks)
+	if state := gramState + gramSide*(c.rows+gramPad)*kernels.WordBytes; c.columns == gramSide &&
+		a.N == gramSide && state+naturalState <= d.shared {
+		count += ceil(gramTriangle, blocks)*blocks*(blocks+1) + gramSide*gramSide
+		shared, products = state, 1
+	}
+	box, meeting, err := d.meeting(count)
 	if err != nil {
 		return err
 	}
 	arguments := naturalArguments{a: a.Data, y: q.Y.Data, t: q.T.Data, r: r.Data, m: int64(a.M), n: int64(a.N),
 		lda: int64(a.Ld), ldy: int64(q.Y.Ld), ldt: int64(q.T.Ld), ldr: int64(r.Ld), rows: int64(c.rows), box: box,
-		meeting: meeting}
-	return d.launchTogether(c.kernel, blocks, naturalThreads, 0, words([]naturalArguments{arguments}))
+		meeting: meeting, products: products}
+	return d.launchTogether(c.kernel, blocks, naturalThreads, shared, words([]naturalArguments{arguments}))
 }
 
 // join queues T₁₂ ← −T₁·(Y₁ᵀY₂)·T₂. Y₂ begins below Y₁.

@@ -66,7 +66,8 @@ func (d *device) factor(a kernels.Panel, q kernels.Reflectors, f factoring) erro
 		f.nearby = 1
 	}
 	var err error
-	if f.box, f.meeting, err = d.meeting(panelColumns+panelBounds*panelParts, panelColumns, blocks); err != nil {
+	count := letters(panelColumns+panelBounds*panelParts, panelColumns, blocks)
+	if f.box, f.meeting, err = d.meeting(count); err != nil {
 		return err
 	}
 	return d.launchTogether("factor_pivoted", blocks, panelColumns/2*32+int(f.bounds)*panelParts*32, shared,

@@ -1,0 +1,405 @@
+// The Householder QR factorization of a panel of 64 columns, by products: the blocks meet four times, not for
+// each column.
+//
+// A = Q₁·R₁ by Cholesky, R₁ᵀR₁ = AᵀA. What Q₁ᵀQ₁ = I + E differs from I corrects it: with the upper triangular
+// F, F + Fᵀ = E, and Q = Q₁·(I + F)⁻¹, QᵀQ = I to about E². Q = Q_h·S with signs S on the diagonal, where Q_h
+// are the first columns of a product of reflectors, I − Y·T·Yᵀ. So Q − [S; 0] = Y·U with U = −T·Y₁ᵀ·S, which
+// is an LU factorization: of the first 64 rows, then Y = [Q₁ − [S·(I + F); 0]]·U′⁻¹ with U′ = U·(I + F). The
+// signs are chosen on the way, such that no element on the diagonal of U is below 1. R = S·(I + F)·R₁.
+//
+// It gives up where E is too large, because columns nearly depend on each other, and where squares are not in
+// range. Then the panel is as it was.
+#pragma once
+
+#include "householder.cuh"
+#include "tile.cuh"
+
+constexpr int SIDE = 64, TRIANGLE = SIDE * (SIDE + 1) / 2, LD_SIDE = SIDE + 2;
+constexpr int GROUP = 8, GROUPS = SIDE / GROUP; // a thread has a row, or SLICES of them, and a group of columns
+constexpr int PANEL_THREADS = SIDE * GROUPS, PANEL_WARPS = PANEL_THREADS / 32;
+
+// E² is below half a rounding error where no element of E exceeds this. Elimination leaves a column some
+// digits; and its square is a normal number, as are those of its elements that count.
+constexpr double LARGEST_ERROR = 0x1p-30, SMALLEST_REST = 0x1p-36, LEAST_SQUARE = 0x1p-600, MOST_SQUARE = 0x1p600;
+
+// upper returns where element (i,j), i ≤ j, of an upper triangle is.
+__device__ inline int upper(int i, int j) { return j * (j + 1) / 2 + i; }
+
+// GramPanel is a block at work. A slice has 64·SLICES rows. The host counts the letters, and knows the size of
+// the state (natural.go).
+template <int SLICES> struct GramPanel {
+	static constexpr int ROWS = SIDE * SLICES, LD = ROWS + PAD;
+
+	struct State {
+		double a[SIDE][LD]; // columns of the slice: A, Q₁, Y
+		double r[SIDE][LD_SIDE]; // rows of R₁
+		double u[SIDE][LD_SIDE]; // rows of U′
+		double l[SIDE][LD_SIDE]; // columns of the first rows: of Q₁, then of Y
+		double f[TRIANGLE];      // AᵀA, then F
+		double column[2][SIDE], row[2][SIDE]; // of the present step and the next one
+		double inverse[SIDE]; // of the diagonal of R₁, then of U′
+		double sign[SIDE];
+	};
+
+	static_assert(sizeof(State) == 121088 + 8 * SIDE * LD, "");
+
+	State &s;
+	Grid grid;
+	Letter *letters; // ⌈TRIANGLE/B⌉·B·(B+1) + 64² of them, for B blocks
+	i64 first;
+	int rows; // of the slice
+	int thread, lane, warp;
+
+	// This thread's row, in each 64 of them, and its columns.
+	__device__ int mine() const { return thread % SIDE; }
+	__device__ int group() const { return thread / SIDE; }
+
+	__device__ void load(const double *a, i64 lda)
+	{
+#pragma unroll
+		for (int k = 0; k < SLICES; k++)
+#pragma unroll
+			for (int c = 0; c < GROUP; c++) {
+				const int i = mine() + k * SIDE, j = group() + c * GROUPS;
+				s.a[j][i] = i < rows ? a[first + i + j * lda] : 0;
+			}
+		__syncthreads();
+	}
+
+	// gram forms the upper triangle of what this slice has of AᵀA. A warp does a tile of 16×16.
+	__device__ void gram()
+	{
+		const int I = warp / 4 * 16, J = warp % 4 * 16, g = lane / 4, t = lane % 4;
+		if (I <= J) {
+			double c[2][4] = {};
+#if __CUDA_ARCH__ >= 800
+#pragma unroll 4
+			for (int k = t; k < ROWS; k += 4) {
+				const double x[2] = {s.a[I + g][k], s.a[I + 8 + g][k]};
+				mma(c[0], x, s.a[J + g][k]);
+				mma(c[1], x, s.a[J + 8 + g][k]);
+			}
+#else
+			for (int k = 0; k < ROWS; k++)
+				for (int n = 0; n < 2; n++)
+					for (int e = 0; e < 4; e++)
+						c[n][e] = __fma_rn(s.a[I + e / 2 * 8 + g][k], s.a[J + 8 * n + 2 * t + e % 2][k], c[n][e]);
+#endif
+#pragma unroll
+			for (int n = 0; n < 2; n++)
+#pragma unroll
+				for (int e = 0; e < 4; e++) {
+					const int i = I + e / 2 * 8 + g, j = J + 8 * n + 2 * t + e % 2;
+					if (i <= j)
+						s.f[upper(i, j)] = c[n][e];
+				}
+		}
+		__syncthreads();
+	}
+
+	// total adds up the triangles of all blocks: each adds a share, and tells it to all. With `top` all are told
+	// the first rows of the first block too.
+	__device__ void total(bool top)
+	{
+		const int blocks = gridDim.x, share = (TRIANGLE + blocks - 1) / blocks, begin = blockIdx.x * share;
+		Letter *const parts = letters, *const sums = parts + (i64)share * blocks * blocks,
+			      *const rows = sums + share * blocks;
+		double *const stage = &s.u[0][0]; // of share·blocks numbers
+#pragma unroll 1
+		for (int e = thread; e < TRIANGLE; e += PANEL_THREADS)
+			grid.write(parts + ((i64)(e / share) * blocks + blockIdx.x) * share + e % share, s.f[e]);
+		const int count = min(share, TRIANGLE - begin);
+#pragma unroll 1
+		for (int e = thread; e < share * blocks; e += 4 * PANEL_THREADS) {
+			const Letter *from[4];
+			double x[4];
+#pragma unroll
+			for (int k = 0; k < 4; k++) {
+				const int at = e + k * PANEL_THREADS;
+				from[k] = at < share * blocks && at % share < count ? parts + (i64)begin * blocks + at : 0;
+			}
+			grid.read(from, x);
+#pragma unroll
+			for (int k = 0; k < 4; k++)
+				if (from[k] != 0)
+					stage[e + k * PANEL_THREADS] = x[k];
+		}
+		grid.meeting++;
+		__syncthreads();
+		if (top && blockIdx.x == 0)
+#pragma unroll 1
+			for (int e = thread; e < SIDE * SIDE; e += PANEL_THREADS)
+				grid.write(rows + e, s.a[e / SIDE][e % SIDE]);
+#pragma unroll 1
+		for (int k = thread / 8; k - thread / 8 < count; k += PANEL_THREADS / 8) {
+			double sum = 0;
+#pragma unroll 8
+			for (int b = thread % 8; b < blocks; b += 8)
+				if (k < count)
+					sum += stage[b * share + k];
+			for (int distance = 4; distance > 0; distance /= 2)
+				sum += __shfl_xor_sync(0xffffffff, sum, distance);
+			if (thread % 8 == 0 && k < count)
+				grid.write(sums + begin + k, sum);
+		}
+		collect<(TRIANGLE + PANEL_THREADS - 1) / PANEL_THREADS>(sums, TRIANGLE, [&](int e) { return s.f + e; });
+		if (top)
+			collect<SIDE * SIDE / PANEL_THREADS>(rows, SIDE * SIDE, [&](int e) { return &s.l[e / SIDE][e % SIDE]; });
+		grid.meeting++;
+		__syncthreads();
+	}
+
+	// collect reads so many letters, K for each thread, into the places at(e).
+	template <int K, class F> __device__ void collect(const Letter *letters, int count, F at)
+	{
+		const Letter *from[K];
+		double x[K];
+#pragma unroll
+		for (int k = 0; k < K; k++) {
+			const int e = thread + k * PANEL_THREADS;
+			from[k] = e < count ? letters + e : 0;
+		}
+		grid.read(from, x);
+#pragma unroll
+		for (int k = 0; k < K; k++)
+			if (from[k] != 0)
+				*at(thread + k * PANEL_THREADS) = x[k];
+	}
+
+	// cholesky finds R₁, the same bits in each block. It tells whether that served.
+	__device__ bool cholesky()
+	{
+		const int i = mine(), j0 = group() * GROUP;
+		double x[GROUP];
+#pragma unroll
+		for (int c = 0; c < GROUP; c++)
+			x[c] = s.f[upper(min(i, j0 + c), max(i, j0 + c))];
+		if (group() == 0)
+			s.column[0][i] = x[0];
+#pragma unroll 1
+		for (int b = 0; b < GROUPS; b++)
+#pragma unroll
+			for (int q = 0; q < GROUP; q++) {
+				const int p = GROUP * b + q;
+				const double *const column = s.column[q % 2];
+				__syncthreads();
+				if (group() < b)
+					continue;
+				const double inverse = inverse_root(column[p]), y = column[i] * inverse;
+				if (group() == b) {
+					s.r[p][i] = i < p ? 0 : y;
+					if (i == p)
+						s.inverse[p] = inverse;
+				}
+#pragma unroll
+				for (int c = 0; c < GROUP; c++)
+					if (group() > b || c > q)
+						x[c] = __fma_rn(-y, column[j0 + c] * inverse, x[c]);
+				if (q < GROUP - 1 ? group() == b : group() == b + 1)
+					s.column[(q + 1) % 2][i] = x[(q + 1) % GROUP];
+			}
+		__syncthreads();
+		const double square = s.f[upper(i, i)], rest = s.r[i][i] * s.r[i][i];
+		return __syncthreads_and(square >= LEAST_SQUARE && square <= MOST_SQUARE && rest >= SMALLEST_REST * square);
+	}
+
+	// divide does X ← X·U⁻¹ for the rows of X, of which this thread has elements x, and leaves X in columns of
+	// `a` too. u has the rows of U.
+	template <int K>
+	__device__ void divide(double (&x)[K][GROUP], double *a, int ld, const double (&u)[SIDE][LD_SIDE],
+			       const double *inverse)
+	{
+		const int j0 = group() * GROUP;
+#pragma unroll 1
+		for (int b = 0; b < GROUPS; b++) {
+			const int p = GROUP * b;
+			if (group() == b)
+#pragma unroll
+				for (int q = 0; q < GROUP; q++)
+#pragma unroll
+					for (int k = 0; k < K; k++) {
+						x[k][q] *= inverse[p + q];
+						a[(p + q) * ld + mine() + k * SIDE] = x[k][q];
+#pragma unroll
+						for (int c = q + 1; c < GROUP; c++)
+							x[k][c] = __fma_rn(-x[k][q], u[p + q][p + c], x[k][c]);
+					}
+			__syncthreads();
+			if (group() > b)
+#pragma unroll
+				for (int q = 0; q < GROUP; q++) {
+					double y[K];
+#pragma unroll
+					for (int k = 0; k < K; k++)
+						y[k] = a[(p + q) * ld + mine() + k * SIDE];
+#pragma unroll
+					for (int c = 0; c < GROUP; c++) {
+						const double z = u[p + q][j0 + c];
+#pragma unroll
+						for (int k = 0; k < K; k++)
+							x[k][c] = __fma_rn(-y[k], z, x[k][c]);
+					}
+				}
+		}
+	}
+
+	// divide_slice does it for the slice.
+	__device__ void divide_slice(const double (&u)[SIDE][LD_SIDE])
+	{
+		double x[SLICES][GROUP];
+#pragma unroll
+		for (int k = 0; k < SLICES; k++)
+#pragma unroll
+			for (int c = 0; c < GROUP; c++)
+				x[k][c] = s.a[group() * GROUP + c][mine() + k * SIDE];
+		divide(x, &s.a[0][0], LD, u, s.inverse);
+	}
+
+	// correct makes F of I + E. It tells whether E is small enough.
+	__device__ bool correct()
+	{
+		bool small = true;
+#pragma unroll 1
+		for (int j = warp; j < SIDE; j += PANEL_WARPS)
+#pragma unroll 1
+			for (int i = lane; i <= j; i += 32) {
+				double &x = s.f[upper(i, j)];
+				x = i == j ? (x - 1) / 2 : x;
+				small = small && fabs(x) <= LARGEST_ERROR;
+			}
+		return __syncthreads_and(small);
+	}
+
+	// eliminate finds the first rows of Y, U′ and the signs, the same bits in each block.
+	__device__ void eliminate()
+	{
+		const int i = mine(), j0 = group() * GROUP;
+		double x[GROUP];
+#pragma unroll
+		for (int c = 0; c < GROUP; c++)
+			x[c] = s.l[j0 + c][i];
+		if (group() == 0)
+			s.column[0][i] = x[0];
+		if (i == 0)
+#pragma unroll
+			for (int c = 0; c < GROUP; c++)
+				s.row[0][j0 + c] = x[c];
+#pragma unroll 1
+		for (int b = 0; b < GROUPS; b++)
+#pragma unroll
+			for (int q = 0; q < GROUP; q++) {
+				const int p = GROUP * b + q;
+				const double *const column = s.column[q % 2], *const row = s.row[q % 2];
+				__syncthreads();
+				const double sign = copysign(1.0, -column[p]);
+				if (group() == GROUPS - 1) { // which has something to do to the end
+					const double f = i < p ? 0 : s.f[upper(p, i)];
+					s.u[p][i] = i < p ? 0 : i == p ? row[p] - sign * (1 + f) : row[i] - sign * f;
+				}
+				if (group() < b)
+					continue;
+				const double inverse = __drcp_rn(column[p] - sign * (1 + s.f[upper(p, p)])), y = column[i] * inverse;
+				if (group() == b) {
+					s.l[p][i] = i < p ? 0 : i == p ? 1 : y;
+					if (i == p) {
+						s.inverse[p] = inverse;
+						s.sign[p] = sign;
+					}
+				}
+#pragma unroll
+				for (int c = 0; c < GROUP; c++)
+					if (group() > b || c > q)
+						x[c] = __fma_rn(-y, row[j0 + c] - sign * s.f[upper(p, j0 + c)], x[c]);
+				if (q < GROUP - 1 ? group() == b : group() == b + 1)
+					s.column[(q + 1) % 2][i] = x[(q + 1) % GROUP];
+				if (i == p + 1)
+#pragma unroll
+					for (int c = 0; c < GROUP; c++)
+						s.row[(q + 1) % 2][j0 + c] = x[c];
+			}
+		__syncthreads();
+	}
+
+	// put_factor writes R = S·(I + F)·R₁.
+	__device__ void put_factor(double *r, i64 ldr)
+	{
+		const int i = mine(), j0 = group() * GROUP;
+		double x[GROUP];
+#pragma unroll
+		for (int c = 0; c < GROUP; c++)
+			x[c] = s.r[i][j0 + c];
+#pragma unroll 4
+		for (int k = 0; k < j0 + GROUP; k++) {
+			const double f = i <= k ? s.f[upper(i, k)] : 0;
+#pragma unroll
+			for (int c = 0; c < GROUP; c++)
+				x[c] = __fma_rn(f, s.r[k][j0 + c], x[c]);
+		}
+#pragma unroll
+		for (int c = 0; c < GROUP; c++)
+			r[i + (j0 + c) * ldr] = i <= j0 + c ? s.sign[i] * x[c] : 0;
+	}
+
+	// put_triangle writes T, T·Y₁ᵀ = −U·S with U = U′·(I − F). It overwrites the slice.
+	__device__ void put_triangle(double *t, i64 ldt)
+	{
+		const int i = mine(), j0 = group() * GROUP;
+		double x[1][GROUP];
+#pragma unroll
+		for (int c = 0; c < GROUP; c++)
+			x[0][c] = s.u[i][j0 + c];
+#pragma unroll 4
+		for (int k = 0; k < j0 + GROUP; k++) {
+			const double u = s.u[i][k];
+#pragma unroll
+			for (int c = 0; c < GROUP; c++)
+				x[0][c] = __fma_rn(-u, k <= j0 + c ? s.f[upper(k, j0 + c)] : 0, x[0][c]);
+		}
+#pragma unroll
+		for (int c = 0; c < GROUP; c++)
+			x[0][c] *= -s.sign[j0 + c];
+		if (thread < SIDE)
+			s.inverse[thread] = 1;
+		__syncthreads();
+		divide(x, &s.a[0][0], LD, s.l, s.inverse);
+#pragma unroll
+		for (int c = 0; c < GROUP; c++)
+			t[i + (j0 + c) * ldt] = i <= j0 + c ? s.a[j0 + c][i] : 0;
+	}
+
+	__device__ void put_reflectors(double *y, i64 ldy)
+	{
+#pragma unroll
+		for (int k = 0; k < SLICES; k++)
+#pragma unroll
+			for (int c = 0; c < GROUP; c++) {
+				const int i = mine() + k * SIDE, j = group() * GROUP + c;
+				if (i < rows)
+					y[first + i + j * ldy] = first + i < SIDE ? s.l[j][i] : s.a[j][i];
+			}
+		__syncthreads();
+	}
+
+	// factor factors the panel if that serves, and tells whether it does.
+	template <class Arguments> __device__ bool factor(const Arguments &f)
+	{
+		load(f.a, f.lda);
+		gram();
+		total(false);
+		if (!cholesky())
+			return false;
+		divide_slice(s.r);
+		gram();
+		total(true);
+		if (!correct())
+			return false;
+		eliminate();
+		divide_slice(s.u);
+		put_reflectors(f.y, f.ldy);
+		if (blockIdx.x == 0)
+			put_factor(f.r, f.ldr);
+		if (blockIdx.x == gridDim.x - 1)
+			put_triangle(f.t, f.ldt);
+		return true;
+	}
+};
