@@ -23,6 +23,15 @@ type chunk struct {
 	used, bytes int64
 }
 
+// together returns how many reflectors of a QR factorization without pivoting are applied together: on hosts
+// those of a panel, on GPUs those of a block, by products.
+func (d *Devices) together() int {
+	if d.HostMemory() {
+		return kernels.PanelWidth
+	}
+	return max(kernels.PanelWidth, d.tile)
+}
+
 // chunkPanels is how many panels of reflectors are allocated at a time.
 const chunkPanels = 16
 
@@ -148,7 +157,7 @@ func (q *Orthogonal) Apply(c *Matrix) error {
 func (q *Orthogonal) applyTransposed(c *Matrix) error {
 	return q.eachShown(false, func(p reflectors, shown []kernels.Reflectors) error {
 		return c.each(func(i int, dev *device) error {
-			return dev.Reflect(shown[i], true, c.tiles(i, p.row, c.M))
+			return dev.Reflect(shown[i], true, c.behind(i, 0, p.row))
 		})
 	})
 }

@@ -29,8 +29,9 @@ const checkedPanels = 8
 // device factors its block as soon as it may, and sends the reflectors, before it applies those of the block
 // before to its other blocks. So all have something to do while one factors.
 func factorWhile(s *Matrix, tol []float64) (q *Orthogonal, independent bool, err error) {
-	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M}, triangles: make([]buffer, len(s.own))}
-	defer func() { err = errors.Join(err, s.drop(f.triangles)) }()
+	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M}, triangles: make([]buffer, len(s.own)),
+		products: make([]buffer, len(s.own))}
+	defer func() { err = errors.Join(err, s.drop(f.triangles), s.drop(f.products)) }()
 	count, seen := min(s.M, s.N), 0 // columns to be factored, and those of which the diagonal was looked at
 	for b := 0; b*s.tile < count && err == nil; b++ {
 		if err = f.block(b); err != nil {
@@ -61,6 +62,7 @@ type stepping struct {
 	*Matrix
 	q         *Orthogonal
 	triangles []buffer
+	products  []buffer               // of reflectors
 	rows      []int                  // on which the reflectors of each panel act, from this one on
 	shown     [][]kernels.Reflectors // of each panel, on each device of this rank
 }
@@ -70,8 +72,9 @@ func (f *stepping) block(b int) error {
 	lead := f.owner(b)
 	var panels []reflectors
 	j0, j1 := f.span(b)
-	for j := j0; j < min(j1, f.M); j += kernels.PanelWidth {
-		panels = append(panels, reflectors{row: j, count: min(kernels.PanelWidth, j1-j, f.M-j), owner: lead})
+	width := f.together()
+	for j := j0; j < min(j1, f.M); j += width {
+		panels = append(panels, reflectors{row: j, count: min(width, j1-j, f.M-j), owner: lead})
 	}
 	if dev := f.here(lead); dev != nil {
 		if err := f.factor(dev, b, panels); err != nil {
@@ -108,33 +111,70 @@ func (f *stepping) factor(dev *device, b int, panels []reflectors) (err error) {
 	j0, _ := f.span(b)
 	for k := range panels {
 		r := &panels[k]
-		at, end := r.row-j0, r.row-j0+r.count
-		a := x.Columns(at, end).Rows(r.row, f.M)
-		if r.memory, err = f.q.reserve(dev, a.M, r.count); err != nil {
+		if r.memory, err = f.q.reserve(dev, f.M-r.row, r.count); err != nil {
 			return err
 		}
-		triangle, err := f.triangles[i].need(dev, r.count, r.count)
+		if err := f.columns(dev, x.Columns(r.row-j0, x.N).Rows(r.row, f.M), r.of(f.M, r.memory)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// columns factors the first columns of x, as many as q has reflectors, panel by panel, and applies these to
+// the others.
+func (f *stepping) columns(dev *device, x kernels.Panel, q kernels.Reflectors) error {
+	for at := 0; at < q.Y.N; at += kernels.PanelWidth {
+		to := min(at+kernels.PanelWidth, q.Y.N)
+		a, part := x.Columns(at, to).Rows(at, x.M), diagonalPart(q, at, to)
+		triangle, err := f.triangles[f.indexOf(dev)].need(dev, to-at, to-at)
 		if err != nil {
 			return err
 		}
-		q := r.of(f.M, r.memory)
-		if err := dev.FactorPanel(a, q, triangle); err != nil {
+		if err := dev.FactorPanel(a, part, triangle); err != nil {
 			return err
 		}
 		if err := dev.Zero(a); err != nil {
 			return err
 		}
-		if err := dev.Convert(a.Rows(0, r.count), triangle); err != nil {
+		if err := dev.Convert(a.Rows(0, to-at), triangle); err != nil {
 			return err
 		}
-		if end == x.N {
+		if to == x.N {
 			continue
 		}
-		if err := dev.Reflect(q, true, []kernels.Panel{x.Columns(end, x.N).Rows(r.row, f.M)}); err != nil {
+		if err := dev.Reflect(part, true, []kernels.Panel{x.Columns(to, x.N).Rows(at, x.M)}); err != nil {
 			return err
 		}
 	}
-	return nil
+	return f.join(dev, q)
+}
+
+// diagonalPart returns reflectors at ≤ j < to by themselves, which leave the rows above as they are.
+func diagonalPart(q kernels.Reflectors, at, to int) kernels.Reflectors {
+	return kernels.Reflectors{Y: q.Y.Columns(at, to).Rows(at, q.Y.M), T: q.T.Columns(at, to).Rows(at, to)}
+}
+
+// join makes T of those of the panels, which lie on its diagonal: above each is −T·(YᵀY)·T.
+func (f *stepping) join(dev *device, q kernels.Reflectors) error {
+	n := q.Y.N
+	if n <= kernels.PanelWidth {
+		return nil
+	}
+	room, err := f.products[f.indexOf(dev)].need(dev, n, 2*n)
+	if err != nil {
+		return err
+	}
+	gram, half := room.Columns(0, n), room.Columns(n, 2*n)
+	products := []kernels.Gemm{{TransA: true, Alpha: 1, A: q.Y, B: q.Y, C: gram}}
+	for at := kernels.PanelWidth; at < n; at += kernels.PanelWidth {
+		to := min(at+kernels.PanelWidth, n)
+		above := func(p kernels.Panel) kernels.Panel { return p.Columns(at, to).Rows(0, at) }
+		products = append(products,
+			kernels.Gemm{Alpha: 1, A: q.T.Columns(0, at).Rows(0, at), B: above(gram), C: above(half)},
+			kernels.Gemm{Alpha: -1, A: above(half), B: diagonalPart(q, at, to).T, C: above(q.T)})
+	}
+	return dev.Gemm(products)
 }
 
 // reflect applies the reflectors that are shown to the blocks from one on.
@@ -149,12 +189,19 @@ func (f *stepping) reflect(from int) error {
 	})
 }
 
-// behind returns the columns from j on of each block of this rank's device i, from a row on.
+// behind returns the columns from j on of each block of this rank's device i, from a row on: on GPUs all in
+// one, since reflectors are applied to them by products.
 func (s *Matrix) behind(i, j, row int) (all []kernels.Panel) {
 	for b := range s.blocksOf(s.first + i) {
-		if j0, j1 := s.span(b); j < j1 {
-			all = append(all, s.block(b).Columns(max(0, j-j0), j1-j0).Rows(row, s.M))
+		j0, j1 := s.span(b)
+		if j >= j1 {
+			continue
 		}
+		if !s.HostMemory() {
+			_, at := s.home(max(j, j0))
+			return []kernels.Panel{s.shares[i].Columns(at, s.shares[i].N).Rows(row, s.M)}
+		}
+		all = append(all, s.block(b).Columns(max(0, j-j0), j1-j0).Rows(row, s.M))
 	}
 	return all
 }

@@ -384,17 +384,16 @@ template <int SLICES> struct GramPanel {
 	template <class Arguments> __device__ bool factor(const Arguments &f)
 	{
 		load(f.a, f.lda);
-		gram();
-		total(false);
-		if (!cholesky())
-			return false;
-		divide_slice(s.r);
-		gram();
-		total(true);
-		if (!correct())
-			return false;
-		eliminate();
-		divide_slice(s.u);
+#pragma unroll 1
+		for (int pass = 0; pass < 2; pass++) {
+			gram();
+			total(pass == 1);
+			if (!(pass == 0 ? cholesky() : correct()))
+				return false;
+			if (pass == 1)
+				eliminate();
+			divide_slice(pass == 0 ? s.r : s.u);
+		}
 		put_reflectors(f.y, f.ldy);
 		if (blockIdx.x == 0)
 			put_factor(f.r, f.ldr);

@@ -33,6 +33,9 @@ func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Pan
 	if k == 0 || widest == 0 {
 		return nil
 	}
+	if k > kernels.PanelWidth {
+		return d.reflectMany(q, transposed, c)
+	}
 	r := reflection{y: q.Y.Data, t: q.T.Data, m: int64(m), k: int64(k), ldy: int64(q.Y.Ld), ldt: int64(q.T.Ld),
 		pieces: int64(ceil(m, reflectPiece)), across: int64(ceil(widest, reflectSide)), ldw: int64(ceil(k, 2) * 2)}
 	if transposed {
@@ -46,6 +49,26 @@ func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Pan
 	}
 	for first := 0; first < len(c); first += count {
 		if err := d.reflectSome(r, c[first:min(first+count, len(c))]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reflectMany is reflect by cuBLAS, which is faster where there are many reflectors.
+func (d *device) reflectMany(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
+	k := q.Y.N
+	for _, x := range c {
+		w := kernels.Panel{M: k, N: 2 * x.N, Ld: k}
+		var err error
+		if w.Data, err = d.need("products with reflectors", w.Bytes()); err != nil {
+			return err
+		}
+		yc, tyc := w.Columns(0, x.N), w.Columns(x.N, 2*x.N)
+		if err := d.gemms(
+			kernels.Gemm{TransA: true, Alpha: 1, A: q.Y, B: x, C: yc},
+			kernels.Gemm{TransA: transposed, Alpha: 1, A: q.T, B: yc, C: tyc},
+			kernels.Gemm{Alpha: -1, A: q.Y, B: tyc, Beta: 1, C: x}); err != nil {
 			return err
 		}
 	}
