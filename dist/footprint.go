@@ -56,13 +56,13 @@ type ways struct {
 
 // matrices returns how many numbers matrices have, at the worst moment, while the block-columns of the Jacobi
 // method are on the devices, and while they are not. They lie where the matrix lies that the method works on,
-// which has m rows and n columns and is one of them, on devices that have the memory of hosts or their own.
-// What a hyperbolic SVD takes was measured.
-func (w ways) matrices(m, n int64, hosts bool) (during, outside int64) {
-	x, square := m*n, n*n
+// which has m rows and n columns and is one of them, on devices of these limits. What a hyperbolic SVD takes
+// was measured.
+func (w ways) matrices(m, n int64, limits kernels.Limits) (during, outside int64) {
+	x, square, together := m*n, n*n, int64(matrix.Together(limits))
 	switch {
 	case w.ladder:
-		return w.refined(m, n, hosts)
+		return w.refined(m, n, together, limits.HostMemory)
 	case w.bySVD:
 		return 9 * x, 0 // the SVD of a copy, its U and V, the symmetric matrix, its factor, the vectors of that
 	case w.deflated:
@@ -72,19 +72,20 @@ func (w ways) matrices(m, n int64, hosts bool) (during, outside int64) {
 	case w.hyperbolic:
 		return 3 * x, 0 // rows sorted, reflectors
 	case w.precondition != NoPreconditioner:
-		return w.preconditioned(m, n)
+		return w.preconditioned(m, n, together)
 	case w.v == FromLeft: // X and U; then Aᵀ·U and its reflectors, or these and V
-		return 2 * x, 2*x + square + reflectors(n, n, kernels.PanelWidth)
+		return 2 * x, 2*x + square + reflectors(n, n, together)
 	case w.reread:
 		return 0, x
 	}
 	return x, x // in case the method has to start again
 }
 
-// preconditioned is matrices where there are triangular factors.
-func (w ways) preconditioned(m, n int64) (during, outside int64) {
+// preconditioned is matrices where there are triangular factors, of which so many reflectors are applied
+// together.
+func (w ways) preconditioned(m, n, together int64) (during, outside int64) {
 	x, square := m*n, n*n
-	left, right := w.left(m, n), reflectors(n, n, kernels.PanelWidth)
+	left, right := w.left(m, n), reflectors(n, n, together)
 	outside = x + square + left // R is transposed
 	if w.precondition != QR {
 		outside = max(outside, 2*x) // rows are sorted
@@ -112,15 +113,15 @@ func (w ways) preconditioned(m, n int64) (during, outside int64) {
 
 // refined is matrices where the first sweeps are in float32: X and its transpose; X, U, V and refineMatrices
 // while they are refined, and copies of U and V that are being written to a checkpoint, then or later.
-func (w ways) refined(m, n int64, hosts bool) (during, outside int64) {
+func (w ways) refined(m, n, together int64, hosts bool) (during, outside int64) {
 	square := m * n
 	var kept int64 // for U and V of A
 	if w.precondition != NoPreconditioner {
 		kept = w.left(m, n)
 	}
-	_, outside = w.preconditioned(m, n)
+	_, outside = w.preconditioned(m, n, together)
 	if w.precondition == QRCPLQ || w.precondition == QRLQ {
-		kept += reflectors(n, n, kernels.PanelWidth)
+		kept += reflectors(n, n, together)
 	}
 	refining := (3+refineMatrices)*square + kept
 	if hosts {
@@ -311,7 +312,7 @@ const jacobiScratch, denseScratch, elementScratch, slabScratch = 5 << 10, 6 << 1
 // where the memory is that of the hosts.
 func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during, outside int64) {
 	m, n := aligned(c.M, limits), int64(c.N)
-	during, outside = w.matrices(m, n, limits.HostMemory)
+	during, outside = w.matrices(m, n, limits)
 	if limits.HostMemory {
 		if w.v == FromLeft {
 			outside = max(outside, w.corrected(m, n))

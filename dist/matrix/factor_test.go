@@ -12,6 +12,7 @@ import (
 	"jmpi/dist/disttest"
 	"jmpi/internal/dense"
 	"jmpi/internal/gen"
+	"jmpi/kernels"
 )
 
 // decomposed factors s, and tells which column of R each column has become.
@@ -46,6 +47,76 @@ func TestFactorIndependent(t *testing.T) {
 				rt.Fatalf("columns independent: %v, want %v", got, want)
 			case got && q.Count() != min(m, n):
 				rt.Fatalf("%d columns were factored, want %d", q.Count(), min(m, n))
+			}
+		}
+	})
+}
+
+// broad is a device apart whose blocks are so wide that they have several panels.
+type broad struct{ *disttest.Apart }
+
+func (broad) Limits() kernels.Limits {
+	return kernels.Limits{Tile: 150, Align: 16}
+}
+
+// TestFactorTogether factors blocks of several panels, and applies their reflectors together.
+func TestFactorTogether(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		m, n := rapid.IntRange(1, 700).Draw(rt, "m"), rapid.IntRange(1, 500).Draw(rt, "n")
+		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 1})
+		for devices := 1; devices <= 2; devices++ {
+			var all []kernels.Backend
+			for range devices {
+				be, err := disttest.OpenApart()
+				if err != nil {
+					rt.Fatal(err)
+				}
+				all = append(all, broad{be})
+			}
+			d, err := NewDevices(comm.NewLocal(1)[0], all, true)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			s := of(t, d, m, n, a)
+			q, err := Factor(s)
+			if err == nil {
+				err = s.EachBlock(func(j0, j1 int, x []float64) error {
+					for j := j0; j < j1; j++ {
+						for i := j + 1; i < m; i++ {
+							if e := x[i+(j-j0)*m]; e != 0 {
+								rt.Fatalf("R has %g at (%d,%d)", e, i, j)
+							}
+						}
+					}
+					return nil
+				})
+			}
+			if q.Count() != min(m, n) {
+				rt.Fatalf("%d reflectors", q.Count())
+			}
+			r := make([]float64, m*n)
+			s.copyTo(t, r)
+			got, back := make([]float64, m*n), make([]float64, m*n)
+			if err == nil {
+				err = q.Apply(s)
+			}
+			s.copyTo(t, got)
+			if err == nil {
+				err = q.applyTransposed(s)
+			}
+			s.copyTo(t, back)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			for i := range a {
+				if e, f := math.Abs(got[i]-a[i]), math.Abs(back[i]-r[i]); !(e < 1e-12 && f < 1e-12) {
+					rt.Fatalf("%d devices: at %d Q·R is off by %g, QᵀQ·R by %g", devices, i, e, f)
+				}
+			}
+			q.Free()
+			s.Free()
+			if err := d.Free(); err != nil {
+				rt.Fatal(err)
 			}
 		}
 	})

@@ -23,13 +23,13 @@ type chunk struct {
 	used, bytes int64
 }
 
-// together returns how many reflectors of a QR factorization without pivoting are applied together: on hosts
-// those of a panel, on GPUs those of a block, by products.
-func (d *Devices) together() int {
-	if d.HostMemory() {
+// Together returns how many reflectors of a QR factorization without pivoting are applied together on devices
+// of these limits: on hosts those of a panel, on GPUs those of a block, by products.
+func Together(limits kernels.Limits) int {
+	if limits.HostMemory {
 		return kernels.PanelWidth
 	}
-	return max(kernels.PanelWidth, d.tile)
+	return max(kernels.PanelWidth, limits.Tile)
 }
 
 // chunkPanels is how many panels of reflectors are allocated at a time.

@@ -72,7 +72,7 @@ func (f *stepping) block(b int) error {
 	lead := f.owner(b)
 	var panels []reflectors
 	j0, j1 := f.span(b)
-	width := f.together()
+	width := Together(f.own[0].Limits())
 	for j := j0; j < min(j1, f.M); j += width {
 		panels = append(panels, reflectors{row: j, count: min(width, j1-j, f.M-j), owner: lead})
 	}

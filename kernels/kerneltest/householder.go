@@ -11,16 +11,18 @@ import (
 
 // panelShapes are shapes of panels that are factored.
 var panelShapes = []struct{ m, n int }{{0, 3}, {3, 0}, {1, 1}, {1, 5}, {5, 1}, {7, 7}, {9, 20}, {40, 13},
-	{65, 64}, {64, 64}, {300, 31}, {1001, 64}}
+	{65, 64}, {64, 64}, {300, 31}, {1001, 64}, {4200, 64}}
 
 // panelKinds returns matrices that are hard to factor, by name.
 func panelKinds(m, n int) map[string]matrix {
 	rnd := newRand(m + n)
 	graded, equal, zeros := random(rnd, m, n), random(rnd, m, n), random(rnd, m, n)
+	near := random(rnd, m, n) // so near to each other that squares have few of their digits
 	small, upper := newMatrix(m, n), newMatrix(m, n)
 	for k, j := range rnd.Perm(n) {
 		graded.scaleColumn(j, math.Pow(10, 400*float64(k)/float64(n)-200))
 		copy(equal.column(j), equal.column(0))
+		near.scaleColumn(j, math.Pow(2, -float64(k)/4))
 		if j%5 == 0 || j == n-1 {
 			zeros.scaleColumn(j, 0)
 		}
@@ -28,10 +30,17 @@ func panelKinds(m, n int) map[string]matrix {
 			upper.set(min(j, m-1), j, -3)
 		}
 	}
+	for j := range n {
+		for i, x := range near.column(0) {
+			if j > 0 {
+				near.set(i, j, near.at(i, j)+x)
+			}
+		}
+	}
 	for i := range small.a {
 		small.a[i] = float64(rnd.IntN(3) - 1)
 	}
-	return map[string]matrix{"random": random(rnd, m, n), "graded": graded, "equal": equal,
+	return map[string]matrix{"random": random(rnd, m, n), "graded": graded, "equal": equal, "near": near,
 		"zero columns": zeros, "integers": small, "upper": upper}
 }
 
