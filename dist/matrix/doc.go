@@ -30,10 +30,10 @@
 // of a panel factors it (kernels.Dense, FactorPanel and FactorPivoted). All devices apply its reflectors to
 // their own blocks (Reflect). In the given order a panel has 64 columns, and no number comes to the hosts.
 // The panels of a block are factored before the other blocks have what came before (stepping): they look
-// ahead. With pivoting it has the 32 longest columns at most; it ends before the first pivot that is shorter
-// than kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, each panel of them
-// on the device that made it (Orthogonal). FactorIndependent stops where columns seem to depend on each
-// other.
+// ahead. On GPUs their reflectors are joined, and applied to other columns together (Together). With pivoting
+// a panel has the 32 longest columns at most; it ends before the first pivot that is shorter than
+// kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, each panel of them on the
+// device that made it (Orthogonal). FactorIndependent stops where columns seem to depend on each other.
 //
 // On GPUs one device factors panel after panel of a lot, the Tile longest columns, before the other columns
 // have its reflectors (lot). There the host waits twice a panel, for the lengths of what is left of the lot

@@ -101,8 +101,9 @@
 // TurnColumns takes all panels of up to 16, 32, 64 and 128 columns in a launch each (turn_columns.cu). A warp
 // has 16 or 32 rows of all columns in registers, as operands of the tensor cores, before it writes the first.
 //
-// Reflectors go over a list of panels in three launches (reflect.cu). The rows of YᵀC are summed 32 at a time
-// (16 before compute capability 9.0), those sums over pieces of 512 rows, and the pieces in eight parts.
+// Up to 64 reflectors go over a list of panels in three launches (reflect.cu). The rows of YᵀC are summed 32
+// at a time (16 before compute capability 9.0), those sums over pieces of 512 rows, and the pieces in eight
+// parts. More reflectors go over each panel in three products of cuBLAS.
 //
 // A panel is factored by one kernel of up to 128 blocks, each with a slice of the rows. All blocks run at the
 // same time (a cooperative launch). They meet by letters (grid.cuh): each writes what it has for all others,

@@ -25,7 +25,8 @@ constexpr double LARGEST_ERROR = 0x1p-30, SMALLEST_REST = 0x1p-36, LEAST_SQUARE 
 // upper returns where element (i,j), i ≤ j, of an upper triangle is.
 __device__ inline int upper(int i, int j) { return j * (j + 1) / 2 + i; }
 
-// GramPanel is a block at work. A slice has 64·SLICES rows. The host counts the letters, and knows the size of
+// GramPanel is a block at work. A slice has 64·SLICES rows; the last two blocks have none, but the others'
+// work on R and T. The host counts the letters, and knows the size of
 // the state (natural.go).
 template <int SLICES> struct GramPanel {
 	static constexpr int ROWS = SIDE * SLICES, LD = ROWS + PAD;
@@ -340,7 +341,7 @@ template <int SLICES> struct GramPanel {
 			r[i + (j0 + c) * ldr] = i <= j0 + c ? s.sign[i] * x[c] : 0;
 	}
 
-	// put_triangle writes T, T·Y₁ᵀ = −U·S with U = U′·(I − F). It overwrites the slice.
+	// put_triangle writes T, T·Y₁ᵀ = −U·S with U = U′·(I − F).
 	__device__ void put_triangle(double *t, i64 ldt)
 	{
 		const int i = mine(), j0 = group() * GROUP;
@@ -377,27 +378,40 @@ template <int SLICES> struct GramPanel {
 				if (i < rows)
 					y[first + i + j * ldy] = first + i < SIDE ? s.l[j][i] : s.a[j][i];
 			}
-		__syncthreads();
+	}
+
+	// sum forms AᵀA of all slices.
+	__device__ void sum(bool top)
+	{
+		if (rows > 0)
+			gram();
+		else
+#pragma unroll 1
+			for (int e = thread; e < TRIANGLE; e += PANEL_THREADS)
+				s.f[e] = 0;
+		total(top);
 	}
 
 	// factor factors the panel if that serves, and tells whether it does.
 	template <class Arguments> __device__ bool factor(const Arguments &f)
 	{
-		load(f.a, f.lda);
+		if (rows > 0)
+			load(f.a, f.lda);
 #pragma unroll 1
 		for (int pass = 0; pass < 2; pass++) {
-			gram();
-			total(pass == 1);
+			sum(pass == 1);
 			if (!(pass == 0 ? cholesky() : correct()))
 				return false;
 			if (pass == 1)
 				eliminate();
-			divide_slice(pass == 0 ? s.r : s.u);
+			if (rows > 0)
+				divide_slice(pass == 0 ? s.r : s.u);
 		}
-		put_reflectors(f.y, f.ldy);
-		if (blockIdx.x == 0)
+		if (rows > 0)
+			put_reflectors(f.y, f.ldy);
+		else if (blockIdx.x == gridDim.x - 2)
 			put_factor(f.r, f.ldr);
-		if (blockIdx.x == gridDim.x - 1)
+		else
 			put_triangle(f.t, f.ldt);
 		return true;
 	}

@@ -10,6 +10,7 @@ const (
 	gramTriangle = 2080   // TRIANGLE
 	gramState    = 121088 // bytes of its State without the slice
 	gramPad      = 4      // numbers of a column of the slice that are not used
+	gramOthers   = 2      // blocks that have no slice
 )
 
 // naturalArguments is Natural of natural.cu.
@@ -95,11 +96,13 @@ func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel)
 // naturalKernel queues the kernel of a cut.
 func (d *device) naturalKernel(c cut, a kernels.Panel, q kernels.Reflectors, r kernels.Panel) error {
 	blocks, shared, products := ceil(a.M, c.rows), 0, int64(0)
-	count := letters(c.columns, c.columns, blocks)
 	if state := gramState + gramSide*(c.rows+gramPad)*kernels.WordBytes; c.columns == gramSide &&
-		a.N == gramSide && state+naturalState <= d.shared {
+		a.N == gramSide && state+naturalState <= d.shared && blocks+gramOthers <= d.processors {
+		blocks, shared, products = blocks+gramOthers, state, 1
+	}
+	count := letters(c.columns, c.columns, blocks)
+	if products != 0 {
 		count += ceil(gramTriangle, blocks)*blocks*(blocks+1) + gramSide*gramSide
-		shared, products = state, 1
 	}
 	box, meeting, err := d.meeting(count)
 	if err != nil {
