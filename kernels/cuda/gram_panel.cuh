@@ -20,7 +20,7 @@ constexpr int PANEL_THREADS = SIDE * GROUPS, PANEL_WARPS = PANEL_THREADS / 32;
 
 // E² is below half a rounding error where no element of E exceeds this. Elimination leaves a column some
 // digits; and its square is a normal number, as are those of its elements that count.
-constexpr double LARGEST_ERROR = 0x1p-30, SMALLEST_REST = 0x1p-36, LEAST_SQUARE = 0x1p-600, MOST_SQUARE = 0x1p600;
+constexpr double LARGEST_ERROR = 0x1p-30, SMALLEST_REST = 0x1p-36, LEAST_SQUARE = 0x1p-600, MOST_SQUARE = 0x1p900;
 
 // upper returns where element (i,j), i ≤ j, of an upper triangle is.
 __device__ inline int upper(int i, int j) { return j * (j + 1) / 2 + i; }

@@ -5,19 +5,22 @@
 #include "product.cuh"
 #include "rows.cuh"
 
-constexpr int SIDE = 64;   // of a tile of YᵀC
-constexpr int PIECE = 512; // rows that are summed by themselves
-constexpr int TURNED = 8;  // columns that a block of reflect_turn does
+constexpr int SIDE = 64;  // of a tile of YᵀC
+constexpr int TURNED = 8; // columns that a block of reflect_turn does
 
 // Reflection are the arguments of the kernels. The host has the same struct (reflect.go).
 struct Reflection {
 	double *y, *t;
 	i64 m, k, ldy, ldt, transposed;
-	const Member *list;
+	const Member *list; // 0: there is one panel
+	Member one;
+	i64 piece; // rows that are summed by themselves
 	i64 pieces, across; // of the rows; tiles of the columns of the widest panel
 	double *partial;    // SIDE² numbers for each tile, a tile for each piece
 	double *w;	    // −op(T)·(YᵀC), of all panels one after the other
 	i64 ldw;
+
+	__device__ Member panel(i64 i) const { return list ? list[i] : one; }
 
 	// tile returns where the tile at block-row I and block-column J of a panel's product is.
 	__device__ double *tile(i64 panel, i64 I, i64 J) const
@@ -30,8 +33,8 @@ struct Reflection {
 // pieces; panels), block 128 threads. Shared bytes: 16·STAGES·SIDE·LD_CHUNK.
 extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
 {
-	const Member c = r.list[blockIdx.z];
-	const i64 piece = blockIdx.y % r.pieces, I = blockIdx.y / r.pieces, J = blockIdx.x, first = piece * PIECE;
+	const Member c = r.panel(blockIdx.z);
+	const i64 piece = blockIdx.y % r.pieces, I = blockIdx.y / r.pieces, J = blockIdx.x, first = piece * r.piece;
 	if (J * SIDE >= c.n)
 		return;
 	const int left = (int)min(r.k - I * SIDE, (i64)SIDE), right = (int)min(c.n - J * SIDE, (i64)SIDE);
@@ -41,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
 		address[SIDE + i] = i < right ? c.p + first + (J * SIDE + i) * c.ld : 0;
 	}
 	__syncthreads();
-	const Sums s = {address, r.y, left, right, (int)min(r.m - first, (i64)PIECE)};
+	const Sums s = {address, r.y, left, right, (int)min(r.m - first, r.piece)};
 	double *out = r.tile(blockIdx.z, I, J) + piece * (SIDE * SIDE);
 	sum_tile<SIDE, false, true>(s, even(r.y, r.ldy) && even(c.p, c.ld), out, Nothing());
 }
@@ -51,7 +54,7 @@ extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
 extern "C" __global__ void __launch_bounds__(256) reflect_turn(Reflection r)
 {
 	extern __shared__ __align__(16) double shared[];
-	const Member c = r.list[blockIdx.y];
+	const Member c = r.panel(blockIdx.y);
 	const i64 first = (i64)blockIdx.x * TURNED;
 	const int k = (int)r.k, count = k * (int)min(c.n - first, (i64)TURNED);
 	for (int e = threadIdx.x; e < count; e += 256) {
@@ -79,7 +82,7 @@ extern "C" __global__ void __launch_bounds__(256) reflect_turn(Reflection r)
 // panels), block 256 threads. Shared bytes as multiply_128.
 extern "C" __global__ void __launch_bounds__(256, 2) reflect_add(Reflection r)
 {
-	const Member c = r.list[blockIdx.z];
+	const Member c = r.panel(blockIdx.z);
 	const i64 row = (i64)blockIdx.x * ROWS;
 	const int j0 = blockIdx.y * 128;
 	if (j0 >= c.n)

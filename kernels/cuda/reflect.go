@@ -3,9 +3,11 @@ package cuda
 import "jmpi/kernels"
 
 const (
-	reflectSide   = 64  // SIDE of reflect.cu
-	reflectPiece  = 512 // PIECE
-	reflectTurned = 8   // TURNED
+	reflectSide   = 64   // SIDE of reflect.cu
+	reflectTurned = 8    // TURNED
+	reflectPiece  = 512  // rows that are summed by themselves,
+	reflectShort  = 128  // or so many, for a panel of QR and what is left of its block,
+	reflectRows   = 8192 // of so many rows at most
 
 	reflectBytes = 256 << 20 // of the sums over pieces that are kept at a time, where one panel needs no more
 )
@@ -15,7 +17,8 @@ type reflection struct {
 	y, t                       kernels.Address
 	m, k, ldy, ldt, transposed int64
 	list                       kernels.Address
-	pieces, across             int64
+	one                        member
+	piece, pieces, across      int64
 	partial, w                 kernels.Address
 	ldw                        int64
 }
@@ -36,8 +39,13 @@ func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Pan
 	if k > kernels.PanelWidth {
 		return d.reflectMany(q, transposed, c)
 	}
+	piece := reflectPiece
+	if k > kernels.PivotedWidth && m <= reflectRows {
+		piece = reflectShort
+	}
 	r := reflection{y: q.Y.Data, t: q.T.Data, m: int64(m), k: int64(k), ldy: int64(q.Y.Ld), ldt: int64(q.T.Ld),
-		pieces: int64(ceil(m, reflectPiece)), across: int64(ceil(widest, reflectSide)), ldw: int64(ceil(k, 2) * 2)}
+		piece: int64(piece), pieces: int64(ceil(m, piece)), across: int64(ceil(widest, reflectSide)),
+		ldw: int64(ceil(k, 2) * 2)}
 	if transposed {
 		r.transposed = 1
 	}
@@ -76,7 +84,12 @@ func (d *device) reflectMany(q kernels.Reflectors, transposed bool, c []kernels.
 }
 
 func (d *device) reflectSome(r reflection, c []kernels.Panel) error {
-	list, err := d.members("panels to reflect", c)
+	list := members{columns: c[0].N, widest: c[0].N}
+	r.one = member{c[0].Data, int64(c[0].M), int64(c[0].N), int64(c[0].Ld), 0}
+	var err error
+	if len(c) > 1 {
+		list, err = d.members("panels to reflect", c)
+	}
 	if err != nil || list.columns == 0 {
 		return err
 	}
