@@ -70,6 +70,12 @@ type stepping struct {
 // block factors block b, and applies the reflectors of the block before to those behind it.
 func (f *stepping) block(b int) error {
 	lead := f.owner(b)
+	if len(f.ranks) == 1 { // no other device waits for this block
+		if err := f.reflect(b); err != nil {
+			return err
+		}
+		f.rows, f.shown = nil, nil
+	}
 	var panels []reflectors
 	j0, j1 := f.span(b)
 	width := Together(f.own[0].Limits())
