@@ -59,10 +59,10 @@ type ways struct {
 // which has m rows and n columns and is one of them, on devices of these limits. What a hyperbolic SVD takes
 // was measured.
 func (w ways) matrices(m, n int64, limits kernels.Limits) (during, outside int64) {
-	x, square, together := m*n, n*n, int64(matrix.Together(limits))
+	x, square := m*n, n*n
 	switch {
 	case w.ladder:
-		return w.refined(m, n, together, limits.HostMemory)
+		return w.refined(m, n, limits)
 	case w.bySVD:
 		return 9 * x, 0 // the SVD of a copy, its U and V, the symmetric matrix, its factor, the vectors of that
 	case w.deflated:
@@ -72,20 +72,19 @@ func (w ways) matrices(m, n int64, limits kernels.Limits) (during, outside int64
 	case w.hyperbolic:
 		return 3 * x, 0 // rows sorted, reflectors
 	case w.precondition != NoPreconditioner:
-		return w.preconditioned(m, n, together)
+		return w.preconditioned(m, n, limits)
 	case w.v == FromLeft: // X and U; then Aᵀ·U and its reflectors, or these and V
-		return 2 * x, 2*x + square + reflectors(n, n, together)
+		return 2 * x, 2*x + square + right(n, limits)
 	case w.reread:
 		return 0, x
 	}
 	return x, x // in case the method has to start again
 }
 
-// preconditioned is matrices where there are triangular factors, of which so many reflectors are applied
-// together.
-func (w ways) preconditioned(m, n, together int64) (during, outside int64) {
+// preconditioned is matrices where there are triangular factors.
+func (w ways) preconditioned(m, n int64, limits kernels.Limits) (during, outside int64) {
 	x, square := m*n, n*n
-	left, right := w.left(m, n), reflectors(n, n, together)
+	left, right := w.left(m, n, limits), right(n, limits)
 	outside = x + square + left // R is transposed
 	if w.precondition != QR {
 		outside = max(outside, 2*x) // rows are sorted
@@ -113,18 +112,18 @@ func (w ways) preconditioned(m, n, together int64) (during, outside int64) {
 
 // refined is matrices where the first sweeps are in float32: X and its transpose; X, U, V and refineMatrices
 // while they are refined, and copies of U and V that are being written to a checkpoint, then or later.
-func (w ways) refined(m, n, together int64, hosts bool) (during, outside int64) {
+func (w ways) refined(m, n int64, limits kernels.Limits) (during, outside int64) {
 	square := m * n
 	var kept int64 // for U and V of A
 	if w.precondition != NoPreconditioner {
-		kept = w.left(m, n)
+		kept = w.left(m, n, limits)
 	}
-	_, outside = w.preconditioned(m, n, together)
+	_, outside = w.preconditioned(m, n, limits)
 	if w.precondition == QRCPLQ || w.precondition == QRLQ {
-		kept += reflectors(n, n, together)
+		kept += right(n, limits)
 	}
 	refining := (3+refineMatrices)*square + kept
-	if hosts {
+	if limits.HostMemory {
 		refining += square / 2 // sums in float32
 	}
 	if outside = max(outside, refining); w.aside {
@@ -137,7 +136,10 @@ func (w ways) refined(m, n, together int64, hosts bool) (during, outside int64) 
 const refineMatrices = 3
 
 // left returns how many numbers the reflectors of the pivoted factorization have.
-func (w ways) left(m, n int64) int64 {
+func (w ways) left(m, n int64, limits kernels.Limits) int64 {
+	if !limits.HostMemory { // those of a lot have its height
+		return reflectors(m, n, 2*int64(matrix.Together(limits)))
+	}
 	left := reflectors(m, n, kernels.PivotedWidth)
 	if w.precondition != QR { // the columns are graded: many panels end early
 		left *= 2
@@ -145,12 +147,17 @@ func (w ways) left(m, n int64) int64 {
 	return left
 }
 
+// right returns how many numbers those of the factorization of an n×n matrix without pivoting have.
+func right(n int64, limits kernels.Limits) int64 {
+	return reflectors(n, n, int64(matrix.Together(limits)))
+}
+
 // corrected is what there is, on hosts, while V from U is corrected: X or R, U, V and a square matrix.
-func (w ways) corrected(m, n int64) int64 {
+func (w ways) corrected(m, n int64, limits kernels.Limits) int64 {
 	if w.precondition == NoPreconditioner {
 		return 2*m*n + 2*n*n
 	}
-	return 4*n*n + w.left(m, n)
+	return 4*n*n + w.left(m, n, limits)
 }
 
 // reflectors returns how many numbers the reflectors of an m×n matrix have, with their triangles, if so many
@@ -315,7 +322,7 @@ func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during
 	during, outside = w.matrices(m, n, limits)
 	if limits.HostMemory {
 		if w.v == FromLeft {
-			outside = max(outside, w.corrected(m, n))
+			outside = max(outside, w.corrected(m, n, limits))
 		}
 		return kernels.WordBytes * during, kernels.WordBytes * outside
 	}

@@ -23,15 +23,6 @@ type chunk struct {
 	used, bytes int64
 }
 
-// Together returns how many reflectors of a QR factorization without pivoting are applied together on devices
-// of these limits: on hosts those of a panel, on GPUs those of a block, by products.
-func Together(limits kernels.Limits) int {
-	if limits.HostMemory {
-		return kernels.PanelWidth
-	}
-	return max(kernels.PanelWidth, limits.Tile)
-}
-
 // chunkPanels is how many panels of reflectors are allocated at a time.
 const chunkPanels = 16
 
@@ -64,6 +55,16 @@ func (q *Orthogonal) reserve(dev *device, rows, count int) (kernels.Panel, error
 	p.Data = q.chunks[i].at + kernels.Address(q.chunks[i].used)
 	q.chunks[i].used += bytes
 	return p, nil
+}
+
+// shrink gives back what the last panel of a device has for more reflectors than so many. It is zero.
+func (q *Orthogonal) shrink(p kernels.Panel, count int) {
+	size := func(n int) int64 { return (p.Columns(0, n).Bytes() + 255) / 256 * 256 }
+	for i := range q.chunks {
+		if c := &q.chunks[i]; c.at+kernels.Address(c.used) == p.Data+kernels.Address(size(p.N)) {
+			c.used -= size(p.N) - size(count)
+		}
+	}
 }
 
 // of returns Y and T, which lie one above the other.

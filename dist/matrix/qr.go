@@ -153,34 +153,11 @@ func (f *stepping) columns(dev *device, x kernels.Panel, q kernels.Reflectors) e
 			return err
 		}
 	}
-	return f.join(dev, q)
-}
-
-// diagonalPart returns reflectors at ≤ j < to by themselves, which leave the rows above as they are.
-func diagonalPart(q kernels.Reflectors, at, to int) kernels.Reflectors {
-	return kernels.Reflectors{Y: q.Y.Columns(at, to).Rows(at, q.Y.M), T: q.T.Columns(at, to).Rows(at, to)}
-}
-
-// join makes T of those of the panels, which lie on its diagonal: above each is −T·(YᵀY)·T.
-func (f *stepping) join(dev *device, q kernels.Reflectors) error {
-	n := q.Y.N
-	if n <= kernels.PanelWidth {
-		return nil
+	var counts []int
+	for at := 0; at < q.Y.N; at += kernels.PanelWidth {
+		counts = append(counts, min(kernels.PanelWidth, q.Y.N-at))
 	}
-	room, err := f.products[f.indexOf(dev)].need(dev, n, 2*n)
-	if err != nil {
-		return err
-	}
-	gram, half := room.Columns(0, n), room.Columns(n, 2*n)
-	products := []kernels.Gemm{{TransA: true, Alpha: 1, A: q.Y, B: q.Y, C: gram}}
-	for at := kernels.PanelWidth; at < n; at += kernels.PanelWidth {
-		to := min(at+kernels.PanelWidth, n)
-		above := func(p kernels.Panel) kernels.Panel { return p.Columns(at, to).Rows(0, at) }
-		products = append(products,
-			kernels.Gemm{Alpha: 1, A: q.T.Columns(0, at).Rows(0, at), B: above(gram), C: above(half)},
-			kernels.Gemm{Alpha: -1, A: above(half), B: diagonalPart(q, at, to).T, C: above(q.T)})
-	}
-	return dev.Gemm(products)
+	return dev.join(&f.products[f.indexOf(dev)], q, counts)
 }
 
 // reflect applies the reflectors that are shown to the blocks from one on.

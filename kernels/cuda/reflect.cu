@@ -10,7 +10,7 @@ constexpr int TURNED = 8; // columns that a block of reflect_turn does
 
 // Reflection are the arguments of the kernels. The host has the same struct (reflect.go).
 struct Reflection {
-	double *y, *t;
+	double *y, *t; // t: 0 for I
 	i64 m, k, ldy, ldt, transposed;
 	const Member *list; // 0: there is one panel
 	Member one;
@@ -71,9 +71,10 @@ extern "C" __global__ void __launch_bounds__(256) reflect_turn(Reflection r)
 	__syncthreads();
 	for (int e = threadIdx.x; e < count; e += 256) {
 		const int i = e % k, j = e / k;
-		double sum = 0;
-		for (int l = r.transposed ? 0 : i; l < (r.transposed ? i + 1 : k); l++)
-			sum = __fma_rn(r.t[r.transposed ? l + i * r.ldt : i + l * r.ldt], shared[l + j * k], sum);
+		double sum = r.t ? 0 : shared[e];
+		if (r.t)
+			for (int l = r.transposed ? 0 : i; l < (r.transposed ? i + 1 : k); l++)
+				sum = __fma_rn(r.t[r.transposed ? l + i * r.ldt : i + l * r.ldt], shared[l + j * k], sum);
 		r.w[i + (c.first + first + j) * r.ldw] = -sum;
 	}
 }

@@ -9,6 +9,8 @@ const (
 	reflectShort  = 128  // or so many, for a panel of QR and what is left of its block,
 	reflectRows   = 8192 // of so many rows at most
 
+	reflectBroad = 256 // columns of a panel, above which products are cuBLAS's, for many reflectors
+
 	reflectBytes = 256 << 20 // of the sums over pieces that are kept at a time, where one panel needs no more
 )
 
@@ -27,8 +29,39 @@ func (d *device) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Pane
 	return d.checked("Reflect", q.Check(c), func() error { return d.reflect(q, transposed, c...) })
 }
 
-// reflect queues C ← C − Y·(op(T)·(YᵀC)) for a list, as many panels at a time as there is room for.
+// reflect queues C ← C − Y·(op(T)·(YᵀC)) for a list. For many reflectors on many columns cuBLAS is faster.
 func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Panel) error {
+	if q.Y.N <= kernels.PanelWidth {
+		return d.reflectList(q, transposed, c)
+	}
+	var narrow []kernels.Panel
+	for _, x := range c {
+		if x.N <= reflectBroad {
+			narrow = append(narrow, x)
+		} else if err := d.reflectProducts(q, transposed, x); err != nil {
+			return err
+		}
+	}
+	return d.reflectList(q, transposed, narrow)
+}
+
+// reflectProducts is reflect by three products.
+func (d *device) reflectProducts(q kernels.Reflectors, transposed bool, c kernels.Panel) error {
+	k := q.Y.N
+	w := kernels.Panel{M: k, N: 2 * c.N, Ld: k}
+	var err error
+	if w.Data, err = d.need("products with reflectors", w.Bytes()); err != nil {
+		return err
+	}
+	yc, tyc := w.Columns(0, c.N), w.Columns(c.N, 2*c.N)
+	return d.gemms(
+		kernels.Gemm{TransA: true, Alpha: 1, A: q.Y, B: c, C: yc},
+		kernels.Gemm{TransA: transposed, Alpha: 1, A: q.T, B: yc, C: tyc},
+		kernels.Gemm{Alpha: -1, A: q.Y, B: tyc, Beta: 1, C: c})
+}
+
+// reflectList is reflect by kernels of our own, as many panels at a time as there is room for.
+func (d *device) reflectList(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
 	m, k, widest := q.Y.M, q.Y.N, 0
 	for _, x := range c {
 		widest = max(widest, x.N)
@@ -36,11 +69,8 @@ func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Pan
 	if k == 0 || widest == 0 {
 		return nil
 	}
-	if k > kernels.PanelWidth {
-		return d.reflectMany(q, transposed, c)
-	}
 	piece := reflectPiece
-	if k > kernels.PivotedWidth && m <= reflectRows {
+	if k > kernels.PivotedWidth && k <= kernels.PanelWidth && m <= reflectRows {
 		piece = reflectShort
 	}
 	r := reflection{y: q.Y.Data, t: q.T.Data, m: int64(m), k: int64(k), ldy: int64(q.Y.Ld), ldt: int64(q.T.Ld),
@@ -63,26 +93,6 @@ func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Pan
 	return nil
 }
 
-// reflectMany is reflect by cuBLAS, which is faster where there are many reflectors.
-func (d *device) reflectMany(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
-	k := q.Y.N
-	for _, x := range c {
-		w := kernels.Panel{M: k, N: 2 * x.N, Ld: k}
-		var err error
-		if w.Data, err = d.need("products with reflectors", w.Bytes()); err != nil {
-			return err
-		}
-		yc, tyc := w.Columns(0, x.N), w.Columns(x.N, 2*x.N)
-		if err := d.gemms(
-			kernels.Gemm{TransA: true, Alpha: 1, A: q.Y, B: x, C: yc},
-			kernels.Gemm{TransA: transposed, Alpha: 1, A: q.T, B: yc, C: tyc},
-			kernels.Gemm{Alpha: -1, A: q.Y, B: tyc, Beta: 1, C: x}); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
 func (d *device) reflectSome(r reflection, c []kernels.Panel) error {
 	list := members{columns: c[0].N, widest: c[0].N}
 	r.one = member{c[0].Data, int64(c[0].M), int64(c[0].N), int64(c[0].Ld), 0}
@@ -94,11 +104,19 @@ func (d *device) reflectSome(r reflection, c []kernels.Panel) error {
 		return err
 	}
 	r.list = list.at
-	if r.w, err = d.need("products with reflectors", int64(list.columns)*r.ldw*kernels.WordBytes); err != nil {
+	k, panels := int(r.k), len(c)
+	w := kernels.Panel{M: k, N: 2 * list.columns, Ld: int(r.ldw)}
+	if w.Data, err = d.need("products with reflectors", w.Bytes()); err != nil {
 		return err
 	}
+	yc, tyc := w.Columns(0, list.columns), w.Columns(list.columns, w.N)
+	r.w = yc.Data
+	// One block of threads for each few columns multiplies by T, unless this is large.
+	t := kernels.Panel{M: k, N: k, Ld: int(r.ldt), Data: r.t}
+	if k > kernels.PanelWidth {
+		r.t = 0
+	}
 	arguments := words([]reflection{r})
-	k, panels := int(r.k), len(c)
 	sums := d.tiling.stages * 2 * reflectSide * (d.tiling.gramChunk + pad) * kernels.WordBytes
 	if err := d.launch("reflect_sums", int(r.across), ceil(k, reflectSide)*int(r.pieces), panels, 128, sums,
 		arguments...); err != nil {
@@ -107,6 +125,13 @@ func (d *device) reflectSome(r reflection, c []kernels.Panel) error {
 	if err := d.launch("reflect_turn", ceil(list.widest, reflectTurned), panels, 1, 256,
 		k*reflectTurned*kernels.WordBytes, arguments...); err != nil {
 		return err
+	}
+	if k > kernels.PanelWidth {
+		if err := d.gemms(kernels.Gemm{TransA: r.transposed != 0, Alpha: 1, A: t, B: yc, C: tyc}); err != nil {
+			return err
+		}
+		r.w = tyc.Data
+		arguments = words([]reflection{r})
 	}
 	return d.launch("reflect_add", ceil(int(r.m), productRows), ceil(list.widest, 128), panels, 256,
 		d.productShared(128), arguments...)
