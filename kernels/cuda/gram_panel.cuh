@@ -11,23 +11,20 @@
 // range. Then the panel is as it was.
 #pragma once
 
-#include "householder.cuh"
 #include "tile.cuh"
+#include "totals.cuh"
 
-constexpr int SIDE = 64, TRIANGLE = SIDE * (SIDE + 1) / 2, LD_SIDE = SIDE + 2;
 constexpr int GROUP = 8, GROUPS = SIDE / GROUP; // a thread has a row, or SLICES of them, and a group of columns
-constexpr int PANEL_THREADS = SIDE * GROUPS, PANEL_WARPS = PANEL_THREADS / 32;
+constexpr int PANEL_WARPS = PANEL_THREADS / 32;
+static_assert(PANEL_THREADS == SIDE * GROUPS, "");
 
 // E² is below half a rounding error where no element of E exceeds this. Elimination leaves a column some
 // digits; and its square is a normal number, as are those of its elements that count.
-constexpr double LARGEST_ERROR = 0x1p-30, SMALLEST_REST = 0x1p-36, LEAST_SQUARE = 0x1p-600, MOST_SQUARE = 0x1p900;
+constexpr double LARGEST_ERROR = 0x1p-30, SMALLEST_REST = 0x1p-36;
+constexpr double LEAST_SQUARE = 0x1p-600, MOST_SQUARE = 0x1p900;
 
-// upper returns where element (i,j), i ≤ j, of an upper triangle is.
-__device__ inline int upper(int i, int j) { return j * (j + 1) / 2 + i; }
-
-// GramPanel is a block at work. A slice has 64·SLICES rows; the last two blocks have none, but the others'
-// work on R and T. The host counts the letters, and knows the size of
-// the state (natural.go).
+// GramPanel is a block at work. A slice has 64·SLICES rows. The last two blocks have none: they make R and T.
+// The host counts the letters, and knows the size of the state (natural.go).
 template <int SLICES> struct GramPanel {
 	static constexpr int ROWS = SIDE * SLICES, LD = ROWS + PAD;
 
@@ -45,8 +42,7 @@ template <int SLICES> struct GramPanel {
 	static_assert(sizeof(State) == 121088 + 8 * SIDE * LD, "");
 
 	State &s;
-	Grid grid;
-	Letter *letters; // ⌈TRIANGLE/B⌉·B·(B+1) + 64² of them, for B blocks
+	Totals totals;
 	i64 first;
 	int rows; // of the slice
 	int thread, lane, warp;
@@ -98,73 +94,27 @@ template <int SLICES> struct GramPanel {
 		__syncthreads();
 	}
 
-	// total adds up the triangles of all blocks: each adds a share, and tells it to all. With `top` all are told
-	// the first rows of the first block too.
-	__device__ void total(bool top)
+	// sum forms AᵀA of all slices. With `top` all are told the first rows of the first block too.
+	__device__ void sum(bool top)
 	{
-		const int blocks = gridDim.x, share = (TRIANGLE + blocks - 1) / blocks, begin = blockIdx.x * share;
-		Letter *const parts = letters, *const sums = parts + (i64)share * blocks * blocks,
-			      *const rows = sums + share * blocks;
-		double *const stage = &s.u[0][0]; // of share·blocks numbers
+		if (rows > 0)
+			gram();
+		else
 #pragma unroll 1
-		for (int e = thread; e < TRIANGLE; e += PANEL_THREADS)
-			grid.write(parts + ((i64)(e / share) * blocks + blockIdx.x) * share + e % share, s.f[e]);
-		const int count = min(share, TRIANGLE - begin);
-#pragma unroll 1
-		for (int e = thread; e < share * blocks; e += 4 * PANEL_THREADS) {
-			const Letter *from[4];
-			double x[4];
-#pragma unroll
-			for (int k = 0; k < 4; k++) {
-				const int at = e + k * PANEL_THREADS;
-				from[k] = at < share * blocks && at % share < count ? parts + (i64)begin * blocks + at : 0;
-			}
-			grid.read(from, x);
-#pragma unroll
-			for (int k = 0; k < 4; k++)
-				if (from[k] != 0)
-					stage[e + k * PANEL_THREADS] = x[k];
-		}
-		grid.meeting++;
-		__syncthreads();
+			for (int e = thread; e < TRIANGLE; e += PANEL_THREADS)
+				s.f[e] = 0;
+		double *const stage = &s.u[0][0];
+		totals.give(s.f, stage);
 		if (top && blockIdx.x == 0)
 #pragma unroll 1
 			for (int e = thread; e < SIDE * SIDE; e += PANEL_THREADS)
-				grid.write(rows + e, s.a[e / SIDE][e % SIDE]);
-#pragma unroll 1
-		for (int k = thread / 8; k - thread / 8 < count; k += PANEL_THREADS / 8) {
-			double sum = 0;
-#pragma unroll 8
-			for (int b = thread % 8; b < blocks; b += 8)
-				if (k < count)
-					sum += stage[b * share + k];
-			for (int distance = 4; distance > 0; distance /= 2)
-				sum += __shfl_xor_sync(0xffffffff, sum, distance);
-			if (thread % 8 == 0 && k < count)
-				grid.write(sums + begin + k, sum);
-		}
-		collect<(TRIANGLE + PANEL_THREADS - 1) / PANEL_THREADS>(sums, TRIANGLE, [&](int e) { return s.f + e; });
+				totals.grid.write(totals.others() + e, s.a[e / SIDE][e % SIDE]);
+		totals.take(s.f, stage);
 		if (top)
-			collect<SIDE * SIDE / PANEL_THREADS>(rows, SIDE * SIDE, [&](int e) { return &s.l[e / SIDE][e % SIDE]; });
-		grid.meeting++;
+			totals.collect<SIDE * SIDE / PANEL_THREADS>(totals.others(), SIDE * SIDE,
+								    [&](int e) { return &s.l[e / SIDE][e % SIDE]; });
+		totals.grid.meeting++;
 		__syncthreads();
-	}
-
-	// collect reads so many letters, K for each thread, into the places at(e).
-	template <int K, class F> __device__ void collect(const Letter *letters, int count, F at)
-	{
-		const Letter *from[K];
-		double x[K];
-#pragma unroll
-		for (int k = 0; k < K; k++) {
-			const int e = thread + k * PANEL_THREADS;
-			from[k] = e < count ? letters + e : 0;
-		}
-		grid.read(from, x);
-#pragma unroll
-		for (int k = 0; k < K; k++)
-			if (from[k] != 0)
-				*at(thread + k * PANEL_THREADS) = x[k];
 	}
 
 	// cholesky finds R₁, the same bits in each block. It tells whether that served.
@@ -378,18 +328,6 @@ template <int SLICES> struct GramPanel {
 				if (i < rows)
 					y[first + i + j * ldy] = first + i < SIDE ? s.l[j][i] : s.a[j][i];
 			}
-	}
-
-	// sum forms AᵀA of all slices.
-	__device__ void sum(bool top)
-	{
-		if (rows > 0)
-			gram();
-		else
-#pragma unroll 1
-			for (int e = thread; e < TRIANGLE; e += PANEL_THREADS)
-				s.f[e] = 0;
-		total(top);
 	}
 
 	// factor factors the panel if that serves, and tells whether it does.

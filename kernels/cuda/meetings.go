@@ -14,8 +14,8 @@ type meetings struct{ held uint32 }
 // letters returns how many letters Grid of grid.cuh has.
 func letters(quantities, singles, blocks int) int { return 2 * (quantities*blocks + singles) }
 
-// meeting returns where so many letters of a launch are to be, and the number of its first meeting. The caller
-// launches the kernel before anything else that meets.
+// meeting returns where so many letters of a launch are to be, and the number of its first meeting. The
+// caller launches the kernel before anything else that meets.
 func (d *device) meeting(letters int) (box kernels.Address, first int64, err error) {
 	bytes := int64(letters) * meetingBytes
 	if box, err = d.need("letters of meetings", bytes); err != nil {

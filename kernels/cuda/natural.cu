@@ -345,11 +345,11 @@ template <int S, int R, bool FAR> __device__ void factor_natural(const Natural &
 		if (f.products) {
 			using Products = GramPanel<R / 2>;
 			extern __shared__ __align__(16) double shared[];
-			Products p = {*(typename Products::State *)shared, grid, f.box + 2 * grid.size(), first,
+			Products p = {*(typename Products::State *)shared, {grid, f.box + 2 * grid.size(), thread}, first,
 				      (int)min(f.rows, f.m - first), thread, thread % 32, thread / 32};
 			if (p.factor(f))
 				return;
-			grid.meeting = p.grid.meeting;
+			grid.meeting = p.totals.grid.meeting;
 		}
 	B b = {f, s, grid, first, min(f.rows, f.m - first), thread, thread % 32, thread / 32, 0, (int)f.n};
 	b.run();
