@@ -158,7 +158,7 @@ func (q *Orthogonal) Apply(c *Matrix) error {
 func (q *Orthogonal) applyTransposed(c *Matrix) error {
 	return q.eachShown(false, func(p reflectors, shown []kernels.Reflectors) error {
 		return c.each(func(i int, dev *device) error {
-			return dev.Reflect(shown[i], true, c.behind(i, 0, p.row))
+			return dev.Reflect(shown[i], true, c.tiles(i, p.row, c.M))
 		})
 	})
 }

@@ -172,19 +172,12 @@ func (f *stepping) reflect(from int) error {
 	})
 }
 
-// behind returns the columns from j on of each block of this rank's device i, from a row on: on GPUs all in
-// one, since reflectors are applied to them by products.
+// behind returns the columns from j on of each block of this rank's device i, from a row on.
 func (s *Matrix) behind(i, j, row int) (all []kernels.Panel) {
 	for b := range s.blocksOf(s.first + i) {
-		j0, j1 := s.span(b)
-		if j >= j1 {
-			continue
+		if j0, j1 := s.span(b); j < j1 {
+			all = append(all, s.block(b).Columns(max(0, j-j0), j1-j0).Rows(row, s.M))
 		}
-		if !s.HostMemory() {
-			_, at := s.home(max(j, j0))
-			return []kernels.Panel{s.shares[i].Columns(at, s.shares[i].N).Rows(row, s.M)}
-		}
-		all = append(all, s.block(b).Columns(max(0, j-j0), j1-j0).Rows(row, s.M))
 	}
 	return all
 }

@@ -29,13 +29,14 @@ func (d *device) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Pane
 	return d.checked("Reflect", q.Check(c), func() error { return d.reflect(q, transposed, c...) })
 }
 
-// reflect queues C ← C − Y·(op(T)·(YᵀC)) for a list. For many reflectors on many columns cuBLAS is faster.
+// reflect queues C ← C − Y·(op(T)·(YᵀC)) for a list. For many reflectors on many columns cuBLAS is faster:
+// panels that follow each other in memory are one.
 func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Panel) error {
 	if q.Y.N <= kernels.PanelWidth {
 		return d.reflectList(q, transposed, c)
 	}
 	var narrow []kernels.Panel
-	for _, x := range c {
+	for _, x := range adjoined(c) {
 		if x.N <= reflectBroad {
 			narrow = append(narrow, x)
 		} else if err := d.reflectProducts(q, transposed, x); err != nil {
@@ -43,6 +44,18 @@ func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Pan
 		}
 	}
 	return d.reflectList(q, transposed, narrow)
+}
+
+// adjoined makes one panel of those that follow each other in memory.
+func adjoined(c []kernels.Panel) (all []kernels.Panel) {
+	for _, x := range c {
+		if n := len(all) - 1; n >= 0 && x.Ld == all[n].Ld && x.Data == all[n].Data+kernels.Address(all[n].Bytes()) {
+			all[n].N += x.N
+		} else {
+			all = append(all, x)
+		}
+	}
+	return all
 }
 
 // reflectProducts is reflect by three products.
