@@ -19,7 +19,8 @@ func AllDense(t *testing.T, b kernels.Backend) {
 		{"Add", Add}, {"Lengths", Lengths}, {"Maxima", Maxima}, {"Leads", Leads},
 		{"Angles", Angles}, {"Departures", Departures},
 		{"Gemm", Gemm}, {"TurnColumns", TurnColumns}, {"Syrk", Syrk}, {"Potrf", Potrf}, {"Trsm", Trsm},
-		{"FactorPanel", FactorPanel}, {"Reflect", Reflect}, {"OneSign", OneSign},
+		{"FactorPanel", FactorPanel}, {"Reflect", Reflect}, {"ReflectMany", ReflectMany},
+		{"OneSign", OneSign},
 		{"FactorPivoted", FactorPivoted}, {"SortedRows", SortedRows}, {"PivotsEnd", PivotsEnd},
 		{"Noise", Noise}, {"DenseRefusals", DenseRefusals},
 	} {

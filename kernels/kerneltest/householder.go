@@ -212,6 +212,44 @@ func Reflect(t *testing.T, b kernels.Backend) {
 	}
 }
 
+// ReflectMany tests Q·C and Qᵀ·C for more reflectors than a panel has, on columns that follow each other in
+// memory and on others.
+func ReflectMany(t *testing.T, b kernels.Backend) {
+	for _, s := range []struct{ m, k int }{{65, 65}, {300, 100}, {700, 150}} {
+		rnd := newRand(s.m)
+		y, tr := random(rnd, s.m, s.k), newMatrix(s.k, s.k)
+		for j := range s.k {
+			y.scaleColumn(j, 1/math.Sqrt(float64(s.m)))
+			for i := range j {
+				y.set(i, j, 0)
+			}
+			y.set(j, j, 1)
+		}
+		// Q is orthogonal where T⁻¹ + T⁻ᵀ = YᵀY.
+		for g, j := inner(y, y), 0; j < s.k; j++ {
+			tr.set(j, j, 2/g.at(j, j))
+			for i := range j {
+				sum := 0.0
+				for l := i; l < j; l++ {
+					sum += tr.at(i, l) * g.at(l, j)
+				}
+				tr.set(i, j, -sum*tr.at(j, j))
+			}
+		}
+		q, c := placeReflectors(t, b, y, tr), random(rnd, s.m, 700)
+		p := place(t, b, c, kernels.Float64)
+		list := []kernels.Panel{p.Columns(0, 100), p.Columns(100, 400), p.Columns(401, 402), p.Columns(403, 700)}
+		for _, transposed := range []bool{true, false} { // the second brings C back
+			must(t, b.Reflect(q, transposed, list))
+			want := reflected(y, tr, transposed, c)
+			copy(want.column(400), c.column(400))
+			copy(want.column(402), c.column(402))
+			c = p.read()
+			closeColumns(t, fmt.Sprintf("%d×%d, transposed %t", s.m, s.k, transposed), c, want, reflectorError(s.k))
+		}
+	}
+}
+
 // OneSign tests sums of which all terms have one sign, as those of a reflector with columns that are nearly
 // the same as its own. Formed one after the other they are off by much more than the bound, and Q is as far
 // from orthogonal.
