@@ -23,6 +23,26 @@ static_assert(PANEL_THREADS == SIDE * GROUPS, "");
 constexpr double LARGEST_ERROR = 0x1p-30, SMALLEST_REST = 0x1p-36;
 constexpr double LEAST_SQUARE = 0x1p-600, MOST_SQUARE = 0x1p900;
 
+// read8 reads numbers that follow each other, at a multiple of 16 bytes.
+__device__ inline void read8(double (&x)[GROUP], const double *from)
+{
+#pragma unroll
+	for (int c = 0; c < GROUP; c += 2) {
+		const double2 two = *(const double2 *)(from + c);
+		x[c] = two.x;
+		x[c + 1] = two.y;
+	}
+}
+
+// inverse_of returns 1/x, right to some u, where x and its inverse are normal numbers.
+__device__ inline double inverse_of(double x)
+{
+	double r;
+	asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x)); // to 2⁻¹⁹
+	const double e = __fma_rn(-x, r, 1);
+	return __fma_rn(__fma_rn(e, e, e), r, r);
+}
+
 // GramPanel is a block at work. A slice has 64·SLICES rows. The last two blocks have none: they make R and T.
 // The host counts the letters, and knows the size of the state (natural.go).
 template <int SLICES> struct GramPanel {
@@ -30,7 +50,7 @@ template <int SLICES> struct GramPanel {
 
 	struct State {
 		double a[SIDE][LD]; // columns of the slice: A, Q₁, Y
-		double r[SIDE][LD_SIDE]; // rows of R₁
+		double r[SIDE][LD_SIDE]; // rows of R₁, then of I + F
 		double u[SIDE][LD_SIDE]; // rows of U′
 		double l[SIDE][LD_SIDE]; // columns of the first rows: of Q₁, then of Y
 		double f[TRIANGLE];      // AᵀA, then F
@@ -137,6 +157,8 @@ template <int SLICES> struct GramPanel {
 				if (group() < b)
 					continue;
 				const double inverse = inverse_root(column[p]), y = column[i] * inverse;
+				double z[GROUP];
+				read8(z, column + j0);
 				if (group() == b) {
 					s.r[p][i] = i < p ? 0 : y;
 					if (i == p)
@@ -145,7 +167,7 @@ template <int SLICES> struct GramPanel {
 #pragma unroll
 				for (int c = 0; c < GROUP; c++)
 					if (group() > b || c > q)
-						x[c] = __fma_rn(-y, column[j0 + c] * inverse, x[c]);
+						x[c] = __fma_rn(-y, z[c] * inverse, x[c]);
 				if (q < GROUP - 1 ? group() == b : group() == b + 1)
 					s.column[(q + 1) % 2][i] = x[(q + 1) % GROUP];
 			}
@@ -179,17 +201,16 @@ template <int SLICES> struct GramPanel {
 			if (group() > b)
 #pragma unroll
 				for (int q = 0; q < GROUP; q++) {
-					double y[K];
+					double y[K], z[GROUP];
+					read8(z, u[p + q] + j0);
 #pragma unroll
 					for (int k = 0; k < K; k++)
 						y[k] = a[(p + q) * ld + mine() + k * SIDE];
 #pragma unroll
-					for (int c = 0; c < GROUP; c++) {
-						const double z = u[p + q][j0 + c];
+					for (int c = 0; c < GROUP; c++)
 #pragma unroll
 						for (int k = 0; k < K; k++)
-							x[k][c] = __fma_rn(-y[k], z, x[k][c]);
-					}
+							x[k][c] = __fma_rn(-y[k], z[c], x[k][c]);
 				}
 		}
 	}
@@ -242,14 +263,20 @@ template <int SLICES> struct GramPanel {
 				const int p = GROUP * b + q;
 				const double *const column = s.column[q % 2], *const row = s.row[q % 2];
 				__syncthreads();
-				const double sign = copysign(1.0, -column[p]);
-				if (group() == GROUPS - 1) { // which has something to do to the end
-					const double f = i < p ? 0 : s.f[upper(p, i)];
-					s.u[p][i] = i < p ? 0 : i == p ? row[p] - sign * (1 + f) : row[i] - sign * f;
-				}
 				if (group() < b)
 					continue;
-				const double inverse = __drcp_rn(column[p] - sign * (1 + s.f[upper(p, p)])), y = column[i] * inverse;
+				const double sign = copysign(1.0, -column[p]);
+				const double inverse = inverse_of(__fma_rn(-sign, s.r[p][p], column[p])), y = column[i] * inverse;
+				double z[GROUP], f[GROUP];
+				read8(z, row + j0);
+				read8(f, s.r[p] + j0);
+#pragma unroll
+				for (int c = 0; c < GROUP; c++)
+					z[c] = __fma_rn(-sign, f[c], z[c]);
+				if (i == 0) // below the diagonal there is something else
+#pragma unroll
+					for (int c = 0; c < GROUP; c++)
+						s.u[p][j0 + c] = z[c];
 				if (group() == b) {
 					s.l[p][i] = i < p ? 0 : i == p ? 1 : y;
 					if (i == p) {
@@ -260,7 +287,7 @@ template <int SLICES> struct GramPanel {
 #pragma unroll
 				for (int c = 0; c < GROUP; c++)
 					if (group() > b || c > q)
-						x[c] = __fma_rn(-y, row[j0 + c] - sign * s.f[upper(p, j0 + c)], x[c]);
+						x[c] = __fma_rn(-y, z[c], x[c]);
 				if (q < GROUP - 1 ? group() == b : group() == b + 1)
 					s.column[(q + 1) % 2][i] = x[(q + 1) % GROUP];
 				if (i == p + 1)
@@ -271,40 +298,61 @@ template <int SLICES> struct GramPanel {
 		__syncthreads();
 	}
 
+	// make_factor puts (I + F)·R₁ into the slice, which is not used.
+	__device__ void make_factor()
+	{
+		const int i = mine(), j0 = group() * GROUP;
+		double x[GROUP], y[GROUP];
+		read8(x, s.r[i] + j0);
+#pragma unroll 4
+		for (int k = 0; k < j0 + GROUP; k++) {
+			const double f = i <= k ? s.f[upper(i, k)] : 0;
+			read8(y, s.r[k] + j0);
+#pragma unroll
+			for (int c = 0; c < GROUP; c++)
+				x[c] = __fma_rn(f, y[c], x[c]);
+		}
+#pragma unroll
+		for (int c = 0; c < GROUP; c++)
+			s.a[j0 + c][i] = x[c];
+	}
+
+	// expand puts I + F into the place of R₁.
+	__device__ void expand()
+	{
+		__syncthreads();
+#pragma unroll 2
+		for (int i = warp; i < SIDE; i += PANEL_WARPS)
+#pragma unroll
+			for (int j = lane; j < SIDE; j += 32)
+				s.r[i][j] = i > j ? 0 : s.f[upper(i, j)] + (i == j ? 1 : 0);
+		__syncthreads();
+	}
+
 	// put_factor writes R = S·(I + F)·R₁.
 	__device__ void put_factor(double *r, i64 ldr)
 	{
 		const int i = mine(), j0 = group() * GROUP;
-		double x[GROUP];
 #pragma unroll
 		for (int c = 0; c < GROUP; c++)
-			x[c] = s.r[i][j0 + c];
-#pragma unroll 4
-		for (int k = 0; k < j0 + GROUP; k++) {
-			const double f = i <= k ? s.f[upper(i, k)] : 0;
-#pragma unroll
-			for (int c = 0; c < GROUP; c++)
-				x[c] = __fma_rn(f, s.r[k][j0 + c], x[c]);
-		}
-#pragma unroll
-		for (int c = 0; c < GROUP; c++)
-			r[i + (j0 + c) * ldr] = i <= j0 + c ? s.sign[i] * x[c] : 0;
+			r[i + (j0 + c) * ldr] = i <= j0 + c ? s.sign[i] * s.a[j0 + c][i] : 0;
 	}
 
-	// put_triangle writes T, T·Y₁ᵀ = −U·S with U = U′·(I − F).
+	// put_triangle writes T, T·Y₁ᵀ = −U·S with U = U′·(I − F). It overwrites the slice.
 	__device__ void put_triangle(double *t, i64 ldt)
 	{
 		const int i = mine(), j0 = group() * GROUP;
-		double x[1][GROUP];
+		double x[1][GROUP], y[GROUP];
 #pragma unroll
 		for (int c = 0; c < GROUP; c++)
-			x[0][c] = s.u[i][j0 + c];
+			x[0][c] = i <= j0 + c ? 2 * s.u[i][j0 + c] : 0; // U′·(2·I − (I + F))
 #pragma unroll 4
 		for (int k = 0; k < j0 + GROUP; k++) {
-			const double u = s.u[i][k];
+			const double u = i <= k ? s.u[i][k] : 0;
+			read8(y, s.r[k] + j0);
 #pragma unroll
 			for (int c = 0; c < GROUP; c++)
-				x[0][c] = __fma_rn(-u, k <= j0 + c ? s.f[upper(k, j0 + c)] : 0, x[0][c]);
+				x[0][c] = __fma_rn(-u, y[c], x[0][c]);
 		}
 #pragma unroll
 		for (int c = 0; c < GROUP; c++)
@@ -340,8 +388,12 @@ template <int SLICES> struct GramPanel {
 			sum(pass == 1);
 			if (!(pass == 0 ? cholesky() : correct()))
 				return false;
-			if (pass == 1)
+			if (pass == 1) {
+				if (blockIdx.x == gridDim.x - 2)
+					make_factor();
+				expand();
 				eliminate();
+			}
 			if (rows > 0)
 				divide_slice(pass == 0 ? s.r : s.u);
 		}

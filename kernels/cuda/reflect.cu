@@ -50,13 +50,16 @@ extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
 }
 
 // reflect_turn adds the sums over the pieces, and multiplies them by −op(T). Grid (⌈columns of the widest
-// panel/TURNED⌉, panels), block 256 threads. Shared bytes: 8·k·TURNED.
+// panel/TURNED⌉, panels), block 256 threads. Shared bytes: 8·k·TURNED and, unless T is I, 8·k·(k|1).
 extern "C" __global__ void __launch_bounds__(256) reflect_turn(Reflection r)
 {
 	extern __shared__ __align__(16) double shared[];
 	const Member c = r.panel(blockIdx.y);
 	const i64 first = (i64)blockIdx.x * TURNED;
-	const int k = (int)r.k, count = k * (int)min(c.n - first, (i64)TURNED);
+	const int k = (int)r.k, count = k * (int)min(c.n - first, (i64)TURNED), ld = k | 1;
+	double *const t = shared + k * TURNED;
+	for (int e = threadIdx.x; r.t && e < k * k; e += 256)
+		t[e % k + e / k * ld] = r.t[e % k + e / k * r.ldt];
 	for (int e = threadIdx.x; e < count; e += 256) {
 		const i64 i = e % k, j = first + e / k;
 		const double *x = r.tile(blockIdx.y, i / SIDE, j / SIDE) + i % SIDE + j % SIDE * SIDE;
@@ -74,7 +77,7 @@ extern "C" __global__ void __launch_bounds__(256) reflect_turn(Reflection r)
 		double sum = r.t ? 0 : shared[e];
 		if (r.t)
 			for (int l = r.transposed ? 0 : i; l < (r.transposed ? i + 1 : k); l++)
-				sum = __fma_rn(r.t[r.transposed ? l + i * r.ldt : i + l * r.ldt], shared[l + j * k], sum);
+				sum = __fma_rn(t[r.transposed ? l + i * ld : i + l * ld], shared[l + j * k], sum);
 		r.w[i + (c.first + first + j) * r.ldw] = -sum;
 	}
 }

@@ -125,9 +125,11 @@ func (d *device) reflectSome(r reflection, c []kernels.Panel) error {
 	yc, tyc := w.Columns(0, list.columns), w.Columns(list.columns, w.N)
 	r.w = yc.Data
 	// One block of threads for each few columns multiplies by T, unless this is large.
-	t := kernels.Panel{M: k, N: k, Ld: int(r.ldt), Data: r.t}
+	t, turn := kernels.Panel{M: k, N: k, Ld: int(r.ldt), Data: r.t}, k*reflectTurned
 	if k > kernels.PanelWidth {
 		r.t = 0
+	} else {
+		turn += k * (k | 1)
 	}
 	arguments := words([]reflection{r})
 	sums := d.tiling.stages * 2 * reflectSide * (d.tiling.gramChunk + pad) * kernels.WordBytes
@@ -136,7 +138,7 @@ func (d *device) reflectSome(r reflection, c []kernels.Panel) error {
 		return err
 	}
 	if err := d.launch("reflect_turn", ceil(list.widest, reflectTurned), panels, 1, 256,
-		k*reflectTurned*kernels.WordBytes, arguments...); err != nil {
+		turn*kernels.WordBytes, arguments...); err != nil {
 		return err
 	}
 	if k > kernels.PanelWidth {
