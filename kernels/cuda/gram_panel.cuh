@@ -1,11 +1,12 @@
 // The Householder QR factorization of a panel of 64 columns, by products: the blocks meet four times, not for
 // each column.
 //
-// A = Q₁·R₁ by Cholesky, R₁ᵀR₁ = AᵀA. What Q₁ᵀQ₁ = I + E differs from I corrects it: with the upper triangular
-// F, F + Fᵀ = E, and Q = Q₁·(I + F)⁻¹, QᵀQ = I to about E². Q = Q_h·S with signs S on the diagonal, where Q_h
-// are the first columns of a product of reflectors, I − Y·T·Yᵀ. So Q − [S; 0] = Y·U with U = −T·Y₁ᵀ·S, which
-// is an LU factorization: of the first 64 rows, then Y = [Q₁ − [S·(I + F); 0]]·U′⁻¹ with U′ = U·(I + F). The
-// signs are chosen on the way, such that no element on the diagonal of U is below 1. R = S·(I + F)·R₁.
+// A = Q₁·R₁ by Cholesky, R₁ᵀR₁ = AᵀA. What Q₁ᵀQ₁ = I + E differs from I corrects it ([YNYF15]): with F + Fᵀ =
+// E, F upper triangular, and Q = Q₁·(I + F)⁻¹, QᵀQ = I to about E². Reflectors follow from Q ([BDGJKN15]): with
+// signs S, Q·S are the first columns of I − Y·T·Yᵀ. So Q − [S; 0] = Y·U, U = −T·Y₁ᵀ·S, is an LU factorization.
+// Here it is that of Q₁ − [S·(I + F); 0] = Y·U′, U′ = U·(I + F): for the first 64 rows by elimination, which
+// chooses the signs such that no element on the diagonal is below 1, for the others Y = Q₁·U′⁻¹. R is
+// S·(I + F)·R₁.
 //
 // It gives up where E is too large, because columns nearly depend on each other, and where squares are not in
 // range. Then the panel is as it was.
