@@ -32,8 +32,8 @@
 // The panels of a block are factored before the other blocks have what came before (stepping): they look
 // ahead. On GPUs their reflectors are joined, and applied to other columns together (Together). With pivoting
 // a panel has the 32 longest columns at most; it ends before the first pivot that is shorter than
-// kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, each panel of them on the
-// device that made it (Orthogonal). FactorIndependent stops where columns seem to depend on each other.
+// kernels.PanelThreshold times the longest column left out. Q is kept as reflectors, each panel of them on
+// the device that made it (Orthogonal). FactorIndependent stops where columns seem to depend on each other.
 //
 // On GPUs one device factors panel after panel of a lot, the Tile longest columns, before the other columns
 // have its reflectors (lot). There the host waits twice a panel, for the lengths of what is left of the lot

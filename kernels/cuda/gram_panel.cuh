@@ -1,48 +1,26 @@
 // The Householder QR factorization of a panel of 64 columns, by products: the blocks meet four times, not for
 // each column.
 //
-// A = Q₁·R₁ by Cholesky, R₁ᵀR₁ = AᵀA. What Q₁ᵀQ₁ = I + E differs from I corrects it ([YNYF15]): with F + Fᵀ =
-// E, F upper triangular, and Q = Q₁·(I + F)⁻¹, QᵀQ = I to about E². Reflectors follow from Q ([BDGJKN15]): with
-// signs S, Q·S are the first columns of I − Y·T·Yᵀ. So Q − [S; 0] = Y·U, U = −T·Y₁ᵀ·S, is an LU factorization.
-// Here it is that of Q₁ − [S·(I + F); 0] = Y·U′, U′ = U·(I + F): for the first 64 rows by elimination, which
-// chooses the signs such that no element on the diagonal is below 1, for the others Y = Q₁·U′⁻¹. R is
-// S·(I + F)·R₁.
+// A = Q₁·R₁ by Cholesky, R₁ᵀR₁ = AᵀA. What Q₁ᵀQ₁ = I + E differs from I corrects it ([YNYF15]): with F + Fᵀ
+// = E, F upper triangular, and Q = Q₁·(I + F)⁻¹, QᵀQ = I to about E². Reflectors follow from Q ([BDGJKN15]):
+// with signs S, Q·S are the first columns of I − Y·T·Yᵀ. So Q − [S; 0] = Y·U, U = −T·Y₁ᵀ·S, is an LU
+// factorization. Here it is that of Q₁ − [S·(I + F); 0] = Y·U′, U′ = U·(I + F): for the first 64 rows by
+// elimination, which chooses the signs such that no element on the diagonal is below 1, for the others Y =
+// Q₁·U′⁻¹. R is S·(I + F)·R₁.
 //
 // It gives up where E is too large, because columns nearly depend on each other, and where squares are not in
 // range. Then the panel is as it was.
 #pragma once
 
+#include "divide.cuh"
 #include "tile.cuh"
-#include "totals.cuh"
 
-constexpr int GROUP = 8, GROUPS = SIDE / GROUP; // a thread has a row, or SLICES of them, and a group of columns
 constexpr int PANEL_WARPS = PANEL_THREADS / 32;
-static_assert(PANEL_THREADS == SIDE * GROUPS, "");
 
 // E² is below half a rounding error where no element of E exceeds this. Elimination leaves a column some
 // digits; and its square is a normal number, as are those of its elements that count.
 constexpr double LARGEST_ERROR = 0x1p-30, SMALLEST_REST = 0x1p-36;
 constexpr double LEAST_SQUARE = 0x1p-600, MOST_SQUARE = 0x1p900;
-
-// read8 reads numbers that follow each other, at a multiple of 16 bytes.
-__device__ inline void read8(double (&x)[GROUP], const double *from)
-{
-#pragma unroll
-	for (int c = 0; c < GROUP; c += 2) {
-		const double2 two = *(const double2 *)(from + c);
-		x[c] = two.x;
-		x[c + 1] = two.y;
-	}
-}
-
-// inverse_of returns 1/x, right to some u, where x and its inverse are normal numbers.
-__device__ inline double inverse_of(double x)
-{
-	double r;
-	asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x)); // to 2⁻¹⁹
-	const double e = __fma_rn(-x, r, 1);
-	return __fma_rn(__fma_rn(e, e, e), r, r);
-}
 
 // GramPanel is a block at work. A slice has 64·SLICES rows. The last two blocks have none: they make R and T.
 // The host counts the letters, and knows the size of the state (natural.go).
@@ -69,8 +47,8 @@ template <int SLICES> struct GramPanel {
 	int thread, lane, warp;
 
 	// This thread's row, in each 64 of them, and its columns.
-	__device__ int mine() const { return thread % SIDE; }
-	__device__ int group() const { return thread / SIDE; }
+	__device__ int mine() const { return row_of(thread); }
+	__device__ int group() const { return group_of(thread); }
 
 	__device__ void load(const double *a, i64 lda)
 	{
@@ -177,46 +155,7 @@ template <int SLICES> struct GramPanel {
 		return __syncthreads_and(square >= LEAST_SQUARE && square <= MOST_SQUARE && rest >= SMALLEST_REST * square);
 	}
 
-	// divide does X ← X·U⁻¹ for the rows of X, of which this thread has elements x, and leaves X in columns of
-	// `a` too. u has the rows of U.
-	template <int K>
-	__device__ void divide(double (&x)[K][GROUP], double *a, int ld, const double (&u)[SIDE][LD_SIDE],
-			       const double *inverse)
-	{
-		const int j0 = group() * GROUP;
-#pragma unroll 1
-		for (int b = 0; b < GROUPS; b++) {
-			const int p = GROUP * b;
-			if (group() == b)
-#pragma unroll
-				for (int q = 0; q < GROUP; q++)
-#pragma unroll
-					for (int k = 0; k < K; k++) {
-						x[k][q] *= inverse[p + q];
-						a[(p + q) * ld + mine() + k * SIDE] = x[k][q];
-#pragma unroll
-						for (int c = q + 1; c < GROUP; c++)
-							x[k][c] = __fma_rn(-x[k][q], u[p + q][p + c], x[k][c]);
-					}
-			__syncthreads();
-			if (group() > b)
-#pragma unroll
-				for (int q = 0; q < GROUP; q++) {
-					double y[K], z[GROUP];
-					read8(z, u[p + q] + j0);
-#pragma unroll
-					for (int k = 0; k < K; k++)
-						y[k] = a[(p + q) * ld + mine() + k * SIDE];
-#pragma unroll
-					for (int c = 0; c < GROUP; c++)
-#pragma unroll
-						for (int k = 0; k < K; k++)
-							x[k][c] = __fma_rn(-y[k], z[c], x[k][c]);
-				}
-		}
-	}
-
-	// divide_slice does it for the slice.
+	// divide_slice divides the slice by an upper triangular matrix.
 	__device__ void divide_slice(const double (&u)[SIDE][LD_SIDE])
 	{
 		double x[SLICES][GROUP];
@@ -225,7 +164,7 @@ template <int SLICES> struct GramPanel {
 #pragma unroll
 			for (int c = 0; c < GROUP; c++)
 				x[k][c] = s.a[group() * GROUP + c][mine() + k * SIDE];
-		divide(x, &s.a[0][0], LD, u, s.inverse);
+		divide(x, &s.a[0][0], LD, u, s.inverse, thread);
 	}
 
 	// correct makes F of I + E. It tells whether E is small enough.
@@ -361,7 +300,7 @@ template <int SLICES> struct GramPanel {
 		if (thread < SIDE)
 			s.inverse[thread] = 1;
 		__syncthreads();
-		divide(x, &s.a[0][0], LD, s.l, s.inverse);
+		divide(x, &s.a[0][0], LD, s.l, s.inverse, thread);
 #pragma unroll
 		for (int c = 0; c < GROUP; c++)
 			t[i + (j0 + c) * ldt] = i <= j0 + c ? s.a[j0 + c][i] : 0;

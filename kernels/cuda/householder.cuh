@@ -23,6 +23,15 @@ __device__ inline double inverse_root(double x)
 	return __fma_rn(__fma_rn(0.375, e, 0.5) * e, r, r);
 }
 
+// inverse_of returns 1/x, right to some u, where x and its inverse are normal numbers.
+__device__ inline double inverse_of(double x)
+{
+	double r;
+	asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(x)); // to 2⁻¹⁹
+	const double e = __fma_rn(-x, r, 1);
+	return __fma_rn(__fma_rn(e, e, e), r, r);
+}
+
 // root returns √x, given its inverse.
 __device__ inline double root(double x, double inverse)
 {

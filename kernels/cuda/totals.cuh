@@ -10,8 +10,8 @@ constexpr int PANEL_THREADS = 512; // of a block
 __device__ inline int upper(int i, int j) { return j * (j + 1) / 2 + i; }
 
 // Totals are what the blocks add up. Each block adds a share of the triangle, and tells it to all: so they
-// meet twice. A block writes to a letter again only when all have told it what they have for the next sum, and
-// have read those of the last.
+// meet twice. A block writes to a letter again only when all have told it what they have for the next sum,
+// and have read those of the last.
 struct Totals {
 	Grid grid;
 	Letter *letters; // share()·B·(B+1) for B blocks, and those of others()
@@ -20,9 +20,11 @@ struct Totals {
 	__device__ int blocks() const { return gridDim.x; }
 	__device__ int share() const { return (TRIANGLE + blocks() - 1) / blocks(); }
 	__device__ int begin() const { return blockIdx.x * share(); }
-	__device__ int count() const { return min(share(), TRIANGLE - begin()); } // of this block's share, or below 0
+	// count returns how many numbers this block's share has; it may be below 0.
+	__device__ int count() const { return min(share(), TRIANGLE - begin()); }
 
-	// Letters: the parts of all blocks, for each share; the sums; what else all are told in the second meeting.
+	// The letters are the parts of all blocks, for each share; the sums; and what else all are told in the
+	// second meeting.
 	__device__ Letter *sums() const { return letters + (i64)share() * blocks() * blocks(); }
 	__device__ Letter *others() const { return sums() + share() * blocks(); }
 
