@@ -65,14 +65,11 @@ func TestFactorTogether(t *testing.T) {
 		m, n := rapid.IntRange(1, 700).Draw(rt, "m"), rapid.IntRange(1, 500).Draw(rt, "n")
 		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 1})
 		for devices := 1; devices <= 2; devices++ {
-			var all []kernels.Backend
-			for range devices {
+			all, closeAll := openSeveral(t, devices, func() (kernels.Backend, error) {
 				be, err := disttest.OpenApart()
-				if err != nil {
-					rt.Fatal(err)
-				}
-				all = append(all, broad{be})
-			}
+				return broad{be}, err
+			})
+			defer closeAll()
 			d, err := NewDevices(comm.NewLocal(1)[0], all, true)
 			if err != nil {
 				rt.Fatal(err)

@@ -11,7 +11,9 @@ const (
 
 	reflectBroad = 256 // columns of a panel, above which products are cuBLAS's, for many reflectors
 
-	reflectBytes = 256 << 20 // of the sums over pieces that are kept at a time, where one panel needs no more
+	// bytes of the sums over pieces that are kept at a time, where one panel needs no more; and for many
+	// reflectors, with which a few panels give all multiprocessors something to do
+	reflectBytes, reflectFew = 256 << 20, 32 << 20
 )
 
 // reflection is Reflection of reflect.cu.
@@ -93,7 +95,11 @@ func (d *device) reflectList(q kernels.Reflectors, transposed bool, c []kernels.
 		r.transposed = 1
 	}
 	panel := r.across * r.pieces * int64(ceil(k, reflectSide)) * reflectSide * reflectSide * kernels.WordBytes
-	count := int(max(1, min(int64(len(c)), reflectBytes/panel, gridLimit)))
+	bytes := int64(reflectBytes)
+	if k > kernels.PanelWidth { // a few panels have enough to do
+		bytes = reflectFew
+	}
+	count := int(max(1, min(int64(len(c)), bytes/panel, gridLimit)))
 	var err error
 	if r.partial, err = d.need("products with reflectors over pieces of rows", int64(count)*panel); err != nil {
 		return err
