@@ -75,7 +75,7 @@ func deflate(ctx context.Context, s site, t Task, p prepared, r triangle) (prepa
 			f.positive++
 		}
 	}
-	if t.needs().right {
+	if t.needs().Right {
 		if f.null, err = space.inertia(ctx, s, t, rank, n-rank); err != nil {
 			return p, err
 		}

@@ -213,12 +213,12 @@ func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
 		}
 	}
 	for _, w.precondition = range preconditions {
-		needed := t.needs().right
+		needed := t.needs().Right
 		switch {
 		case graded && w.precondition == QRLQ: // the transpose may be factored
 			needed = t.needs().any()
 		case transposes(w.precondition, w.hyperbolic):
-			needed = t.needs().left
+			needed = t.needs().Left
 		}
 		for _, w.v = range t.rightWays(needed) {
 			all = append(all, w)

@@ -293,13 +293,13 @@ func (r *refined) describe(c *checkpoint.Codec) {
 	var k struct {
 		Why     string
 		Outcome int
-		Sigma   []float64
+		Values  []float64
 		Steps   []refine.Step
 	}
 	if k.Why = r.why; r.Result != nil {
-		k.Outcome, k.Sigma, k.Steps = int(r.Outcome), r.Sigma, r.Steps
+		k.Outcome, k.Values, k.Steps = int(r.Outcome), r.Values, r.Steps
 	}
 	if checkpoint.Fact(c, "refined", &k); c.Loading() {
-		*r = refined{&refine.Result{Outcome: refine.Outcome(k.Outcome), Sigma: k.Sigma, Steps: k.Steps}, k.Why}
+		*r = refined{&refine.Result{Outcome: refine.Outcome(k.Outcome), Values: k.Values, Steps: k.Steps}, k.Why}
 	}
 }

@@ -58,7 +58,7 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 	var r refined
 	err = stage(t, "refined", r.describe, func() (bool, error) {
 		err := s.timed("refine", func() (err error) {
-			r, err = refineLow(s, o, hooks)
+			r, err = refineLow(s, t, o, hooks)
 			return err
 		})
 		return err == nil && !r.converged(), err
@@ -67,16 +67,19 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 		return o, err
 	}
 	if r.Result == nil || r.why != "" {
-		if r.Result != nil {
-			o.refined = r.Steps
-			r.Free()
+		if r.Result == nil {
+			return descend(ctx, s, t, o, r.why)
 		}
-		return descend(ctx, s, t, o, r.why)
+		o.refined = r.Steps
+		r.Free()
+		o, err = descend(ctx, s, t, o, r.why)
+		o.take(r.Values)
+		return o, err
 	}
 	o.refined = r.Steps
 	if r.converged() {
 		p.x.Free()
-		o.Solution.Sigma, o.Solution.Converged = r.Sigma, true
+		o.Solution.Sigma, o.Solution.Converged = r.Values, true
 		o.formed = &pair{r.U, r.V}
 		return o, nil
 	}
@@ -87,7 +90,7 @@ func climb(ctx context.Context, s site, t Task, p prepared) (outcome, error) {
 func (r refined) converged() bool { return r.Result != nil && r.Outcome == refine.Converged }
 
 // refineLow refines what sweeps in float32 have given. It is collective.
-func refineLow(s site, o outcome, h refine.Hooks) (r refined, err error) {
+func refineLow(s site, t Task, o outcome, h refine.Hooks) (r refined, err error) {
 	if o.Deficient() {
 		r.why = "columns became zero in float32"
 		return r, nil
@@ -100,7 +103,7 @@ func refineLow(s site, o outcome, h refine.Hooks) (r refined, err error) {
 		}
 		ratio = o.Solution.Sigma[0] / o.Solution.Sigma[o.x.N-1]
 	}
-	if r.Result, err = refine.Start(o.x, v, ratio, h); err != nil {
+	if r.Result, err = refine.Start(o.x, v, ratio, refine.Wanted(o.sides(t)), h); err != nil {
 		return r, err
 	}
 	if r.Outcome == refine.NotServed || r.Outcome == refine.Drifted {
@@ -142,7 +145,7 @@ func low(ctx context.Context, s site, t Task, p prepared) (o outcome, err error)
 func finish(ctx context.Context, s site, t Task, o outcome, r *refine.Result) (outcome, error) {
 	t.Log.Info().Stringer("why", r.Outcome).Msg("sweeps in float64 finish the decomposition")
 	first := o.Solution
-	problem := jacobi.Problem{M: o.x.M, N: o.x.N, Norms: jacobi.Falling, Vectors: true}
+	problem := jacobi.Problem{M: o.x.M, N: o.x.N, Norms: jacobi.Falling, Vectors: o.sides(t).Right}
 	o.x.Free()
 	if r.U != nil { // otherwise the checkpoint has what they have become
 		g, err := r.G()
@@ -157,8 +160,17 @@ func finish(ctx context.Context, s site, t Task, o outcome, r *refine.Result) (o
 		Hooks: t.Hooks})
 	if err == nil {
 		o.follow(first)
+		o.take(r.Values)
 	}
 	return o, err
+}
+
+// take takes the singular values that the refinement has found, if it has: they are the same whatever vectors
+// are wanted, and only these came from sweeps then.
+func (o *outcome) take(values []float64) {
+	if values != nil && o.Solution != nil && o.Converged {
+		o.Solution.Sigma = values
+	}
 }
 
 // descend runs sweeps in float64 on X. It is collective.

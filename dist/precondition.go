@@ -89,6 +89,15 @@ func (m method) norms() jacobi.Norms {
 	return jacobi.Falling
 }
 
+// sides returns which vectors of X are needed.
+func (p prepared) sides(t Task) sides {
+	needs := t.needs()
+	if transposes(p.method.precondition, p.hyperbolic()) || p.method.turned {
+		needs.Left, needs.Right = needs.Right, needs.Left
+	}
+	return needs
+}
+
 // used returns the choices, as info.json tells them.
 func (m method) used() (precondition, v, precision Choice) {
 	precondition = Choice{m.precondition.String(), m.reason.precondition}
@@ -153,14 +162,14 @@ func triangular(p prepared) (prepared, error) {
 			p.x = r
 			if p.method.turned {
 				p.steps = append(p.steps, transposition{})
-				p.needs.left, p.needs.right = p.needs.right, p.needs.left
+				p.needs.Left, p.needs.Right = p.needs.Right, p.needs.Left
 			}
 			p.steps = append(p.steps, leftFactor{q, r.N})
 			if p.method.graded {
 				p.rank = pivotedRank(r.N, r.N)
 				p.steps = append(p.steps, columnOrder(matrix.Inverse(order)))
 			}
-			if !p.needs.left {
+			if !p.needs.Left {
 				q.Free()
 			}
 			return transposed(p, nil, r.N)
@@ -201,7 +210,7 @@ func pivoted(p prepared) (prepared, error) {
 		p.positive = order
 	}
 	p.steps = append(p.steps, leftFactor{q, n}, columnOrder(place))
-	if !p.needs.left {
+	if !p.needs.Left {
 		q.Free()
 	}
 	return transposed(p, place, order)
@@ -230,7 +239,7 @@ func transposed(p prepared, place []int, order int) (prepared, error) {
 		return p, err
 	}
 	q2, x, err := factored(p.x)
-	if !p.needs.right {
+	if !p.needs.Right {
 		q2.Free()
 	}
 	if p.method.ladder && err == nil && p.x.M == p.x.N {
@@ -345,12 +354,12 @@ func (t Task) refused(limits kernels.Limits) string {
 
 // chooseRight decides how the right singular vectors of X are found.
 func chooseRight(t Task, hyperbolic bool, m method) (RightVectors, string) {
-	needed := t.needs().right
+	needed := t.needs().Right
 	switch {
 	case m.turned: // or not, where columns depend on each other
 		needed = t.needs().any()
 	case transposes(m.precondition, hyperbolic):
-		needed = t.needs().left
+		needed = t.needs().Left
 	}
 	switch {
 	case hyperbolic:

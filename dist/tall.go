@@ -36,7 +36,7 @@ func readTall(s site, t Task, in input) (input, error) {
 		in.x, err = slabs.Reduce(-in.exponent)
 		return err
 	})
-	if err == nil && !t.needs().left {
+	if err == nil && !t.needs().Left {
 		err = slabs.Free()
 	}
 	return in, err

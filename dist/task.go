@@ -136,12 +136,12 @@ type Choice struct {
 }
 
 // sides are the vectors of A that are needed, be it for the signs of others.
-type sides struct{ left, right bool }
+type sides struct{ Left, Right bool }
 
 // needs returns the vectors that are needed.
 func (w Wanted) needs() sides {
-	return sides{left: w.Left || w.Right && !w.RightLeads, right: w.Right || w.Left && w.RightLeads}
+	return sides{Left: w.Left || w.Right && !w.RightLeads, Right: w.Right || w.Left && w.RightLeads}
 }
 
 // any tells whether some are.
-func (s sides) any() bool { return s.left || s.right }
+func (s sides) any() bool { return s.Left || s.Right }

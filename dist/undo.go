@@ -48,9 +48,8 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 	if t.Signs == nil {
 		done.count = t.count(done.sigma)
 	}
-	needs := t.needs()
 	switch {
-	case !needs.any() || done.count == 0:
+	case !t.needs().any() || done.count == 0:
 		return done, nil
 	case o.method.precondition == NoPreconditioner && o.method.v != FromLeft && o.slabs == nil &&
 		o.formed == nil && !o.Deficient():
@@ -66,13 +65,11 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 		}
 		u, v := c.u, c.v
 		c.x, c.u, c.v, o = nil, nil, nil, outcome{} // memory
-		if transposes(c.method.precondition, c.hyperbolic()) || c.method.turned {
-			needs.left, needs.right = needs.right, needs.left
-		}
-		if !needs.left {
+		needs := c.sides(t)
+		if !needs.Left {
 			u = nil
 		}
-		if !needs.right {
+		if !needs.Right {
 			v = nil
 		}
 		for i := len(c.steps) - 1; i >= 0; i-- {
@@ -98,7 +95,7 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 			return err
 		}
 		done.vectors = vectors{u: u, v: v, count: done.count, rightLeads: t.RightLeads}
-		if t.needs().left {
+		if t.needs().Left {
 			done.vectors.slabs = c.slabs
 		}
 		return nil

@@ -52,7 +52,7 @@ func TestMemory(t *testing.T) {
 		must(t, err)
 		xm, vm := load(t, d, n, n, x), load(t, d, n, n, v)
 		dev.Peak = 0
-		r, err := Start(xm, vm, 1, Hooks{})
+		r, err := Start(xm, vm, 1, Wanted{true, true}, Hooks{})
 		must(t, err)
 		if r.Outcome != Converged {
 			t.Errorf("%s: %s", s.name, r.Outcome)

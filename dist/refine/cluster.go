@@ -150,8 +150,10 @@ func (s *state) turn(all []turn) error {
 			scaled[i][j] *= s.norms[t.start+j%t.width()]
 		}
 	}
-	if err := s.v.Turn(spans, squares); err != nil {
-		return err
+	if s.v != nil {
+		if err := s.v.Turn(spans, squares); err != nil {
+			return err
+		}
 	}
 	if s.u == nil {
 		return nil

@@ -70,6 +70,28 @@ func (s *state) departure(x *matrix.Matrix) (float64, error) {
 	return distance(back, z) / math.Sqrt(vectors), nil
 }
 
+// orthogonal tells whether I + F is, by random vectors: its departure, F + Fᵀ + FᵀF, is an error of V and G
+// that nothing else would see.
+func (s *state) orthogonal(f *matrix.Matrix) (bool, error) {
+	z, _ := s.random()
+	fz, err := f.Times(false, z, vectors)
+	if err != nil {
+		return false, err
+	}
+	both := slices.Clone(z)
+	for i, x := range fz {
+		both[i] += x
+	}
+	off, err := f.Times(true, both, vectors)
+	if err != nil {
+		return false, err
+	}
+	for i, x := range fz {
+		off[i] += x
+	}
+	return kernels.Norm2(off)/math.Sqrt(vectors) <= sound*float64(f.N)*kernels.Epsilon, nil
+}
+
 // verify tells whether V is orthonormal, and X·V is U·diag(norms), by what they make of random vectors z: the
 // mean square of ‖A·z‖ is ‖A‖_F².
 func (s *state) verify() (ok bool, err error) {

@@ -52,7 +52,7 @@ func TestBlocksGPU(t *testing.T) {
 			wg.Go(func() {
 				x, v, free := known(t, gpus(t, world, grid[1]), 1100)
 				defer free()
-				r, err := Start(x, v, 1, Hooks{})
+				r, err := Start(x, v, 1, Wanted{true, true}, Hooks{})
 				if err != nil || r.Outcome != Converged || r.OrthV > 0.5 || r.Residual > 0.5 {
 					t.Errorf("%v: %+v, error %v", grid, r, err)
 				}
@@ -73,7 +73,7 @@ func BenchmarkGPU(b *testing.B) {
 				x, v, free := known(b, d, n)
 				must(b, d.Sync())
 				b.StartTimer()
-				r, err := Start(x, v, 1, Hooks{})
+				r, err := Start(x, v, 1, Wanted{true, true}, Hooks{})
 				must(b, err)
 				b.StopTimer()
 				b.Logf("%s, orthV %.2f, residual %.3f\n%s", r.Outcome, r.OrthV, r.Residual, told(r.Steps))

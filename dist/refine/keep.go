@@ -75,6 +75,7 @@ func (s *state) describe(c *checkpoint.Codec) {
 	checkpoint.Fact(c, "place", &s.place)
 	checkpoint.Fact(c, "steps", &s.steps)
 	checkpoint.Vector(c, "norms", &s.norms)
+	checkpoint.Vector(c, "values", &s.values)
 	matrix.Describe(c, s.x.Devices, "u", &s.u)
 	matrix.Describe(c, s.x.Devices, "v", &s.v)
 	if !c.Loading() || c.Err() != nil {
@@ -83,9 +84,12 @@ func (s *state) describe(c *checkpoint.Codec) {
 	if len(s.norms) == 0 {
 		s.norms = nil
 	}
+	if len(s.values) == 0 {
+		s.values = nil
+	}
 	n := s.x.N
-	if s.v == nil || s.v.M != n || s.v.N != n || s.Next > passing ||
-		s.Next == passing && (s.u == nil || s.u.M != s.x.M || s.u.N != n || len(s.norms) != n) {
+	if s.v == nil && (s.wanted.Right || s.Next != passing) || s.v != nil && (s.v.M != n || s.v.N != n) ||
+		s.Next > passing || len(s.values)%n != 0 || s.Next == passing && (s.u == nil || s.u.M != s.x.M || s.u.N != n || len(s.norms) != n) {
 		c.Fail(errors.New("its state of the refinement is of another matrix"))
 	}
 }

@@ -45,7 +45,7 @@ func (s *state) pass() error {
 	}
 	if s.Expected <= promising {
 		if done, err := s.check(); done || err != nil {
-			s.Next = verifying
+			s.settle()
 			return err
 		}
 	}
@@ -54,15 +54,15 @@ func (s *state) pass() error {
 		if err != nil {
 			return err
 		}
-		defer func() { l.h.Free() }()
+		defer l.free()
 		l.tell(step)
 		outcome, done := l.decide(s.Before)
 		switch {
-		case done && !s.Exact:
+		case done && (!s.Exact || s.Near > 0):
 			s.anew()
 			return nil
 		case done && outcome == Converged:
-			s.Next = verifying
+			s.settle()
 			return nil
 		case done:
 			s.end(outcome)
@@ -71,21 +71,37 @@ func (s *state) pass() error {
 			s.end(NoProgress)
 			return nil
 		}
+		if err := s.foretell(l); err != nil {
+			return err
+		}
+		switch {
+		case s.values != nil && s.wanted == Wanted{}:
+			s.end(Converged)
+			return nil
+		case s.Near > 0:
+			if completed, err := s.complete(&l); !completed || err != nil {
+				s.anew()
+				return err
+			}
+		}
+		if err := s.finish(&l); err != nil {
+			return err
+		}
+		l.tell(step)
 		s.Before = step.Cosine
 		served, err := s.passBy(&l, step)
+		if served {
+			s.Pass++
+			step.What, s.Expected = "pass", step.Cosine*step.Angle
+		}
 		switch {
 		case err != nil:
 			return err
 		case !s.Exact:
-			s.anew()
+			return s.near()
 		case !served:
 			s.end(TooLarge)
 		}
-		if !served {
-			return nil
-		}
-		s.Pass++
-		step.What, s.Expected = "pass", step.Cosine*step.Angle
 		return nil
 	})
 }
@@ -98,6 +114,13 @@ type look struct {
 	within   kernels.Within // the angles of the pass, whose largest sum is a bound of their 2-norm
 	clusters []cluster      // large angles join their columns; hosts find what turns them
 	left     []cluster      // too large for that
+	lack     *matrix.Matrix // what V lacks yet, to be added to F; nil if it lacks nothing
+}
+
+// free gives the memory of the matrices back.
+func (l *look) free() {
+	l.h.Free()
+	l.lack.Free()
 }
 
 // look forms the cosines and measures them.
@@ -105,18 +128,21 @@ func (s *state) look() (l look, err error) {
 	if l.h, err = matrix.Gram(s.u); err != nil {
 		return l, err
 	}
+	if err = s.measure(&l); err != nil {
+		l.free()
+	}
+	return l, err
+}
+
+// measure measures the cosines.
+func (s *state) measure(l *look) (err error) {
 	if l.angles, l.active, err = l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(),
 		Limits: []float64{largeAngle}}); err != nil {
-		l.h.Free()
-		return l, err
+		return err
 	}
 	l.within = l.angles.Within[0]
 	l.clusters, l.left = clustersOf(l.within.Left, s.norms)
-	if err := s.finish(&l); err != nil {
-		l.h.Free()
-		return l, err
-	}
-	return l, nil
+	return nil
 }
 
 // check tells whether random vectors find the columns of U orthonormal.
@@ -223,7 +249,8 @@ func (s *state) passBy(l *look, step *Step) (served bool, err error) {
 	if step.Norm, err = s.angles(l.h, l.clusters, limit); err != nil {
 		return false, err
 	}
-	if step.Norm > secondOrder {
+	estimated := step.Norm > secondOrder
+	if estimated {
 		estimate, err := s.estimate(l.h)
 		if err != nil {
 			return false, err
@@ -244,6 +271,18 @@ func (s *state) passBy(l *look, step *Step) (served bool, err error) {
 	}
 	if err := s.powers(l.h, step.Order, step.Norm); err != nil {
 		return false, err
+	}
+	if estimated && s.Exact {
+		if orthogonal, err := s.orthogonal(l.h); !orthogonal || err != nil {
+			return false, err
+		}
+	}
+	if l.lack != nil {
+		if err := l.h.Add(l.lack); err != nil {
+			return false, err
+		}
+		l.lack.Free()
+		l.lack = nil
 	}
 	if err := s.apply(l.h); err != nil {
 		return false, err

@@ -63,7 +63,7 @@ func TestOutcomes(t *testing.T) {
 			if r.Outcome == NotServed {
 				return
 			}
-			s := &state{x: x, u: r.U, v: r.V, norms: r.Sigma, random: ahead(x.N)}
+			s := &state{x: x, u: r.U, v: r.V, norms: r.Norms, random: ahead(x.N)}
 			if ok, err := s.verify(); !ok {
 				t.Errorf("orthV %.2g, residual %.2g, error %v", s.orthV, s.residual, err)
 			}
@@ -108,18 +108,18 @@ func TestDrift(t *testing.T) {
 	x := load(t, d, n, n, a)
 	r, err := start(t, x, load(t, d, n, n, rough))
 	must(t, err)
-	want := r.Sigma
+	want := r.Values
 	must(t, r.V.Scale(nil, slices.Repeat([]float64{1 + 1e-11}, n)))
 	g, err := r.G()
 	must(t, err)
-	drifted := &state{x: x, u: g, v: r.V, place: place{Exact: true}, random: ahead(x.N)}
+	drifted := &state{x: x, u: g, v: r.V, wanted: Wanted{true, true}, place: place{Exact: true}, random: ahead(x.N)}
 	must(t, drifted.begin())
 	r, err = drifted.run()
 	if err != nil || r.Outcome != Converged || r.OrthV > 0.5 || r.Residual > 0.5 {
 		t.Fatalf("%+v, error %v", r, err)
 	}
 	for j, w := range want {
-		if e := math.Abs(r.Sigma[j]/w - 1); !(e < 1e-13) {
+		if e := math.Abs(r.Values[j]/w - 1); !(e < 1e-13) {
 			t.Errorf("singular value %d differs by %.2g", j, e)
 		}
 	}

@@ -65,7 +65,8 @@ func (s *state) power(e, x *matrix.Matrix, norm float64) (*matrix.Matrix, error)
 	return square, nil
 }
 
-// apply does V ← V + V·F and G ← G + G·F. F becomes D·F·D⁻¹. If V is not exact G is given back instead.
+// apply does V ← V + V·F, if there is V, and G ← G + G·F. F becomes D·F·D⁻¹. If V is not exact G is given back
+// instead.
 func (s *state) apply(f *matrix.Matrix) error {
 	if !s.Exact {
 		s.u.Free()
@@ -73,8 +74,10 @@ func (s *state) apply(f *matrix.Matrix) error {
 		return s.addProduct(s.v, s.v, f, 1, math.Inf(1))
 	}
 	rough := s.rough(s.small())
-	if err := s.addProduct(s.v, s.v, f, 1, rough); err != nil {
-		return err
+	if s.v != nil {
+		if err := s.addProduct(s.v, s.v, f, 1, rough); err != nil {
+			return err
+		}
 	}
 	if err := f.Scale(s.ratios()); err != nil {
 		return err

@@ -54,11 +54,16 @@ type Step struct {
 	Seconds   float64   `json:"seconds"`
 }
 
+// Wanted says which singular vectors of X are wanted. The singular values have the same bits for all of them.
+type Wanted struct{ Left, Right bool }
+
 // Result has the singular value decomposition X = U·diag(Sigma)·Vᵀ, or how far it has come.
 type Result struct {
-	Outcome  Outcome
-	Sigma    []float64      // non-increasing: the norms of the columns of G = X·V
-	U, V     *matrix.Matrix // U = G·diag(Sigma)⁻¹ has unit columns
+	Outcome Outcome
+	// Values are the singular values, non-increasing; nil where they are not known
+	Values   []float64
+	Norms    []float64      // of the columns of G = X·V, non-increasing
+	U, V     *matrix.Matrix // U = G·diag(Norms)⁻¹ has unit columns; nil where they are not wanted
 	Steps    []Step
 	OrthV    float64 // an estimate of ‖VᵀV − I‖_F, in units of n·ε
 	Residual float64 // and of ‖X·V − G‖_F, in units of ‖X‖_F·n·ε
@@ -72,18 +77,18 @@ func (r *Result) Free() {
 	}
 }
 
-// G makes U·diag(Sigma) of U, and returns it.
+// G makes U·diag(Norms) of U, and returns it.
 func (r *Result) G() (*matrix.Matrix, error) {
 	g := r.U
 	r.U = nil
-	return g, g.Scale(nil, r.Sigma)
+	return g, g.Scale(nil, r.Norms)
 }
 
 // Start refines V, n×n, whose columns are nearly orthonormal right singular vectors of X, m×n with m ≥ n, in
 // about the order of their singular values, the largest first. The largest one is about ratio times the least
 // one. It uses V up. Where the checkpoint has a state it goes on from that, and V is nil. It is collective.
-func Start(x, v *matrix.Matrix, ratio float64, h Hooks) (*Result, error) {
-	s := &state{x: x, v: v, place: place{Ratio: finite(ratio)}, hooks: h, random: ahead(x.N)}
+func Start(x, v *matrix.Matrix, ratio float64, w Wanted, h Hooks) (*Result, error) {
+	s := &state{x: x, v: v, wanted: w, place: place{Ratio: finite(ratio)}, hooks: h, random: ahead(x.N)}
 	if h.Found() {
 		if err := s.load(); err != nil {
 			s.free()
@@ -95,8 +100,10 @@ func Start(x, v *matrix.Matrix, ratio float64, h Hooks) (*Result, error) {
 
 // state is what a method has: X·V = U·diag(norms).
 type state struct {
-	x, u, v *matrix.Matrix // u is nil until it is formed
+	x, u, v *matrix.Matrix // u is nil until it is formed, v is from then on if it is not wanted
 	norms   []float64
+	values  []float64 // the singular values, once they are known
+	wanted  Wanted
 	place
 	steps    []Step
 	outcome  Outcome // at the end
@@ -116,9 +123,12 @@ type place struct {
 	Pass        int     // passes since G was formed
 	Before      float64 // the largest cosine before the last pass
 	Expected    float64 // after it
-	Again       bool    // G was formed anew, since it did not stand the verification
+	Again       bool    // V was made orthonormal anew, since it did not stand the verification
 	// Exact says that V is made orthonormal to working precision. Before, it is so to single precision or so.
 	Exact bool
+	// Near is by how much V is off after the first pass, if that was in float32, until a pass mends that: an
+	// estimate of ‖VᵀV − I‖_F. It is 0 otherwise.
+	Near  float64
 	Ratio float64 // of the largest singular value to the least one, about
 }
 
@@ -142,6 +152,14 @@ func (s *state) run() (*Result, error) {
 			err = s.keep(step, time.Since(begin).Seconds())
 		}
 	}
+	if s.outcome == Converged && !s.wanted.Left {
+		s.u.Free()
+		s.u = nil
+	}
+	if s.outcome == Converged && !s.wanted.Right {
+		s.v.Free()
+		s.v = nil
+	}
 	if err == nil && s.norms != nil {
 		err = s.sort()
 	}
@@ -149,8 +167,8 @@ func (s *state) run() (*Result, error) {
 		s.free()
 		return nil, fmt.Errorf("refine: %w", err)
 	}
-	return &Result{Outcome: s.outcome, Sigma: s.norms, U: s.u, V: s.v, Steps: s.steps, OrthV: s.orthV,
-		Residual: s.residual}, nil
+	return &Result{Outcome: s.outcome, Values: s.values, Norms: s.norms, U: s.u, V: s.v, Steps: s.steps,
+		OrthV: s.orthV, Residual: s.residual}, nil
 }
 
 // free gives the memory of U and V back.
@@ -169,23 +187,31 @@ func (s *state) advance() error {
 	case passing:
 		return s.pass()
 	}
-	sound, err := s.verify()
-	switch {
-	case err != nil:
-		return err
-	case sound:
+	if !s.wanted.Right { // nothing has become of V
 		s.end(Converged)
-	case s.Again:
-		s.end(Drifted)
-	default:
-		s.Again = true
-		s.anew()
+		return nil
 	}
-	return nil
+	sound, err := s.verify()
+	if sound {
+		s.end(Converged)
+	} else if err == nil {
+		s.unsound()
+	}
+	return err
+}
+
+// unsound says that V, or G, does not stand a verification.
+func (s *state) unsound() {
+	if s.Again {
+		s.end(Drifted)
+		return
+	}
+	s.Again = true
+	s.anew()
 }
 
 // anew says that V is to be made orthonormal, and G to be formed again.
-func (s *state) anew() { s.Exact, s.Next, s.Corrections = true, correcting, 0 }
+func (s *state) anew() { s.Exact, s.Near, s.Next, s.Corrections = true, 0, correcting, 0 }
 
 // end says that nothing follows.
 func (s *state) end(o Outcome) { s.Next, s.outcome = ended, o }
@@ -202,15 +228,37 @@ func (s *state) timed(step Step, f func(step *Step) error) error {
 	return err
 }
 
-// multiply makes G = X·V, from which passes begin.
+// multiply makes G = X·V, from which passes begin, unless V is further from orthonormal than it should be.
 func (s *state) multiply() error {
 	s.u.Free()
-	return s.timed(Step{What: "multiply"}, func(*Step) (err error) {
+	s.u = nil
+	return s.timed(Step{What: "multiply"}, func(step *Step) error {
+		if s.Exact && s.Near == 0 {
+			size, err := s.departure(s.v)
+			if step.Departure = []float64{finite(size)}; err != nil {
+				return err
+			}
+			if !(size <= sound*float64(s.v.N)*kernels.Epsilon) {
+				s.unsound()
+				return nil
+			}
+		}
+		var err error
 		if s.u, err = matrix.Product(s.x, s.v, false); err != nil {
 			return err
 		}
+		s.drop()
 		return s.begin()
 	})
+}
+
+// drop gives the memory of V back where it is not needed any more. What follows needs G alone, if V was
+// orthonormal when G was formed.
+func (s *state) drop() {
+	if s.Exact && s.Near == 0 && !s.wanted.Right {
+		s.v.Free()
+		s.v = nil
+	}
 }
 
 // begin makes unit columns of those of G, from which passes begin.
@@ -260,6 +308,9 @@ func (s *state) sort() error {
 		return nil
 	}
 	for _, x := range []**matrix.Matrix{&s.u, &s.v} {
+		if *x == nil {
+			continue
+		}
 		sorted, err := matrix.Select(*x, order)
 		if err != nil {
 			return err

@@ -93,7 +93,7 @@ func start(t testing.TB, x, v *matrix.Matrix) (*Result, error) {
 	defer g.Free()
 	norms, err := g.Norms()
 	must(t, err)
-	return Start(x, v, matrix.Ratio(norms), Hooks{})
+	return Start(x, v, matrix.Ratio(norms), Wanted{true, true}, Hooks{})
 }
 
 // opener returns so many devices of a rank.
@@ -151,7 +151,7 @@ func (r refined) check(t *testing.T, m, n int, x []float64) {
 	want, err := reference.Sigma(x, m, n, m)
 	must(t, err)
 	for i, w := range want {
-		if e := math.Abs(r.Sigma[i]/w - 1); !(e < 1e-13) {
+		if e := math.Abs(r.Values[i]/w - 1); !(e < 1e-13) {
 			t.Fatalf("singular value %d, %g, has the relative error %.2g", i, w, e)
 		}
 	}
@@ -162,7 +162,7 @@ func (r refined) check(t *testing.T, m, n int, x []float64) {
 func (r refined) vectors(t *testing.T, m, n int, x []float64) {
 	t.Helper()
 	for i := 1; i < n; i++ {
-		if r.Sigma[i] > r.Sigma[i-1] {
+		if r.Values[i] > r.Values[i-1] {
 			t.Errorf("singular values %d and %d are not sorted", i-1, i)
 		}
 	}
@@ -183,7 +183,7 @@ func (r refined) vectors(t *testing.T, m, n int, x []float64) {
 		}
 		for i := range m {
 			size += g[i] * g[i]
-			residual += math.Pow(g[i]-r.u[i+j*m]*r.Sigma[j], 2)
+			residual += math.Pow(g[i]-r.u[i+j*m]*r.Values[j], 2)
 		}
 	}
 	if residual = math.Sqrt(residual/size) / (float64(n) * kernels.Epsilon); !(residual < 0.5) {
@@ -224,7 +224,7 @@ func TestSplit(t *testing.T) {
 		}
 		for _, grid := range [][2]int{{1, 2}, {1, 3}, {2, 1}, {2, 2}} {
 			r := refineOn(t, on, grid, n, x, v)
-			if !slices.Equal(r.Sigma, first.Sigma) || !slices.Equal(r.u, first.u) || !slices.Equal(r.v, first.v) ||
+			if !slices.Equal(r.Values, first.Values) || !slices.Equal(r.u, first.u) || !slices.Equal(r.v, first.v) ||
 				r.OrthV != first.OrthV || r.Residual != first.Residual {
 				t.Errorf("%s: other bits on %d ranks with %d devices", s.name, grid[0], grid[1])
 			}
