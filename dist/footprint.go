@@ -123,8 +123,11 @@ func (w ways) refined(m, n int64, limits kernels.Limits) (during, outside int64)
 		kept += right(n, limits)
 	}
 	refining := (3+refineMatrices)*square + kept
-	if limits.HostMemory {
+	switch {
+	case limits.HostMemory:
 		refining += square / 2 // sums in float32
+	case w.v == noRight: // V is given up when G is formed
+		refining -= square
 	}
 	if outside = max(outside, refining); w.aside {
 		outside += 2 * square
@@ -254,9 +257,11 @@ func (w ways) footprint(t Task, devices int, limits kernels.Limits) Footprint {
 	if t.N == 0 {
 		return Footprint{}
 	}
-	if w.ladder { // sweeps in float64 may have to finish it, with V
+	if w.ladder { // sweeps in float64 may have to finish it
 		finish := w
-		finish.ladder, finish.v = false, Accumulate
+		if finish.ladder = false; w.v != noRight {
+			finish.v = Accumulate
+		}
 		return w.phase(t, devices, limits).most(finish.phase(t, devices, limits))
 	}
 	return w.phase(t, devices, limits)

@@ -97,8 +97,10 @@ func (s *state) pass() error {
 		switch {
 		case err != nil:
 			return err
-		case !s.Exact:
+		case !s.Exact && served:
 			return s.near()
+		case !s.Exact:
+			s.anew()
 		case !served:
 			s.end(TooLarge)
 		}

@@ -102,7 +102,7 @@ func negligible(n int) float64 { return tiny * float64(n) * kernels.Epsilon }
 // small is the norm of blocks of a square matrix that multiplies V or G, of which the errors in float32 are
 // negligible together.
 func (s *state) small() float64 {
-	return negligible(s.x.N) / (matrix.RoughError * math.Sqrt(float64(s.v.RoughBlocks())))
+	return negligible(s.x.N) / (matrix.RoughError * math.Sqrt(float64(s.x.RoughBlocks())))
 }
 
 // rough returns a bound of what may be multiplied in float32, or 0 where columns are graded: there is none.

@@ -238,7 +238,7 @@ func (s *state) multiply() error {
 			if step.Departure = []float64{finite(size)}; err != nil {
 				return err
 			}
-			if !(size <= sound*float64(s.v.N)*kernels.Epsilon) {
+			if size > sound*float64(s.v.N)*kernels.Epsilon { // the norms of G tell NaN
 				s.unsound()
 				return nil
 			}

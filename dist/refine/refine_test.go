@@ -86,14 +86,19 @@ type refined struct {
 	u, v []float64
 }
 
-// start is Start with the ratio of the norms of X·V.
+// start is Start for all vectors.
 func start(t testing.TB, x, v *matrix.Matrix) (*Result, error) {
+	return startFor(t, Wanted{Left: true, Right: true}, x, v)
+}
+
+// startFor is Start with the ratio of the norms of X·V.
+func startFor(t testing.TB, w Wanted, x, v *matrix.Matrix) (*Result, error) {
 	g, err := matrix.Product(x, v, false)
 	must(t, err)
 	defer g.Free()
 	norms, err := g.Norms()
 	must(t, err)
-	return Start(x, v, matrix.Ratio(norms), Wanted{true, true}, Hooks{})
+	return Start(x, v, matrix.Ratio(norms), w, Hooks{})
 }
 
 // opener returns so many devices of a rank.
@@ -101,25 +106,33 @@ type opener func(t testing.TB, world comm.Comm, count int) *matrix.Devices
 
 // refineOn refines rough vectors of the n×n matrix x on a grid of ranks and devices.
 func refineOn(t testing.TB, open opener, grid [2]int, n int, x, v []float64) (r refined) {
+	return refineFor(t, Wanted{Left: true, Right: true}, open, grid, n, x, v)
+}
+
+// refineFor is refineOn for some vectors; u and v are 0 where they are not wanted.
+func refineFor(t testing.TB, w Wanted, open opener, grid [2]int, n int, x, v []float64) (r refined) {
 	var mu sync.Mutex
 	var wg sync.WaitGroup
 	r.u, r.v = make([]float64, n*n), make([]float64, n*n)
 	for _, world := range comm.NewLocal(grid[0]) {
 		wg.Go(func() {
 			d := open(t, world, grid[1])
-			got, err := start(t, load(t, d, n, n, x), load(t, d, n, n, v))
+			got, err := startFor(t, w, load(t, d, n, n, x), load(t, d, n, n, v))
 			if err != nil {
 				t.Error(err)
 				world.Abort(1)
 				return
 			}
-			u, v := elements(t, got.U), elements(t, got.V)
 			mu.Lock()
 			defer mu.Unlock()
 			r.Result = *got
-			for i := range u {
-				r.u[i] += u[i]
-				r.v[i] += v[i]
+			for from, to := range map[*matrix.Matrix][]float64{got.U: r.u, got.V: r.v} {
+				if from == nil {
+					continue
+				}
+				for i, e := range elements(t, from) {
+					to[i] += e
+				}
 			}
 		})
 	}
@@ -153,6 +166,9 @@ func (r refined) check(t *testing.T, m, n int, x []float64) {
 	for i, w := range want {
 		if e := math.Abs(r.Values[i]/w - 1); !(e < 1e-13) {
 			t.Fatalf("singular value %d, %g, has the relative error %.2g", i, w, e)
+		}
+		if e := math.Abs(r.Values[i]/r.Norms[i] - 1); !(e < 1e-14) {
+			t.Errorf("singular value %d, %g, differs from the norm of a column by %.2g", i, w, e)
 		}
 	}
 	r.vectors(t, m, n, x)
