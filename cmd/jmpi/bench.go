@@ -97,7 +97,7 @@ has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
 	flags.StringSliceVar(&f.vs, "vs", nil,
 		"rivals: lapack, scalapack, cusolver, cusolvermp, accumulate (jmpi with --v accumulate), float64 (with "+
-			"--precision float64), or single drivers: "+strings.Join(rivalDrivers(), " "))
+			"--precision float64), values (singular values alone), or single drivers: "+strings.Join(rivalDrivers(), " "))
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
 	flags.StringVar(&f.folder, "folder", ".",
 		"where the files of the run are made and deleted; the same on all nodes")
@@ -115,9 +115,13 @@ has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 	return cmd
 }
 
+// valuesRival is jmpi where no vectors are wanted.
+const valuesRival = "values"
+
 // benchRivals are the values of --vs.
 func benchRivals() []string {
-	return append([]string{"lapack", "scalapack", "cusolver", "cusolvermp", "accumulate", "float64"},
+	return append([]string{"lapack", "scalapack", "cusolver", "cusolvermp", "accumulate", "float64",
+		valuesRival},
 		rivalDrivers()...)
 }
 
@@ -164,7 +168,8 @@ type bench struct {
 	benchMatrix
 	signs []float64 // of the columns, for the hyperbolic SVD; nil: the SVD
 	m, n  int
-	ours  float64 // seconds of jmpi
+	ours  float64   // seconds of jmpi
+	sigma []float64 // its singular values
 	out   *printer
 
 	reading float64 // seconds of reading the file for the last rival
@@ -203,7 +208,7 @@ func (b *bench) run() (err error) {
 	}
 	defer func() { err = errors.Join(err, b.discard()) }()
 	b.circumstances(b.out, fmt.Sprintf("%s %dx%d, seed %d", b.f.kind, b.m, b.n, b.f.seed))
-	if err := b.jmpi("jmpi", b.f.methodFlags); err != nil {
+	if err := b.jmpi("jmpi", b.f.methodFlags, "both"); err != nil {
 		return err
 	}
 	if err := b.rivals(); err != nil {
@@ -247,10 +252,11 @@ func (s *session) circumstances(w *printer, matrix string) {
 	fmt.Fprintf(w, "%% %s; %s; %s\n", d.Name, d.Library, s.comm.Library())
 }
 
-// jmpi times our own solver, checks its last result, and prints the row, by the name what, and the phases.
+// jmpi times our own solver for these vectors, checks its last result, and prints the row, by the name what,
+// and the phases.
 // The first call sets the time that all rows are compared with.
-func (b *bench) jmpi(what string, f methodFlags) error {
-	p := problem{file: b.file, vectors: "both", signs: b.signs}
+func (b *bench) jmpi(what string, f methodFlags, vectors string) error {
+	p := problem{file: b.file, vectors: vectors, signs: b.signs}
 	task := b.task(p, f)
 	if b.numbers != nil {
 		task.Load = b.load
@@ -271,7 +277,9 @@ func (b *bench) jmpi(what string, f methodFlags) error {
 			if run+1 < warmUp+b.f.repeat {
 				return nil
 			}
-			b.note(s, median(seconds[warmUp:]))
+			if vectors == "both" {
+				b.note(s, median(seconds[warmUp:]))
+			}
 			if err := b.report(what, p, s, f, median(seconds[warmUp:])); err != nil || b.GPUs != nil {
 				return err
 			}

@@ -36,7 +36,12 @@ func (b *bench) rivals() (err error) {
 			if f.precision = dist.Float64; name == "accumulate" {
 				f.v = dist.Accumulate
 			}
-			if err := b.jmpi(name, f); err != nil {
+			if err := b.jmpi(name, f, "both"); err != nil {
+				return err
+			}
+			continue
+		case valuesRival:
+			if err := b.jmpi(name, b.f.methodFlags, "none"); err != nil {
 				return err
 			}
 			continue

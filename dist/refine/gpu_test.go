@@ -43,6 +43,12 @@ func TestGPU(t *testing.T) {
 	}
 }
 
+// TestWantedGPU is TestWanted on GPUs.
+func TestWantedGPU(t *testing.T) {
+	disttest.GPUs(t)
+	testWanted(t, gpus, [][2]int{{1, 1}, {1, 2}})
+}
+
 // TestBlocksGPU refines a matrix of several blocks, that is known by its singular value decomposition.
 func TestBlocksGPU(t *testing.T) {
 	disttest.GPUs(t)
