@@ -54,11 +54,17 @@ func (s *state) pass() error {
 		if err != nil {
 			return err
 		}
-		defer l.free()
+		defer func() { l.free() }()
+		if s.Near {
+			if completed, err := s.complete(&l); !completed || err != nil {
+				s.anew()
+				return err
+			}
+		}
 		l.tell(step)
 		outcome, done := l.decide(s.Before)
 		switch {
-		case done && (!s.Exact || s.Near > 0):
+		case done && (!s.Exact || s.Near):
 			s.anew()
 			return nil
 		case done && outcome == Converged:
@@ -74,16 +80,12 @@ func (s *state) pass() error {
 		if err := s.foretell(l); err != nil {
 			return err
 		}
-		switch {
-		case s.values != nil && s.wanted == Wanted{}:
+		if s.values != nil && s.wanted == (Wanted{}) {
 			s.end(Converged)
 			return nil
-		case s.Near > 0:
-			if completed, err := s.complete(&l); !completed || err != nil {
-				s.anew()
-				return err
-			}
 		}
+		s.Near = false
+		s.drop()
 		if err := s.finish(&l); err != nil {
 			return err
 		}
@@ -98,7 +100,7 @@ func (s *state) pass() error {
 		case err != nil:
 			return err
 		case !s.Exact && served:
-			return s.near()
+			s.Exact, s.Near, s.Next = true, true, multiplying
 		case !s.Exact:
 			s.anew()
 		case !served:
@@ -116,7 +118,9 @@ type look struct {
 	within   kernels.Within // the angles of the pass, whose largest sum is a bound of their 2-norm
 	clusters []cluster      // large angles join their columns; hosts find what turns them
 	left     []cluster      // too large for that
-	lack     *matrix.Matrix // what V lacks yet, to be added to F; nil if it lacks nothing
+	// what V lacks yet, to be added to F, and a bound of the departure that it mends; nil if it lacks nothing
+	lack      *matrix.Matrix
+	departure float64
 }
 
 // free gives the memory of the matrices back.

@@ -126,9 +126,8 @@ type place struct {
 	Again       bool    // V was made orthonormal anew, since it did not stand the verification
 	// Exact says that V is made orthonormal to working precision. Before, it is so to single precision or so.
 	Exact bool
-	// Near is by how much V is off after the first pass, if that was in float32, until a pass mends that: an
-	// estimate of ‖VᵀV − I‖_F. It is 0 otherwise.
-	Near  float64
+	// Near says that V is off by what a first pass in float32 has left, which the next pass mends.
+	Near  bool
 	Ratio float64 // of the largest singular value to the least one, about
 }
 
@@ -211,7 +210,7 @@ func (s *state) unsound() {
 }
 
 // anew says that V is to be made orthonormal, and G to be formed again.
-func (s *state) anew() { s.Exact, s.Near, s.Next, s.Corrections = true, 0, correcting, 0 }
+func (s *state) anew() { s.Exact, s.Near, s.Next, s.Corrections = true, false, correcting, 0 }
 
 // end says that nothing follows.
 func (s *state) end(o Outcome) { s.Next, s.outcome = ended, o }
@@ -233,7 +232,7 @@ func (s *state) multiply() error {
 	s.u.Free()
 	s.u = nil
 	return s.timed(Step{What: "multiply"}, func(step *Step) error {
-		if s.Exact && s.Near == 0 {
+		if s.Exact && !s.Near {
 			size, err := s.departure(s.v)
 			if step.Departure = []float64{finite(size)}; err != nil {
 				return err
@@ -255,7 +254,7 @@ func (s *state) multiply() error {
 // drop gives the memory of V back where it is not needed any more. What follows needs G alone, if V was
 // orthonormal when G was formed.
 func (s *state) drop() {
-	if s.Exact && s.Near == 0 && !s.wanted.Right {
+	if s.Exact && !s.Near && !s.wanted.Right {
 		s.v.Free()
 		s.v = nil
 	}

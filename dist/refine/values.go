@@ -8,25 +8,13 @@ import (
 	"jmpi/kernels"
 )
 
-// Bounds of singular values that are told before the last pass.
 const (
-	// What is left out, relative to a singular value, is exactly at most.
-	exactly = 8 * kernels.Epsilon
-	// hopeless is the cosine from which on more is left out: a third of the cube of 2·hopeless.
+	// hopeless is the cosine from which on singular values are not told ahead.
 	hopeless = 1e-5
-	// After a first pass in float32 V may be off by nearly.
+	// nearly is by how much V may be off after a first pass in float32: products of two such departures are
+	// rounding errors.
 	nearly = 1e-6
 )
-
-// near says what follows the first pass, in float32.
-func (s *state) near() (err error) {
-	s.anew()
-	size, err := s.departure(s.v)
-	if size <= nearly {
-		s.Near, s.Next = size, multiplying
-	}
-	return err
-}
 
 // settle takes the norms for the singular values, if these are not known yet. Nothing is left but to verify
 // the vectors.
@@ -46,39 +34,35 @@ func sorted(x []float64) []float64 {
 
 // foretell finds the singular values from the cosines, to second order, where that is enough:
 //
-//	σ_j² = d_j²·(1 + Σ_i d_i²·H_ij²/(d_j² − d_i²)) = d_j²·(1 + ‖e_j‖² − ‖y_j‖²)
+//	σ_j² = d_j²·(H_jj + Σ_i d_i²·H_ij²/(d_j² − d_i²)) = d_j²·(H_jj + ‖e_j‖² − ‖y_j‖²)
 //
-// with the columns of E and Y = D·E·D⁻¹. The third order is y_jᵀ·(H − I)·y_j, and ‖H − I‖ ≤ 2·‖Y‖_F. Where V
-// is off by K = VᵀV − I, d_j is divided by the length of v_j. The rest of K adds −2·e_jᵀ·k_j, and
-// k_ij²·d_j²/(d_j² − d_i²), which is nothing if norms differ by more than ‖K‖, relatively. It is collective.
+// with the columns of E and Y = D·E·D⁻¹. The third order is y_jᵀ·(H − I)·y_j. Besides, complete leaves out
+// ‖s‖² and 2·s·h_j, where s is the departure of V. It is collective.
 func (s *state) foretell(l look) error {
 	if s.values != nil || !s.Exact || l.angles.Cosine > hopeless || len(l.clusters)+len(l.left) > 0 {
 		return nil
 	}
-	norms, off := s.norms, 0.0
-	if s.Near > 0 {
-		lengths, err := s.v.Norms()
-		if err != nil {
+	longer, departure := make([]float64, len(s.norms)), 0.0 // H_jj − 1; the departure of V
+	if l.lack != nil {
+		var err error
+		if longer, err = l.lack.Diagonal(); err != nil {
 			return err
 		}
-		norms, off = slices.Clone(norms), 2*s.Near/math.Sqrt(float64(s.v.N)) // spread over all columns
-		for j, x := range lengths {
-			norms[j] /= x
-		}
-		if close := sorted(norms); slices.ContainsFunc(close[1:], func(x float64) bool {
-			before := close[0]
-			close = close[1:]
-			return before-x <= s.Near*before
-		}) {
-			return nil
-		}
+		departure = l.departure
 	}
 	e, err := l.h.Clone()
 	if err != nil {
 		return err
 	}
 	defer e.Free()
-	if _, err = s.angles(e, nil, largeAngle); err != nil {
+	if err = e.AddIdentity(-1); err != nil {
+		return err
+	}
+	zeroth, err := e.Norms()
+	if err == nil {
+		_, err = s.angles(e, nil, largeAngle)
+	}
+	if err != nil {
 		return err
 	}
 	first, err := e.Norms()
@@ -92,13 +76,13 @@ func (s *state) foretell(l look) error {
 	if err != nil {
 		return err
 	}
-	values, left, all := make([]float64, len(norms)), 0.0, kernels.Norm2(second)
-	for j, d := range norms {
+	values, left, size := make([]float64, len(s.norms)), 0.0, kernels.Norm2(zeroth)
+	for j, d := range s.norms {
 		x, y := first[j]*first[j], second[j]*second[j]
-		left = max(left, 2*all*y+x*math.Abs(x-y)+off*first[j])
-		values[j] = d * math.Sqrt(1+(x-y))
+		left = max(left, size*y+x*math.Abs(x-y)+departure*(departure+2*zeroth[j]))
+		values[j] = d * math.Sqrt(1+(2*longer[j]+x-y))
 	}
-	if left <= exactly {
+	if left <= negligible(s.x.N) {
 		s.values = sorted(values)
 	}
 	return nil
@@ -110,35 +94,30 @@ func (s *state) foretell(l look) error {
 // of X·V·(I − Sᵀ) are H − T − Tᵀ, but for products of two small matrices. It tells whether this serves. It is
 // collective.
 func (s *state) complete(l *look) (completed bool, err error) {
-	if s.values == nil || l.within.Sum > secondOrder || l.angles.Cosine*l.within.Largest > farAway {
+	if l.angles.Cosine > hopeless || l.within.Sum > secondOrder || l.angles.Cosine*l.within.Largest > farAway {
 		return false, nil
 	}
-	departure, err := matrix.Departure(s.v)
+	x, err := matrix.Departure(s.v)
 	if err != nil {
 		return false, err
 	}
-	l.lack, err = departure.Transpose(nil, departure.M)
-	departure.Free()
-	if err != nil {
+	defer func() { x.Free() }()
+	norms, err := x.Norms()
+	if l.departure = 2 * kernels.Norm2(norms); err != nil || !(l.departure <= nearly) {
 		return false, err
 	}
-	s.Near = 0
-	s.drop()
 	ratios, inverse := s.ratios()
-	if err = l.lack.Scale(ratios, matrix.ScaledBy(inverse, slices.Repeat([]float64{-1}, len(inverse)))); err != nil {
-		return false, err
+	if err = x.Scale(matrix.ScaledBy(inverse, slices.Repeat([]float64{-1}, x.N)), ratios); err == nil {
+		err = l.h.Add(x) // −Tᵀ
 	}
-	if err = l.h.Add(l.lack); err != nil { // −T
-		return false, err
-	}
-	transposed, err := l.lack.Transpose(nil, l.lack.M)
-	if err != nil {
-		return false, err
-	}
-	err = l.h.Add(transposed)
-	transposed.Free()
 	if err == nil {
-		err = l.lack.Scale(inverse, ratios)
+		l.lack, err = x.Transpose(nil, x.M)
+	}
+	if err == nil {
+		err = l.h.Add(l.lack) // −T
+	}
+	if err == nil {
+		err = l.lack.Scale(inverse, ratios) // −Sᵀ
 	}
 	if err == nil {
 		err = s.measure(l)
