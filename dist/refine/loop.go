@@ -55,16 +55,10 @@ func (s *state) pass() error {
 			return err
 		}
 		defer func() { l.free() }()
-		if s.Near {
-			if completed, err := s.complete(&l); !completed || err != nil {
-				s.anew()
-				return err
-			}
-		}
 		l.tell(step)
 		outcome, done := l.decide(s.Before)
 		switch {
-		case done && (!s.Exact || s.Near):
+		case done && !s.Exact, s.Near && (done || !l.completed()):
 			s.anew()
 			return nil
 		case done && outcome == Converged:
@@ -118,7 +112,7 @@ type look struct {
 	within   kernels.Within // the angles of the pass, whose largest sum is a bound of their 2-norm
 	clusters []cluster      // large angles join their columns; hosts find what turns them
 	left     []cluster      // too large for that
-	// what V lacks yet, to be added to F, and a bound of the departure that it mends; nil if it lacks nothing
+	// −D·Sᵀ·D⁻¹ for what V lacks, −Sᵀ, and a bound of the departure that it mends; nil if V lacks nothing
 	lack      *matrix.Matrix
 	departure float64
 }
@@ -134,21 +128,20 @@ func (s *state) look() (l look, err error) {
 	if l.h, err = matrix.Gram(s.u); err != nil {
 		return l, err
 	}
-	if err = s.measure(&l); err != nil {
-		l.free()
+	if s.Near {
+		err = s.complete(&l)
 	}
-	return l, err
-}
-
-// measure measures the cosines.
-func (s *state) measure(l *look) (err error) {
-	if l.angles, l.active, err = l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(),
-		Limits: []float64{largeAngle}}); err != nil {
-		return err
+	if err == nil {
+		l.angles, l.active, err = l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(),
+			Limits: []float64{largeAngle}})
+	}
+	if err != nil {
+		l.free()
+		return l, err
 	}
 	l.within = l.angles.Within[0]
 	l.clusters, l.left = clustersOf(l.within.Left, s.norms)
-	return nil
+	return l, nil
 }
 
 // check tells whether random vectors find the columns of U orthonormal.
@@ -297,6 +290,10 @@ func (s *state) passBy(l *look, step *Step) (served bool, err error) {
 		}
 	}
 	if l.lack != nil {
+		ratios, inverse := s.ratios()
+		if err := l.lack.Scale(inverse, ratios); err != nil {
+			return false, err
+		}
 		if err := l.h.Add(l.lack); err != nil {
 			return false, err
 		}

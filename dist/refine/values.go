@@ -89,38 +89,35 @@ func (s *state) foretell(l look) error {
 }
 
 // complete takes away from the cosines what V lacks of being orthonormal, and keeps it for the pass, which
-// adds it to F. With VᵀV = I + S + Sᵀ (matrix.Departure), V·(I − Sᵀ) is orthonormal, each column by those
+// adds −Sᵀ to F. With VᵀV = I + S + Sᵀ (matrix.Departure), V·(I − Sᵀ) is orthonormal, each column by those
 // after it, so that small singular values do not get what belongs to large ones. With T = D·Sᵀ·D⁻¹ the cosines
-// of X·V·(I − Sᵀ) are H − T − Tᵀ, but for products of two small matrices. It tells whether this serves. It is
-// collective.
-func (s *state) complete(l *look) (completed bool, err error) {
-	if l.angles.Cosine > hopeless || l.within.Sum > secondOrder || l.angles.Cosine*l.within.Largest > farAway {
-		return false, nil
-	}
+// of X·V·(I − Sᵀ) are H − T − Tᵀ, but for products of two small matrices. It is collective.
+func (s *state) complete(l *look) error {
 	x, err := matrix.Departure(s.v)
 	if err != nil {
-		return false, err
+		return err
 	}
-	defer func() { x.Free() }()
+	defer x.Free()
 	norms, err := x.Norms()
-	if l.departure = 2 * kernels.Norm2(norms); err != nil || !(l.departure <= nearly) {
-		return false, err
+	if err != nil {
+		return err
 	}
+	l.departure = 2 * kernels.Norm2(norms)
 	ratios, inverse := s.ratios()
-	if err = x.Scale(matrix.ScaledBy(inverse, slices.Repeat([]float64{-1}, x.N)), ratios); err == nil {
+	if err = x.Scale(inverse, matrix.ScaledBy(ratios, slices.Repeat([]float64{-1}, x.N))); err == nil {
 		err = l.h.Add(x) // −Tᵀ
 	}
 	if err == nil {
-		l.lack, err = x.Transpose(nil, x.M)
+		l.lack, err = x.Transpose(nil, x.M) // −T
 	}
 	if err == nil {
-		err = l.h.Add(l.lack) // −T
+		err = l.h.Add(l.lack)
 	}
-	if err == nil {
-		err = l.lack.Scale(inverse, ratios) // −Sᵀ
-	}
-	if err == nil {
-		err = s.measure(l)
-	}
-	return err == nil, err
+	return err
+}
+
+// completed tells whether complete serves: whether what is left out is rounding errors, and a pass small.
+func (l look) completed() bool {
+	return l.departure <= nearly && l.angles.Cosine <= hopeless && l.within.Sum <= secondOrder &&
+		l.angles.Cosine*l.within.Largest <= farAway
 }
