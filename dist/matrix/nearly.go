@@ -10,12 +10,18 @@ import (
 // Departure returns the upper triangular S with S + Sᵀ = vᵀ·v − I, which tells how far the columns of v are
 // from orthonormal ones. If S is small, v·(I − S) is nearer to them by a product of two such S, and is the
 // orthonormal factor of a QR factorization. It is collective.
-func Departure(v *Matrix) (*Matrix, error) {
+func Departure(v *Matrix) (*Matrix, error) { return departure(v, v.N) }
+
+// NearDeparture is Departure, but on hosts 0 where ZeroFar makes it so; the other elements have the same bits.
+// It is collective.
+func NearDeparture(v *Matrix) (*Matrix, error) { return departure(v, v.Reach()) }
+
+func departure(v *Matrix, reach int) (*Matrix, error) {
 	s, err := v.New(v.N, v.N)
 	if err != nil {
 		return nil, err
 	}
-	if err = s.square(v, true); err != nil {
+	if err = s.square(v, true, reach); err != nil {
 		return nil, err
 	}
 	return s, s.departures()

@@ -49,9 +49,13 @@ func Product(x, u *Matrix, lower bool) (*Matrix, error) {
 }
 
 // Gram returns xᵀ·x, both triangles, with the same bits in elements i,j and j,i. It is collective.
-func Gram(x *Matrix) (*Matrix, error) { return gram(x, false) }
+func Gram(x *Matrix) (*Matrix, error) { return gram(x, false, x.N) }
 
-func gram(x *Matrix, rough bool) (*Matrix, error) {
+// NearGram is Gram, but on hosts 0 where ZeroFar makes it so; the other elements have the same bits. It is
+// collective.
+func NearGram(x *Matrix) (*Matrix, error) { return gram(x, false, x.Reach()) }
+
+func gram(x *Matrix, rough bool, reach int) (*Matrix, error) {
 	h, err := x.New(x.N, x.N)
 	if err != nil {
 		return nil, err
@@ -59,7 +63,7 @@ func gram(x *Matrix, rough bool) (*Matrix, error) {
 	if rough {
 		err = h.roughSquare(x)
 	} else {
-		err = h.square(x, false)
+		err = h.square(x, false, reach)
 	}
 	if err == nil {
 		err = h.each(func(i int, dev *device) error {
@@ -80,11 +84,14 @@ func gram(x *Matrix, rough bool) (*Matrix, error) {
 	return h, nil
 }
 
-// square sets the blocks of s above the diagonal, and with diagonal those on it, to what xᵀ·x has there. It
-// is collective.
-func (s *Matrix) square(x *Matrix, diagonal bool) error {
+// square sets the blocks of s above the diagonal, and with diagonal those on it, to what xᵀ·x has there. On
+// hosts it leaves blocks out that are further away than reach. It is collective.
+func (s *Matrix) square(x *Matrix, diagonal bool, reach int) error {
 	return pass(x, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
 		for _, c := range s.above(i, i0, i1, diagonal) {
+			if c.first >= i1+reach && s.HostMemory() {
+				break
+			}
 			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: x.same(i, c),
 				C: c.Panel})
 		}
@@ -92,10 +99,26 @@ func (s *Matrix) square(x *Matrix, diagonal bool) error {
 	})
 }
 
-// columnsAt is a panel of some rows of a share, from a column of it on.
+// columnsAt is a panel of some rows of a share, from a column of it on, which is the matrix's column first.
 type columnsAt struct {
 	kernels.Panel
-	at int
+	at, first int
+}
+
+// Reach is how far a pair of columns may be apart and still be near. Those that are further apart are mostly
+// far; it depends on the blocks that they are in.
+func (s *Matrix) Reach() int { return s.passWidth() / 2 }
+
+// ZeroFar clears the elements of a square matrix of which row and column are not near, above and below the
+// diagonal.
+func (s *Matrix) ZeroFar() error {
+	width, reach := s.passWidth(), s.Reach()
+	return s.eachBlock(func(dev *device, b int, p kernels.Panel) error {
+		j0, _ := s.span(b)
+		low := max(0, j0-reach) / width * width
+		high := ((j0/width+1)*width + reach + s.tile - 1) / s.tile * s.tile
+		return dev.Zero(p.Rows(0, low), p.Rows(min(high, s.M), s.M))
+	})
 }
 
 // same returns the columns of s, on this rank's device i, that are those of a panel of another matrix.
@@ -108,14 +131,14 @@ func (s *Matrix) above(i, i0, i1 int, diagonal bool) (all []columnsAt) {
 		j0, j1 := s.span(b)
 		_, at := s.home(j0)
 		if j0 >= i1 && !s.HostMemory() {
-			return append(all, columnsAt{s.shares[i].Columns(at, s.shares[i].N).Rows(i0, i1), at})
+			return append(all, columnsAt{s.shares[i].Columns(at, s.shares[i].N).Rows(i0, i1), at, j0})
 		}
 		last := j0
 		if diagonal {
 			last = j1
 		}
 		if last > i0 {
-			all = append(all, columnsAt{s.shares[i].Columns(at, at+j1-j0).Rows(i0, min(i1, last)), at})
+			all = append(all, columnsAt{s.shares[i].Columns(at, at+j1-j0).Rows(i0, min(i1, last)), at, j0})
 		}
 	}
 	return all

@@ -51,7 +51,7 @@ func AddProduct(w, x, u *Matrix, alpha, rough float64) (share float64, err error
 				continue
 			}
 			elements[i] += int64(g.B.M) * int64(g.B.N)
-			if g.A, g.C = left, low.place(i, columnsAt{c, b * x.tile}, 0); err == nil && norm > 0 {
+			if g.A, g.C = left, low.place(i, columnsAt{Panel: c, at: b * x.tile}, 0); err == nil && norm > 0 {
 				err = low.add(i, g)
 			}
 			if err != nil {
@@ -99,7 +99,7 @@ func (s *Matrix) AddIdentity(alpha float64) error {
 }
 
 // RoughGram is Gram, but hosts form what is above the diagonal blocks in float32. It is collective.
-func RoughGram(x *Matrix) (*Matrix, error) { return gram(x, x.HostMemory()) }
+func RoughGram(x *Matrix) (*Matrix, error) { return gram(x, x.HostMemory(), x.N) }
 
 // roughSquare does square in float32, without the diagonal. It is collective.
 func (s *Matrix) roughSquare(x *Matrix) (err error) {

@@ -108,7 +108,7 @@ func TestRoughGram(t *testing.T) {
 			onGrid(t, grid, func(d *Devices) {
 				x := of(t, d, n, n, a)
 				for k, to := range [][]float64{h, exact} {
-					s, err := gram(x, k == 0)
+					s, err := gram(x, k == 0, n)
 					if err != nil {
 						t.Error(err)
 						return

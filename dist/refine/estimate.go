@@ -58,16 +58,22 @@ func distance(x, y []float64) float64 {
 // departure estimates ‖xᵀx − I‖_F, of V or U, by what is made of random vectors z: the mean square of ‖A·z‖
 // is ‖A‖_F².
 func (s *state) departure(x *matrix.Matrix) (float64, error) {
+	off, err := s.off(x)
+	return kernels.Norm2(off) / math.Sqrt(vectors), err
+}
+
+// off returns (xᵀx − I)·z for random vectors z.
+func (s *state) off(x *matrix.Matrix) ([]float64, error) {
 	z, _ := s.random()
 	xz, err := x.Times(false, z, vectors)
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	back, err := x.Times(true, xz, vectors)
-	if err != nil {
-		return 0, err
+	off, err := x.Times(true, xz, vectors)
+	for i := range off {
+		off[i] -= z[i]
 	}
-	return distance(back, z) / math.Sqrt(vectors), nil
+	return off, err
 }
 
 // orthogonal tells whether I + F is, by random vectors: its departure, F + Fᵀ + FᵀF, is an error of V and G

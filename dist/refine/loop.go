@@ -50,12 +50,16 @@ func (s *state) pass() error {
 		}
 	}
 	return s.timed(Step{What: "look"}, func(step *Step) error {
-		l, err := s.look()
+		l, off, err := s.ahead()
 		if err != nil {
 			return err
 		}
 		defer func() { l.free() }()
 		l.tell(step)
+		if s.values != nil && s.wanted == (Wanted{}) {
+			s.end(Converged)
+			return nil
+		}
 		outcome, done := l.decide(s.Before)
 		switch {
 		case done && !s.Exact, s.Near && (done || !l.completed()):
@@ -71,7 +75,7 @@ func (s *state) pass() error {
 			s.end(NoProgress)
 			return nil
 		}
-		if err := s.foretell(l); err != nil {
+		if err := s.foretell(l, off); err != nil {
 			return err
 		}
 		if s.values != nil && s.wanted == (Wanted{}) {
@@ -123,25 +127,56 @@ func (l *look) free() {
 	l.lack.Free()
 }
 
-// look forms the cosines and measures them.
-func (s *state) look() (l look, err error) {
-	if l.h, err = matrix.Gram(s.u); err != nil {
-		return l, err
+// ahead is look. If V is to be mended it foretells the singular values before, and if no more is wanted it forms
+// the cosines near the diagonal alone for that.
+func (s *state) ahead() (l look, off offs, err error) {
+	if !s.Near || s.values != nil {
+		l, err = s.look(false)
+		return l, off, err
 	}
-	if s.Near {
-		err = s.complete(&l)
+	near := s.wanted == Wanted{}
+	if l, err = s.look(near); err == nil {
+		off, err = s.foretellNear(l)
 	}
-	if err == nil {
-		l.angles, l.active, err = l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(),
-			Limits: []float64{largeAngle}})
+	if err == nil && near && s.values == nil {
+		l.free()
+		l, err = s.look(false)
 	}
 	if err != nil {
 		l.free()
+	}
+	return l, off, err
+}
+
+// look forms the cosines, or those near the diagonal, and measures them.
+func (s *state) look(near bool) (l look, err error) {
+	gram := matrix.Gram
+	if near {
+		gram = matrix.NearGram
+	}
+	if l.h, err = gram(s.u); err != nil {
 		return l, err
 	}
-	l.within = l.angles.Within[0]
-	l.clusters, l.left = clustersOf(l.within.Left, s.norms)
-	return l, nil
+	if s.Near {
+		err = s.complete(&l, near)
+	}
+	if err == nil {
+		err = s.measure(&l)
+	}
+	if err != nil {
+		l.free()
+	}
+	return l, err
+}
+
+// measure measures the cosines.
+func (s *state) measure(l *look) (err error) {
+	if l.angles, l.active, err = l.h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance(),
+		Limits: []float64{largeAngle}}); err == nil {
+		l.within = l.angles.Within[0]
+		l.clusters, l.left = clustersOf(l.within.Left, s.norms)
+	}
+	return err
 }
 
 // check tells whether random vectors find the columns of U orthonormal.

@@ -70,9 +70,9 @@ func TestForetell(t *testing.T) {
 				place: place{Exact: true}, random: ahead(n)}
 			must(t, st.multiply())
 			must(t, st.sort())
-			l, err := st.look()
+			l, err := st.look(false)
 			must(t, err)
-			must(t, st.foretell(l))
+			must(t, st.foretell(l, offs{}))
 			told[st.values != nil]++
 			for i, x := range st.values {
 				if e := math.Abs(x/want[i] - 1); !(e < 2e-14) {
