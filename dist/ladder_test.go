@@ -178,6 +178,14 @@ func TestFloat64Finishes(t *testing.T) {
 		if !strings.Contains(o.Precision.Why, "sweeps in float64 finished it") {
 			t.Errorf("%v: %+v", grid, o.Precision)
 		}
+		for _, wanted := range []Wanted{{}, {Left: true}, {Right: true}} {
+			some := task
+			some.Wanted = wanted
+			if x := find(t, a, grid[0], grid[1], some); !slices.Equal(x.s, o.s) ||
+				!strings.Contains(x.Precision.Why, "sweeps in float64 finished it") {
+				t.Errorf("%v: other singular values for %+v: %+v", grid, wanted, x.Precision)
+			}
+		}
 		var precisions []string
 		for _, s := range o.Sweeps {
 			precisions = append(precisions, s.Precision)

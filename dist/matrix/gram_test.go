@@ -65,6 +65,51 @@ func TestGram(t *testing.T) {
 	}
 }
 
+// TestNear compares what is near the diagonal of Gram matrices with all of them. On hosts what is far is 0, and
+// pairs of columns that are Reach or less apart are near.
+func TestNear(t *testing.T) {
+	for _, n := range []int{1, 65, 300, 700, 1000} {
+		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1})
+		for _, grid := range grids {
+			near, all := make([]float64, n*n), make([]float64, n*n)
+			for k, f := range [][2]func(*Matrix) (*Matrix, error){{NearGram, Gram}, {NearDeparture, Departure}} {
+				reach := 0
+				onGrid(t, grid, func(d *Devices) {
+					x := of(t, d, n, n, a)
+					reach = x.Reach()
+					for i, to := range [][]float64{near, all} {
+						s, err := f[i](x)
+						if err == nil && i == 1 {
+							err = s.ZeroFar()
+						}
+						if err != nil {
+							t.Error(err)
+							return
+						}
+						s.copyTo(t, to)
+					}
+				})
+				if !slices.Equal(near, all) {
+					t.Errorf("%d, %d, %v: other elements near the diagonal", n, k, grid)
+				}
+				zeros := 0
+				for j := range n {
+					for i := range j {
+						if x := near[i+j*n]; x == 0 {
+							if zeros++; j-i <= reach {
+								t.Fatalf("%d, %d, %v: element %d,%d is 0", n, k, grid, i, j)
+							}
+						}
+					}
+				}
+				if n == 1000 && (zeros < n*n/8 || zeros > n*n/2) {
+					t.Errorf("%d, %d, %v: %d zeros", n, k, grid, zeros)
+				}
+			}
+		}
+	}
+}
+
 // TestAngles compares what is found on several devices with what one device finds in the whole matrix. Parts
 // of it are read, and cleared.
 func TestAngles(t *testing.T) {

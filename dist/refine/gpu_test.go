@@ -46,7 +46,7 @@ func TestGPU(t *testing.T) {
 // TestWantedGPU is TestWanted on GPUs.
 func TestWantedGPU(t *testing.T) {
 	disttest.GPUs(t)
-	testWanted(t, gpus, [][2]int{{1, 1}, {1, 2}})
+	testWanted(t, gpus, [][2]int{{1, 1}, {1, 2}}, 150, samples)
 }
 
 // TestBlocksGPU refines a matrix of several blocks, that is known by its singular value decomposition.

@@ -16,13 +16,15 @@ var all = []Wanted{{Left: true, Right: true}, {Left: true}, {Right: true}, {}}
 // the vectors those that are wanted, all with the same bits.
 func TestWanted(t *testing.T) {
 	for name, open := range map[string]opener{"hosts": on, "apart": apart} {
-		t.Run(name, func(t *testing.T) { testWanted(t, open, [][2]int{{1, 1}, {2, 1}}) })
+		t.Run(name, func(t *testing.T) { testWanted(t, open, [][2]int{{1, 1}, {2, 1}}, 150, samples) })
 	}
+	t.Run("far", func(t *testing.T) { // some columns are far from others
+		testWanted(t, on, [][2]int{{2, 1}}, 450, named("gauss", "clusters"))
+	})
 }
 
-// testWanted is TestWanted on devices of one kind.
-func testWanted(t *testing.T, open opener, grids [][2]int) {
-	const n = 150
+// testWanted is TestWanted on devices of one kind, for matrices of order n.
+func testWanted(t *testing.T, open opener, grids [][2]int, n int, samples []sample) {
 	foretold := 0
 	for _, s := range samples {
 		x := s.make(t, n)
