@@ -89,15 +89,6 @@ func (m method) norms() jacobi.Norms {
 	return jacobi.Falling
 }
 
-// sides returns which vectors of X are needed.
-func (p prepared) sides(t Task) sides {
-	needs := t.needs()
-	if transposes(p.method.precondition, p.hyperbolic()) || p.method.turned {
-		needs.Left, needs.Right = needs.Right, needs.Left
-	}
-	return needs
-}
-
 // used returns the choices, as info.json tells them.
 func (m method) used() (precondition, v, precision Choice) {
 	precondition = Choice{m.precondition.String(), m.reason.precondition}

@@ -103,6 +103,15 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 	return done, err
 }
 
+// sides returns which vectors of X are needed.
+func (p prepared) sides(t Task) sides {
+	needs := t.needs()
+	if transposes(p.method.precondition, p.hyperbolic()) || p.method.turned {
+		needs.Left, needs.Right = needs.Right, needs.Left
+	}
+	return needs
+}
+
 // leading returns the first columns of x, so many; it uses x up. A matrix that has no more, or none, is
 // returned as it is.
 func leading(x *matrix.Matrix, count int) (*matrix.Matrix, error) {

@@ -63,7 +63,8 @@ are not measured again where the file has them and a matrix of another kind or o
 and with 1e-14) and gesvdp on rank 0's first GPU, timed by events on it, --vs cusolvermp cusolverMpGesvd on
 the first GPUs of all ranks. A library that is not there
 gives a row that says so. With --signature P jmpi computes the hyperbolic SVD, which no other library
-has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
+has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I). --vs values computes singular values alone, and
+compares their bits with those of the first row.
 
 ` + paperHelp,
 		Args: takes(),
@@ -97,7 +98,8 @@ has; orthV is then how far Vᵀ·D·V is from diag(I_P, −I).
 	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
 	flags.StringSliceVar(&f.vs, "vs", nil,
 		"rivals: lapack, scalapack, cusolver, cusolvermp, accumulate (jmpi with --v accumulate), float64 (with "+
-			"--precision float64), values (singular values alone), or single drivers: "+strings.Join(rivalDrivers(), " "))
+			"--precision float64), values (singular values alone), or single drivers: "+
+			strings.Join(rivalDrivers(), " "))
 	flags.IntVar(&f.repeat, "repeat", 3, "runs of each, of which the median counts")
 	flags.StringVar(&f.folder, "folder", ".",
 		"where the files of the run are made and deleted; the same on all nodes")

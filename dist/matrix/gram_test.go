@@ -65,8 +65,8 @@ func TestGram(t *testing.T) {
 	}
 }
 
-// TestNear compares what is near the diagonal of Gram matrices with all of them. On hosts what is far is 0, and
-// pairs of columns that are Reach or less apart are near.
+// TestNear compares what is near the diagonal of Gram matrices with all of them. On hosts what is far is 0,
+// and pairs of columns that are Reach or less apart are near.
 func TestNear(t *testing.T) {
 	for _, n := range []int{1, 65, 300, 700, 1000} {
 		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(n), Cols: int64(n), Seed: 1})

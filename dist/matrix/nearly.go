@@ -12,8 +12,8 @@ import (
 // orthonormal factor of a QR factorization. It is collective.
 func Departure(v *Matrix) (*Matrix, error) { return departure(v, v.N) }
 
-// NearDeparture is Departure, but on hosts 0 where ZeroFar makes it so; the other elements have the same bits.
-// It is collective.
+// NearDeparture is Departure, but on hosts 0 where ZeroFar makes it so; the other elements have the same
+// bits. It is collective.
 func NearDeparture(v *Matrix) (*Matrix, error) { return departure(v, v.Reach()) }
 
 func departure(v *Matrix, reach int) (*Matrix, error) {

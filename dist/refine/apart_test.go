@@ -72,7 +72,8 @@ func testMemory(t *testing.T, name string, w Wanted, n int, x, v []float64) {
 	}
 	limit := int64(matrices*n*n+(matrix.PassColumns(dev.Limits())+4*tile)*n) * kernels.WordBytes
 	if dev.Peak > limit || dev.Peak < int64(4*n*n)*kernels.WordBytes {
-		t.Errorf("%s, %+v: %d bytes at the worst moment, want %d at most\n%s", name, w, dev.Peak, limit, told(r.Steps))
+		t.Errorf("%s, %+v: %d bytes at the worst moment, want %d at most\n%s", name, w, dev.Peak, limit,
+			told(r.Steps))
 	}
 	t.Logf("%s, %+v: %.2f matrices", name, w, float64(dev.Peak)/float64(n*n*kernels.WordBytes))
 	must(t, d.Free())

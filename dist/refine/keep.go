@@ -88,8 +88,10 @@ func (s *state) describe(c *checkpoint.Codec) {
 		s.values = nil
 	}
 	n := s.x.N
-	if s.v == nil && (s.wanted.Right || s.Next != passing) || s.v != nil && (s.v.M != n || s.v.N != n) ||
-		s.Next > passing || len(s.values)%n != 0 || s.Next == passing && (s.u == nil || s.u.M != s.x.M || s.u.N != n || len(s.norms) != n) {
+	carried := s.wanted.Right || s.Next != passing || !s.Exact || s.Near
+	formed := s.u != nil && s.u.M == s.x.M && s.u.N == n && len(s.norms) == n
+	if s.v == nil && carried || s.v != nil && (s.v.M != n || s.v.N != n) || len(s.values)%n != 0 ||
+		s.Next > passing || s.Next == passing && !formed {
 		c.Fail(errors.New("its state of the refinement is of another matrix"))
 	}
 }

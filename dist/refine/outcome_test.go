@@ -112,7 +112,7 @@ func TestDrift(t *testing.T) {
 	must(t, r.V.Scale(nil, slices.Repeat([]float64{1 + 1e-11}, n)))
 	g, err := r.G()
 	must(t, err)
-	drifted := &state{x: x, u: g, v: r.V, wanted: Wanted{true, true}, place: place{Exact: true}, random: ahead(x.N)}
+	drifted := &state{x: x, u: g, v: r.V, wanted: all[0], place: place{Exact: true}, random: ahead(x.N)}
 	must(t, drifted.begin())
 	r, err = drifted.run()
 	if err != nil || r.Outcome != Converged || r.OrthV > 0.5 || r.Residual > 0.5 {

@@ -65,8 +65,8 @@ func (s *state) power(e, x *matrix.Matrix, norm float64) (*matrix.Matrix, error)
 	return square, nil
 }
 
-// apply does V ← V + V·F, if there is V, and G ← G + G·F. F becomes D·F·D⁻¹. If V is not exact G is given back
-// instead.
+// apply does V ← V + V·F, if V is carried, and G ← G + G·F. F becomes D·F·D⁻¹. If V is not exact G is given
+// back instead.
 func (s *state) apply(f *matrix.Matrix) error {
 	if !s.Exact {
 		s.u.Free()

@@ -34,7 +34,8 @@ func sorted(x []float64) []float64 {
 	return x
 }
 
-// foretell is toSecondOrder for a copy of what is seen, if that may serve. It is collective.
+// foretell finds the singular values from what is seen, where they are not known and that may serve. It is
+// collective.
 func (s *state) foretell(l look, off offs) (err error) {
 	if s.values != nil || !s.Exact || !l.gentle() {
 		return nil
@@ -55,8 +56,7 @@ func (l look) gentle() bool {
 //
 //	σ_j² = d_j²·(H_jj + Σ_i d_i²·H_ij²/(d_j² − d_i²)) = d_j²·(H_jj + ‖e_j‖² − ‖y_j‖²)
 //
-// with the columns of E and Y = D·E·D⁻¹. The third order is y_jᵀ·(H − I)·y_j. Besides, complete leaves out
-// products of column j of K = VᵀV − I and those of K and H − I. It uses H up. It is collective.
+// with the columns of E and Y = D·E·D⁻¹. The third order is y_jᵀ·(H − I)·y_j. It uses H up. It is collective.
 func (s *state) toSecondOrder(l look, off offs) error {
 	longer := make([]float64, len(s.norms)) // (H_jj − 1)/2
 	if l.lack != nil {
@@ -87,7 +87,8 @@ func (s *state) toSecondOrder(l look, off offs) error {
 	if err != nil {
 		return err
 	}
-	values, left, size := make([]float64, len(s.norms)), 0.0, kernels.Norm2(zeroth)+kernels.Norm2(off.far)
+	values, left := make([]float64, len(s.norms)), 0.0
+	size := kernels.Norm2(zeroth) + kernels.Norm2(off.far) // of H − I
 	for j, d := range s.norms {
 		x, y := first[j]*first[j], second[j]*second[j]
 		left = max(left, size*y+x*math.Abs(x-y)+off.of(j, zeroth[j]))
@@ -99,14 +100,15 @@ func (s *state) toSecondOrder(l look, off offs) error {
 	return nil
 }
 
-// offs are estimates for all columns, nil where they are 0: the norms of the columns of K, and of what of H − I
-// is far from the diagonal and was not seen. There d_i² over the difference of d_i² and d_j² is `over` at most.
+// offs are estimates, nil where they are 0: the norms of the columns of VᵀV − I, and of what of H − I is far
+// from the diagonal and was not seen. There d_i² is at most `over` times the difference of d_i² and d_j².
 type offs struct {
 	k, far []float64
 	over   float64
 }
 
-// of bounds what is left out for column j, where ‖h_j‖ is seen.
+// of bounds what is left out for column j, where h is the norm of the column of H − I that was seen: products
+// of departures of V with themselves and with h (complete), and what is far.
 func (o offs) of(j int, h float64) (left float64) {
 	if o.k != nil {
 		left = o.k[j] * (o.k[j] + 2*h)
@@ -117,8 +119,8 @@ func (o offs) of(j int, h float64) (left float64) {
 	return left
 }
 
-// foretellNear is foretell from those cosines, and elements of K, that are near the diagonal, which hosts form
-// in little time. The others are as small as random vectors tell. It is collective.
+// foretellNear is foretell from what is near the diagonal alone, of H and of the departure of V, which hosts
+// form in little time. The rest is as small as random vectors tell. It is collective.
 func (s *state) foretellNear(near look) (off offs, err error) {
 	if near.h, err = near.h.Clone(); err != nil {
 		return off, err
@@ -169,8 +171,8 @@ func rows(x []float64, n int) []float64 {
 
 // complete takes away from the cosines what V lacks of being orthonormal, and keeps it for the pass, which
 // adds −Sᵀ to F. With VᵀV = I + S + Sᵀ (matrix.Departure), V·(I − Sᵀ) is orthonormal, each column by those
-// after it, so that small singular values do not get what belongs to large ones. With T = D·Sᵀ·D⁻¹ the cosines
-// of X·V·(I − Sᵀ) are H − T − Tᵀ, but for products of two small matrices. It is collective.
+// after it, so that small singular values do not get what belongs to large ones. With T = D·Sᵀ·D⁻¹ the
+// cosines of X·V·(I − Sᵀ) are H − T − Tᵀ, but for products of two small matrices. It is collective.
 func (s *state) complete(l *look, near bool) error {
 	departure := matrix.Departure
 	if near {
@@ -187,7 +189,8 @@ func (s *state) complete(l *look, near bool) error {
 	}
 	l.departure = 2 * kernels.Norm2(norms)
 	ratios, inverse := s.ratios()
-	if err = x.Scale(inverse, matrix.ScaledBy(ratios, slices.Repeat([]float64{-1}, x.N))); err == nil {
+	negative := matrix.ScaledBy(ratios, slices.Repeat([]float64{-1}, x.N))
+	if err = x.Scale(inverse, negative); err == nil {
 		err = l.h.Add(x) // −Tᵀ
 	}
 	if err == nil {

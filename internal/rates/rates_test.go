@@ -92,6 +92,30 @@ func TestForecastCounts(t *testing.T) {
 	}
 }
 
+// Where no vectors are wanted V is not carried, and a look takes the place of the last pass.
+func TestForecastValues(t *testing.T) {
+	const n = 1024.
+	p := problem(n)
+	p.Ladder, p.Vectors = true, false
+	r := even()
+	var last *[]Refined
+	for i, c := range r.Courses {
+		if c.N == n && c.Precision == Ladder {
+			last = &r.Courses[i].Refined
+		}
+	}
+	*last = append((*last)[:3:3], Refined{What: "pass", Order: 2}, Refined{What: "check"},
+		Refined{What: "verify"})
+	f := forecast(t, r, p)
+	products := 2*2. + 2 + 1 + 1 + 1 + 2 + 2 + 1 // corrections, X·V, H, E², E⁴, E⁸, G, the look
+	if got := f.part("refine") / (n * n * n * 1e-9); got < products || got > products+8*40/n {
+		t.Errorf("refining takes %g n³ operations, want %g and some bytes", got, products)
+	}
+	if x := f.part("vectors") + f.Download; x != 0 {
+		t.Errorf("vectors take %g s", x)
+	}
+}
+
 // The busiest device counts: blocks are dealt out, and where a triangle is formed all wait for the blocks
 // that pass by. Against counting one by one.
 func TestBusiest(t *testing.T) {

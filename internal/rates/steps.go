@@ -1,5 +1,7 @@
 package rates
 
+import "slices"
+
 // prepare adds what comes before the sweeps.
 func (x *forecaster) prepare() {
 	const name = "precondition"
@@ -51,7 +53,7 @@ func (x *forecaster) refine() {
 			x.dense(name, what, work, bytes)
 		}
 	}
-	for _, s := range x.course.Refined {
+	for _, s := range x.p.steps(x.course.Refined) {
 		switch s.What {
 		case "orthonormalize":
 			do(Norms, square, 1)
@@ -63,6 +65,8 @@ func (x *forecaster) refine() {
 			do(Times, square, 1) // was it enough?
 			do(Combine, square, 1)
 		case "multiply":
+			do(Times, square, 1) // is V orthonormal?
+			do(Combine, square, 1)
 			do(Product, product, 1)
 			do(Norms, square, 1)
 		case "look", "pass":
@@ -82,11 +86,28 @@ func (x *forecaster) refine() {
 	}
 }
 
+// steps returns those that are made: for singular values alone nothing after a look in place of the last
+// pass.
+func (p Problem) steps(all []Refined) []Refined {
+	if p.Vectors {
+		return all
+	}
+	for i, s := range slices.Backward(all) {
+		if s.What == "pass" {
+			return append(slices.Clone(all[:i]), Refined{What: "look"})
+		}
+	}
+	return all
+}
+
 // pass adds a pass.
 func (x *forecaster) pass(s Refined, do func(what string, work float64, times int)) {
 	n := float64(x.p.N)
 	square, cube := 8*n*n, n*n*n
 	products, powers := 4.0, 0.0 // in units of n³ operations: G and V; even powers of the angles
+	if !x.p.Vectors {
+		products = 2 // G alone
+	}
 	if s.Second {
 		do(Angles, square, 1)
 		do(Norms, square, 1)
