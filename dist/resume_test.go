@@ -90,6 +90,10 @@ var resumeCases = []resumeCase{
 		expect: func(o solved) bool { return strings.Contains(o.Precondition.Why, "pivots broke down") }},
 	{name: "float32 first", kind: "gauss", m: 60, n: 60, low: true},
 	{name: "float32 first, graded", kind: "graded-cols", m: 60, n: 60, low: true},
+	{name: "float32 first, S alone", kind: "gauss", m: 60, n: 60, low: true,
+		prepare: func(_ *testing.T, _ []float64, k *Task) { k.Wanted = Wanted{} }},
+	{name: "float32 first, graded, U alone", kind: "graded-cols", m: 60, n: 60, low: true,
+		prepare: func(_ *testing.T, _ []float64, k *Task) { k.Wanted = Wanted{Left: true} }},
 	{name: "float32 first, float64 finishes", kind: "gauss", m: 100, n: 100, low: true,
 		prepare: func(t *testing.T, _ []float64, _ *Task) {
 			before := lowSweeps

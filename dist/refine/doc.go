@@ -52,15 +52,32 @@
 // then, for orthonormal columns x (matrix.RoughError). Each of those that reach V may be off by `tiny`·n·ε.
 // Where columns are graded all is float64: elements that are small would lose digits.
 //
+// # Values
+//
+// The singular values do not wait for the last pass. Where cosines are small they follow from these to second
+// order, without any product (toSecondOrder). Bounds tell what is left out; it may be `tiny`·n·ε of a
+// singular value. If it is more, or if there are large angles, the norms of the columns of G at the end are
+// the values. What the vectors come to does not count: where they need more passes, or sweeps, the values
+// stay.
+//
+// So the values need G alone from G = X·V on. V is verified before, and that W is orthogonal where its norm
+// is an estimate. V is carried only if it is wanted, and without any vectors the last pass is a look. The
+// values have the same bits, whatever is wanted.
+//
 // # The first pass, on hosts
 //
 // Another pass follows it. So nothing before that needs more digits than the first pass leaves wrong
 // (place.Exact). On hosts V is first made orthonormal by one correction in float32, of S in float64: it is
-// off by the square of S then. The first pass turns V alone, in float32. Then V is made orthonormal to
-// working precision, and G = X·V is formed anew, in float64, which takes as long as U·F would. The angles are
-// not disturbed: what was done to V is 1e-8 or so. Cosines are, by that times the ratio of two singular
-// values; so these must not be further apart than `wide`. Where a first pass cannot be made, V is made
-// orthonormal, and all begins again.
+// off by the square of S then. The first pass turns V alone, in float32. Then G = X·V is formed anew, in
+// float64, which takes as long as U·F would. V is not orthonormal yet: VᵀV = I + S + Sᵀ with S of 1e-8 or so.
+// The next pass makes it so with what it does besides, W = I + F − Sᵀ (complete), each column by those after
+// it. In this order the cosines are not disturbed. Singular values must not be further apart than `wide`.
+// Where a first pass cannot be made, or the next one would not be small, V is made orthonormal, and all
+// begins again.
+//
+// For the values those cosines and those elements of S are enough that are near the diagonal, if random
+// vectors tell that the others are small: only columns of nearly equal norms change each other's. These are a
+// quarter of all for n = 2048.
 //
 // U becomes U + U·(D·F·D⁻¹), V becomes V + V·F. Products round componentwise, and that commutes with the
 // scaling by D. So the small columns of G keep their relative accuracy, however graded G is.
@@ -81,10 +98,9 @@
 //
 // # Verification
 //
-// In the end random vectors tell how far V is from orthonormal, and X·V from G, which nothing else would
-// notice. If V is too far, it is made orthonormal, G is formed anew, and the loop goes on.
-//
-// V is carried in any case. So the bits of the singular values do not depend on what is wanted.
+// Before G is formed from it, and in the end, random vectors tell how far V is from orthonormal, and in the
+// end X·V from G, which nothing else would notice. If V is too far, it is made orthonormal, G is formed anew,
+// and the loop goes on.
 //
 // # Steps
 //
@@ -94,15 +110,16 @@
 //
 // # Memory
 //
-// X, G, V and three more at most: H, which becomes E and F, with E² and E⁴, or with the product that is added
-// to G or V. Corrections of V take one more than X and V. With clusters there are up to 3·256 columns more,
-// and copies of G and V while a checkpoint is written. What is on its way comes to it (package matrix). No
-// matrix comes to a host, but for the parts of clusters.
+// X, G, V and three more at most: H, which becomes E and F, with E² and E⁴, with S and a copy, or with the
+// product that is added to G or V. V is given up when G is formed, if it is not wanted. Corrections of V take
+// one more than X and V. With clusters there are up to 3·256 columns more, and copies of G and V while a
+// checkpoint is written. What is on its way comes to it (package matrix). No matrix comes to a host, but for
+// the parts of clusters.
 //
 // # Symbols
 //
 //	X, U, V, D   state.x, u, v, norms
-//	S            matrix.Departure
+//	S            matrix.Departure, look.lack
 //	H, E, F      look.h, one after the other
 //
 // The keys in brackets are those of docs/REFERENCES.md.
