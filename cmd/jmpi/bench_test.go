@@ -32,3 +32,25 @@ func TestBenchSignature(t *testing.T) {
 	}
 	t.Errorf("no row: %s", out)
 }
+
+// With --vs values bench has a row for singular values alone, whose bits it has compared.
+func TestBenchValues(t *testing.T) {
+	command := exec.CommandContext(t.Context(), os.Args[0], "bench", "--shape", "90x70", "--precision", "float32",
+		"--vs", "values", "--repeat", "1", "--quiet", "--backend", "cpu", "--folder", t.TempDir())
+	command.Env = append(os.Environ(), programVariable+"=1")
+	out, err := command.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	rows := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		if fields := strings.Fields(line); len(fields) > 11 {
+			rows[fields[0]] = fields[8:11]
+		}
+	}
+	for i := range 3 {
+		if rows["jmpi"] == nil || rows["jmpi"][i] == "-" || rows["values"] == nil || rows["values"][i] != "-" {
+			t.Fatalf("rows %v: %s", rows, out)
+		}
+	}
+}
