@@ -165,8 +165,8 @@ func finish(ctx context.Context, s site, t Task, o outcome, r *refine.Result) (o
 	return o, err
 }
 
-// take takes the singular values that the refinement has found, if it has: they are the same whatever vectors
-// are wanted, and only these came from sweeps then.
+// take takes the singular values that the refinement has found, if it has. They are the same whatever vectors
+// are wanted, also where these needed sweeps.
 func (o *outcome) take(values []float64) {
 	if values != nil && o.Solution != nil && o.Converged {
 		o.Solution.Sigma = values

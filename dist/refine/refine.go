@@ -57,7 +57,7 @@ type Step struct {
 // Wanted says which singular vectors of X are wanted. The singular values have the same bits for all of them.
 type Wanted struct{ Left, Right bool }
 
-// Result has the singular value decomposition X = U·diag(Sigma)·Vᵀ, or how far it has come.
+// Result has the singular value decomposition X = U·diag(Values)·Vᵀ, or how far it has come.
 type Result struct {
 	Outcome Outcome
 	// Values are the singular values, non-increasing; nil where they are not known
@@ -151,13 +151,15 @@ func (s *state) run() (*Result, error) {
 			err = s.keep(step, time.Since(begin).Seconds())
 		}
 	}
-	if s.outcome == Converged && !s.wanted.Left {
-		s.u.Free()
-		s.u = nil
-	}
-	if s.outcome == Converged && !s.wanted.Right {
-		s.v.Free()
-		s.v = nil
+	if s.outcome == Converged {
+		if !s.wanted.Left {
+			s.u.Free()
+			s.u = nil
+		}
+		if !s.wanted.Right {
+			s.v.Free()
+			s.v = nil
+		}
 	}
 	if err == nil && s.norms != nil {
 		err = s.sort()
@@ -186,7 +188,7 @@ func (s *state) advance() error {
 	case passing:
 		return s.pass()
 	}
-	if !s.wanted.Right { // nothing has become of V
+	if !s.wanted.Right { // there is no V to verify
 		s.end(Converged)
 		return nil
 	}
