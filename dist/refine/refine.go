@@ -14,17 +14,17 @@ import (
 // maxPasses limits the passes. Four are enough for all matrices that were tried.
 const maxPasses = 8
 
-// Outcome says how far the method has come. All but Converged hand back what there is: X·V = U·diag(Sigma) to
+// Outcome says how far the method has come. All but Converged hand back what there is: X·V = U·diag(Norms) to
 // working precision but for NotServed and Drifted, and the columns of U are not yet orthogonal.
 type Outcome int
 
 const (
 	Converged  Outcome = iota
-	NotServed          // norms are zero, not finite, or too far apart; Sigma is nil
+	NotServed          // norms are zero, not finite, or too far apart; there are none then
 	TooLarge           // angles, or cosines, are too large for passes
 	Clusters           // large angles are left in clusters that are too large
 	NoProgress         // passes do not make the cosines smaller
-	Drifted            // X·V is not U·diag(Sigma), or V is not orthonormal
+	Drifted            // X·V is not U·diag(Norms), or V is not orthonormal
 )
 
 var outcomes = enum.Names{Converged: "converged", NotServed: "not served", TooLarge: "too large",
