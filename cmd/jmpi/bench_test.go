@@ -35,8 +35,8 @@ func TestBenchSignature(t *testing.T) {
 
 // With --vs values bench has a row for singular values alone, whose bits it has compared.
 func TestBenchValues(t *testing.T) {
-	command := exec.CommandContext(t.Context(), os.Args[0], "bench", "--shape", "90x70", "--precision", "float32",
-		"--vs", "values", "--repeat", "1", "--quiet", "--backend", "cpu", "--folder", t.TempDir())
+	command := exec.CommandContext(t.Context(), os.Args[0], "bench", "--shape", "90x70", "--precision",
+		"float32", "--vs", "values", "--repeat", "1", "--quiet", "--backend", "cpu", "--folder", t.TempDir())
 	command.Env = append(os.Environ(), programVariable+"=1")
 	out, err := command.CombinedOutput()
 	if err != nil {
