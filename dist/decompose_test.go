@@ -10,6 +10,7 @@ import (
 	"jmpi/internal/dense"
 	"jmpi/internal/gen"
 	"jmpi/internal/reference"
+	"jmpi/kernels"
 )
 
 func TestDecompose(t *testing.T) {
@@ -158,6 +159,45 @@ func TestRank(t *testing.T) {
 	}
 	if o := find(t, a, 1, 1, both(m, n)); o.Rank.Value != n-5 {
 		t.Errorf("5 of %d columns are copies: %+v", n, o.Rank)
+	}
+}
+
+// wide is a device on which many columns are handled in one call, as on a GPU.
+type wide struct{ *disttest.Apart }
+
+func (w wide) Limits() kernels.Limits {
+	l := w.Apart.Limits()
+	l.Tile = 256
+	return l
+}
+
+// What is left of a matrix of lower rank when its rank has been factored becomes zero, so that the Jacobi
+// method works on a factor of that order: on hosts, and on devices with memory of their own, where many
+// columns are factored before the others have the reflectors. Larger errors of these would be taken for
+// columns.
+func TestOrderIsTheRank(t *testing.T) {
+	const n = 1024
+	for _, rank := range []int{40, 256, 600} {
+		a := disttest.Generate(t, "lowrank", gen.Options{Rows: n, Cols: n, Seed: 1, Rank: int64(rank)})
+		task := both(n, n)
+		task.Precondition, task.Wanted = QRCPLQ, Wanted{}
+		for where, run := range map[string]func() (solved, error){
+			"hosts": func() (solved, error) { return onCPUs(t, a, 1, task) },
+			"apart": func() (solved, error) {
+				return tryOn(t, a, 1, task, func() ([]kernels.Backend, error) {
+					d, err := disttest.OpenApart()
+					return []kernels.Backend{wide{d}}, err
+				})
+			},
+		} {
+			o, err := run()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := len(o.Solution.Sigma); got != rank {
+				t.Errorf("rank %d, %s: a factor of order %d", rank, where, got)
+			}
+		}
 	}
 }
 

@@ -84,7 +84,7 @@ func (w ways) matrices(m, n int64, limits kernels.Limits) (during, outside int64
 // preconditioned is matrices where there are triangular factors.
 func (w ways) preconditioned(m, n int64, limits kernels.Limits) (during, outside int64) {
 	x, square := m*n, n*n
-	left, right := w.left(m, n, limits), right(n, limits)
+	left, right := w.left(m, n), right(n, limits)
 	outside = x + square + left // R is transposed
 	if w.precondition != QR {
 		outside = max(outside, 2*x) // rows are sorted
@@ -116,7 +116,7 @@ func (w ways) refined(m, n int64, limits kernels.Limits) (during, outside int64)
 	square := m * n
 	var kept int64 // for U and V of A
 	if w.precondition != NoPreconditioner {
-		kept = w.left(m, n, limits)
+		kept = w.left(m, n)
 	}
 	_, outside = w.preconditioned(m, n, limits)
 	if w.precondition == QRCPLQ || w.precondition == QRLQ {
@@ -139,10 +139,7 @@ func (w ways) refined(m, n int64, limits kernels.Limits) (during, outside int64)
 const refineMatrices = 3
 
 // left returns how many numbers the reflectors of the pivoted factorization have.
-func (w ways) left(m, n int64, limits kernels.Limits) int64 {
-	if !limits.HostMemory { // those of a lot have its height
-		return reflectors(m, n, 2*int64(matrix.Together(limits)))
-	}
+func (w ways) left(m, n int64) int64 {
 	left := reflectors(m, n, kernels.PivotedWidth)
 	if w.precondition != QR { // the columns are graded: many panels end early
 		left *= 2
@@ -156,11 +153,11 @@ func right(n int64, limits kernels.Limits) int64 {
 }
 
 // corrected is what there is, on hosts, while V from U is corrected: X or R, U, V and a square matrix.
-func (w ways) corrected(m, n int64, limits kernels.Limits) int64 {
+func (w ways) corrected(m, n int64) int64 {
 	if w.precondition == NoPreconditioner {
 		return 2*m*n + 2*n*n
 	}
-	return 4*n*n + w.left(m, n, limits)
+	return 4*n*n + w.left(m, n)
 }
 
 // reflectors returns how many numbers the reflectors of an m×n matrix have, with their triangles, if so many
@@ -327,7 +324,7 @@ func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during
 	during, outside = w.matrices(m, n, limits)
 	if limits.HostMemory {
 		if w.v == FromLeft {
-			outside = max(outside, w.corrected(m, n, limits))
+			outside = max(outside, w.corrected(m, n))
 		}
 		return kernels.WordBytes * during, kernels.WordBytes * outside
 	}

@@ -72,8 +72,7 @@ func TestFootprint(t *testing.T) {
 	w := ways{precondition: QRCPLQ, v: Accumulate, vectors: true}
 	demand := func(devices int) int64 { c := w.config(task); return c.Demand(devices, gpu) }
 	const panel, block = int64(8 * (n + 64) * 64), int64(8 * n * 256)
-	// Panels of 256 columns, and lots of as many, which have the height of the first of them.
-	matrices := int64(2*square + 8*n*(n/2+256+n/6) + 8*n*(n/2+2*256+n/6))
+	matrices := int64(2*square + narrow*2 + wide + 8*n*(256-64)) // T of 256 columns
 	for _, c := range []struct {
 		devices int
 		want    int64

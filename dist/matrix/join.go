@@ -2,8 +2,8 @@ package matrix
 
 import "jmpi/kernels"
 
-// Together returns how many reflectors of a QR factorization are applied together on devices of these limits:
-// on hosts those of a panel, on GPUs those of a block, or a lot, by products of large matrices.
+// Together returns how many reflectors of a QR factorization without pivoting are applied together on devices
+// of these limits: on hosts those of a panel, on GPUs those of a block, by products of large matrices.
 func Together(limits kernels.Limits) int {
 	if limits.HostMemory {
 		return kernels.PanelWidth

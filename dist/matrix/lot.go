@@ -18,13 +18,14 @@ type lot struct {
 	lead    int     // the device
 	bound   float64 // length of the longest of the others
 	told
-	q      reflectors    // of all its panels
+	panels []reflectors
 	factor kernels.Panel // R of the pivots, and in the last rows the ratios of their noise
 	errors kernels.Panel // of the rows, if they are followed
 }
 
 // told is what every rank is told of a lot.
 type told struct {
+	counts       []int       // of the pivots of each panel
 	pivots       []int       // numbers of columns of the lot, in the order in which they were taken
 	rank         int         // how many of them were more than noise
 	noisy        [][2]int    // columns of the lot that became zero, and how many others had been taken then
@@ -35,8 +36,7 @@ type told struct {
 // factorLot factors what remains of the chosen columns on one device. It is collective.
 func (f *factorization) factorLot(lead int, chosen []int, lengths []float64, bound float64) (*lot, error) {
 	rows, n, width := f.M-f.done, len(chosen), f.width()
-	l := &lot{columns: chosen, lead: lead, bound: bound, told: told{least: math.Inf(1)},
-		q: reflectors{row: f.done, count: min(rows, n), owner: lead}}
+	l := &lot{columns: chosen, lead: lead, bound: bound, told: told{least: math.Inf(1)}}
 	dev, a := f.here(lead), kernels.Panel{M: rows + width, N: n}
 	l.factor, l.errors = kernels.Panel{M: n + width, N: n}, kernels.Panel{M: rows, N: f.bounds}
 	if dev != nil {
@@ -56,10 +56,6 @@ func (f *factorization) factorLot(lead int, chosen []int, lengths []float64, bou
 	}
 	if dev != nil {
 		b := &bench{f: f, lot: l, dev: dev, i: lead - f.first, a: a, left: Natural(n)}
-		var err error
-		if l.q.memory, err = f.q.reserve(dev, rows, l.q.count); err != nil {
-			return l, err
-		}
 		for _, j := range chosen {
 			b.lengths = append(b.lengths, lengths[j])
 		}
@@ -74,9 +70,13 @@ func (f *factorization) factorLot(lead int, chosen []int, lengths []float64, bou
 		}
 		l.told = unpack(message, f.bounds)
 	}
-	if l.q.count = len(l.pivots); l.q.count > 0 {
-		f.q.panels = append(f.q.panels, l.q)
+	for k, row := 0, f.done; k < len(l.counts); k++ {
+		if dev == nil {
+			l.panels = append(l.panels, reflectors{row: row, count: l.counts[k], owner: lead})
+		}
+		row += l.counts[k]
 	}
+	f.q.panels = append(f.q.panels, l.panels...)
 	l.factor = l.factor.Columns(0, len(l.pivots))
 	return l, nil
 }
@@ -89,7 +89,6 @@ type bench struct {
 	i       int           // its number in this rank
 	a       kernels.Panel // the columns, and below them their samples
 	left    []int         // columns of the lot that were not taken
-	counts  []int         // of the pivots of each panel
 	lengths []float64     // of what is left of them
 }
 
@@ -99,16 +98,8 @@ func (b *bench) work() error {
 	for more := true; more && err == nil; {
 		more, err = b.panel()
 	}
-	if err != nil {
-		return err
-	}
-	count := len(b.pivots)
-	b.f.q.shrink(b.q.memory, count)
-	return b.dev.join(&b.f.products[b.i], diagonalPart(b.reflectors(), 0, count), b.counts)
+	return err
 }
-
-// reflectors returns those of all panels; those that are not there are zero.
-func (b *bench) reflectors() kernels.Reflectors { return b.q.of(b.f.M, b.q.memory) }
 
 // panel does the next panel. It tells whether another one may follow.
 func (b *bench) panel() (more bool, err error) {
@@ -124,6 +115,10 @@ func (b *bench) panel() (more bool, err error) {
 	if err := dev.MoveColumns(panel, Natural(n), b.a.Rows(done, b.a.M), chosen); err != nil {
 		return false, err
 	}
+	r := reflectors{row: b.f.done + done, count: k, owner: b.lead}
+	if r.memory, err = b.f.q.reserve(dev, rows, k); err != nil {
+		return false, err
+	}
 	factor := b.factor.Columns(done, done+k)
 	ratios := factor.Rows(factor.M-width, factor.M)
 	o := kernels.PanelOptions{Bound: max(bound, b.bound), Drop: b.f.dropping()}
@@ -131,7 +126,7 @@ func (b *bench) panel() (more bool, err error) {
 		o.Noise = &kernels.PanelNoise{Rows: b.errors.Rows(done, done+rows), Samples: panel.Rows(rows, panel.M),
 			Ratios: ratios}
 	}
-	q := diagonalPart(b.reflectors(), done, done+k)
+	q := r.of(b.f.M, r.memory)
 	found, err := dev.FactorPivoted(panel.Rows(0, rows), q, factor.Rows(done, done+k), o)
 	if err != nil {
 		return false, err
@@ -156,7 +151,8 @@ func (b *bench) panel() (more bool, err error) {
 	if err != nil || p.Count == 0 {
 		return false, err
 	}
-	b.take(chosen, p)
+	r.count = p.Count
+	b.take(r, chosen, p)
 	if done > 0 { // the rows of R above
 		if err := dev.MoveColumns(factor.Rows(0, done).Columns(0, p.Count), Natural(p.Count), b.a.Rows(0, done),
 			b.pivots[done:]); err != nil {
@@ -175,9 +171,9 @@ func (b *bench) panel() (more bool, err error) {
 }
 
 // take notes what was found of a panel of columns of the lot.
-func (b *bench) take(chosen []int, p kernels.PanelResult) {
+func (b *bench) take(r reflectors, chosen []int, p kernels.PanelResult) {
 	done, width := len(b.pivots), b.f.width()
-	b.counts, b.rank = append(b.counts, p.Count), b.rank+p.Rank
+	b.panels, b.counts, b.rank = append(b.panels, r), append(b.counts, r.count), b.rank+p.Rank
 	for _, x := range p.Noisy {
 		b.noisy = append(b.noisy, [2]int{chosen[x[0]], done + x[1]})
 	}
@@ -249,20 +245,26 @@ func (f *factorization) apply(l *lot) error {
 		return err
 	}
 	mark, count := ready.of(l.lead), len(l.pivots)
-	all := []cargo{{owner: l.lead, src: l.factor, ready: mark}, {owner: l.lead, src: l.errors, ready: mark},
-		f.q.cargo(l.q, ready)}
+	all := []cargo{{owner: l.lead, src: l.factor, ready: mark}, {owner: l.lead, src: l.errors, ready: mark}}
+	for _, r := range l.panels {
+		all = append(all, f.q.cargo(r, ready))
+	}
 	if err := f.toAll(all); err != nil {
 		return err
 	}
-	live := make([][]kernels.Panel, len(f.own)) // of each device
+	live := make([][][]kernels.Panel, len(f.own)) // of each device, for each panel
 	for i := range live {
-		live[i] = f.live(i, f.done, f.M)
+		for _, r := range l.panels {
+			live[i] = append(live[i], f.live(i, r.row, f.M))
+		}
 	}
 	before := f.retire(l.columns, l.pivots)
 	return f.each(func(i int, dev *device) error {
 		// The reflectors first: what follows is queued while the device works on them.
-		if err := dev.Reflect(l.q.of(f.M, all[2].dst[i]), true, live[i]); err != nil {
-			return err
+		for k, r := range l.panels {
+			if err := dev.Reflect(r.of(f.M, all[2+k].dst[i]), true, live[i][k]); err != nil {
+				return err
+			}
 		}
 		factor := all[0].dst[i]
 		if f.following() {
@@ -284,8 +286,11 @@ func (f *factorization) apply(l *lot) error {
 
 // pack writes what is told as one sequence of numbers; unpack reads it again.
 func (t told) pack() []float64 {
-	message := []float64{float64(len(t.pivots)), float64(len(t.noisy)), float64(t.rank), t.least, t.doubt}
-	message = append(message, floats(t.pivots)...)
+	message := []float64{float64(len(t.counts)), float64(len(t.pivots)), float64(len(t.noisy)), float64(t.rank),
+		t.least, t.doubt}
+	for _, list := range [][]int{t.counts, t.pivots} {
+		message = append(message, floats(list)...)
+	}
 	for _, x := range t.noisy {
 		message = append(message, float64(x[0]), float64(x[1]))
 	}
@@ -300,10 +305,10 @@ func unpack(message []float64, bounds int) (t told) {
 		x, message = message[:n:n], message[n:]
 		return x
 	}
-	head := next(5)
-	t.rank, t.least, t.doubt = int(head[2]), head[3], head[4]
-	t.pivots = integers(next(int(head[0])))
-	for range int(head[1]) {
+	head := next(6)
+	t.rank, t.least, t.doubt = int(head[3]), head[4], head[5]
+	t.counts, t.pivots = integers(next(int(head[0]))), integers(next(int(head[1])))
+	for range int(head[2]) {
 		t.noisy = append(t.noisy, [2]int(integers(next(2))))
 	}
 	for bounds > 0 && len(message) > 0 {

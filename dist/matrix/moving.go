@@ -16,16 +16,14 @@ type moving struct {
 	left  map[int]int   // how many columns of each block are not done
 	// of this rank's devices: some numbers for each column, which move with it; nil for none
 	samples []kernels.Panel
-	// of each device of this rank: the columns of a lot, and of a panel of it; what a lot makes of them;
-	// products of its reflectors
-	work, single, factor, products []buffer
+	// of each device of this rank: the columns of a lot, and of a panel of it; what a lot makes of them
+	work, single, factor []buffer
 }
 
 // unsettled returns a matrix of which nothing is done yet.
 func unsettled(x *Matrix) moving {
 	f := moving{Matrix: x, place: make([]int, x.N), slots: map[int][]int{}, left: map[int]int{},
-		work: make([]buffer, len(x.own)), single: make([]buffer, len(x.own)), factor: make([]buffer, len(x.own)),
-		products: make([]buffer, len(x.own))}
+		work: make([]buffer, len(x.own)), single: make([]buffer, len(x.own)), factor: make([]buffer, len(x.own))}
 	for j := range f.place {
 		f.place[j] = -1
 	}
@@ -45,7 +43,7 @@ func unsettled(x *Matrix) moving {
 // free gives the buffers back.
 func (f *moving) free() {
 	for i, dev := range f.own {
-		for _, b := range []buffer{f.work[i], f.single[i], f.factor[i], f.products[i]} {
+		for _, b := range []buffer{f.work[i], f.single[i], f.factor[i]} {
 			_ = dev.release(b.at)
 		}
 		if f.samples != nil {

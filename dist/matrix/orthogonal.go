@@ -57,16 +57,6 @@ func (q *Orthogonal) reserve(dev *device, rows, count int) (kernels.Panel, error
 	return p, nil
 }
 
-// shrink gives back what the last panel of a device has for more reflectors than so many. It is zero.
-func (q *Orthogonal) shrink(p kernels.Panel, count int) {
-	size := func(n int) int64 { return (p.Columns(0, n).Bytes() + 255) / 256 * 256 }
-	for i := range q.chunks {
-		if c := &q.chunks[i]; c.at+kernels.Address(c.used) == p.Data+kernels.Address(size(p.N)) {
-			c.used -= size(p.N) - size(count)
-		}
-	}
-}
-
 // of returns Y and T, which lie one above the other.
 func (r reflectors) of(m int, p kernels.Panel) kernels.Reflectors {
 	rows := m - r.row
