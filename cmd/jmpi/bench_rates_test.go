@@ -75,7 +75,7 @@ func TestBenchChecks(t *testing.T) {
 func TestBenchRates(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rates.json")
 	for _, kind := range []string{"gauss", "graded-cols"} {
-		benchOf(t, "--shape", "200x200", "--kind", kind, "--repeat", "1", "--folder", t.TempDir(), "--rates", file)
+		benchOf(t, "--shape", "200x200", "--kind", kind, "--repeat", "3", "--folder", t.TempDir(), "--rates", file)
 	}
 	r, err := readRates(file)
 	if err != nil {
