@@ -41,7 +41,7 @@ func TestPlanOfManyNodes(t *testing.T) {
 	}
 }
 
-// More GPUs take less time, and a graded matrix more than another one.
+// More GPUs take less time. A graded matrix is prepared, but needs fewer sweeps: it takes about as much.
 func TestPlanTime(t *testing.T) {
 	seconds := func(args string) float64 {
 		t.Helper()
@@ -62,7 +62,7 @@ func TestPlanTime(t *testing.T) {
 		{"--shape 8192x8192 --backend cuda --vectors none", 0.5, 1},
 		{"--shape 8192x8192 --backend cuda --v accumulate", 1.2, 3},
 		{"--shape 8192x8192 --backend cuda --precondition qrcp-lq", 1.1, 3},
-		{"--shape 8192x8192 --backend cuda --kind graded-rows", 1.05, 3},
+		{"--shape 8192x8192 --backend cuda --kind graded-rows", 0.7, 1.5},
 		{"--shape 16384x16384 --rates h200", 4, 9},
 	} {
 		if got := seconds(c.args); got < c.least*one || got > c.most*one {
