@@ -108,7 +108,7 @@ func TestLostDeviceResumes(t *testing.T) {
 	resumed := 0
 	const none = deviceVariable + "=0 none 0 lost" // devices of the same kind, that are not lost
 	for _, lost := range []string{"1 Jacobi 30 lost", "0 Multiply 30 lost", "0 Fetch 20 lost",
-		"1 Read 3 memory"} {
+		"1 Read 2 memory"} { // the third one may be that of results, where checkpoints are late
 		t.Run(lost, func(t *testing.T) {
 			dir := t.TempDir()
 			linkAll(t, inputs, dir)
