@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"jmpi/dist/comm"
@@ -73,10 +74,10 @@ func TestNear(t *testing.T) {
 		for _, grid := range grids {
 			near, all := make([]float64, n*n), make([]float64, n*n)
 			for k, f := range [][2]func(*Matrix) (*Matrix, error){{NearGram, Gram}, {NearDeparture, Departure}} {
-				reach := 0
+				var reach atomic.Int64 // the same on all ranks
 				onGrid(t, grid, func(d *Devices) {
 					x := of(t, d, n, n, a)
-					reach = x.Reach()
+					reach.Store(int64(x.Reach()))
 					for i, to := range [][]float64{near, all} {
 						s, err := f[i](x)
 						if err == nil && i == 1 {
@@ -96,7 +97,7 @@ func TestNear(t *testing.T) {
 				for j := range n {
 					for i := range j {
 						if x := near[i+j*n]; x == 0 {
-							if zeros++; j-i <= reach {
+							if zeros++; j-i <= int(reach.Load()) {
 								t.Fatalf("%d, %d, %v: element %d,%d is 0", n, k, grid, i, j)
 							}
 						}
