@@ -186,10 +186,11 @@ unknown() { # MESSAGE
 }
 # differ FLAG VALUE: rank 1 gets a flag that rank 0 has not.
 differ() {
-	local solve=("$jmpi" svd square.npy -o x.svd)
+	local solve=("$jmpi" svd square.npy -o differ.svd) code
 	timeout -k 5 10 "${MPIRUN:-mpirun}" -np 1 "${solve[@]}" : -np 1 "${solve[@]}" "$@" >out 2>err </dev/null
-	(($? == 2)) && [[ $(grep -c '^jmpi: ' err) == 1 && ! -e x.svd ]] ||
-		{ why="other options on one rank are not refused"; return 1; }
+	code=$?
+	((code == 2)) && [[ $(grep -c '^jmpi: ' err) == 1 && ! -e differ.svd ]] ||
+		{ why="other options on one rank are not refused: exit code $code"; return 1; }
 }
 test_that "mpirun jmpi INPUT" short
 test_that "--force swaps the whole folder" swapped
