@@ -214,6 +214,7 @@ killed() { # INPUT SECONDS
 	mapfile -t ranks < <(running "$jmpi" | cut -d " " -f 2)
 	((${#ranks[@]} == 0)) || kill -9 "${ranks[RANDOM % ${#ranks[@]}]}"
 	wait $! 2>/dev/null
+	all_end "$jmpi" || return 1
 	equal k0.svd k.svd S.npy U.npy V.npy || equal k1.svd k.svd S.npy U.npy V.npy ||
 		{ why="half of the results of two runs"; return 1; }
 }

@@ -55,6 +55,19 @@ running() {
 # pid_of RANK PROGRAM
 pid_of() { running "$2" | sed -n "s/^$1 //p"; }
 
+# all_end PROGRAM: its processes end within 10 s. Where one was killed, others outlive mpirun by some seconds:
+# what they write then would stand in the next test's output.
+all_end() {
+	local i
+	for i in {1..100}; do
+		why=$(running "$1")
+		[[ -n $why ]] || return 0
+		sleep 0.1
+	done
+	why="running after 10 s: $why"
+	return 1
+}
+
 # none_left PROGRAM: nothing is left running.
 none_left() {
 	sleep 0.5
