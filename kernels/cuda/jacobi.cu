@@ -266,18 +266,6 @@ __device__ inline void sweep(const Sweep &a)
 
 // jacobi_32, jacobi_64, jacobi_128: one sweep for factors of that order or smaller. Grid (2·count), block
 // 2·order threads. Shared bytes: 8·Group<order>::WORDS. T need not be set before the first sweep.
-extern "C" __global__ void __launch_bounds__(64) jacobi_32(Sweep a)
-{
-	in_turn();
-	sweep<32>(a);
-}
-extern "C" __global__ void __launch_bounds__(128) jacobi_64(Sweep a)
-{
-	in_turn();
-	sweep<64>(a);
-}
-extern "C" __global__ void __launch_bounds__(256) jacobi_128(Sweep a)
-{
-	in_turn();
-	sweep<128>(a);
-}
+extern "C" __global__ void __launch_bounds__(64) jacobi_32(Sweep a) { in_turn(); sweep<32>(a); }
+extern "C" __global__ void __launch_bounds__(128) jacobi_64(Sweep a) { in_turn(); sweep<64>(a); }
+extern "C" __global__ void __launch_bounds__(256) jacobi_128(Sweep a) { in_turn(); sweep<128>(a); }

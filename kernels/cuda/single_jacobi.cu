@@ -370,18 +370,9 @@ template <int SIZE> __device__ inline void sweep(const SingleSweep &a)
 
 // single_jacobi_32, _64, _128: one sweep for factors of that order or smaller. Grid (2·count), block 2·order
 // threads. Shared bytes: 8·Square<order>::WORDS + SPARE. T need not be set before the first sweep.
-extern "C" __global__ void __launch_bounds__(64) single_jacobi_32(SingleSweep a)
-{
-	in_turn();
-	sweep<32>(a);
-}
-extern "C" __global__ void __launch_bounds__(128) single_jacobi_64(SingleSweep a)
-{
-	in_turn();
-	sweep<64>(a);
-}
-extern "C" __global__ void __launch_bounds__(256) single_jacobi_128(SingleSweep a)
-{
-	in_turn();
-	sweep<128>(a);
-}
+extern "C" __global__ void __launch_bounds__(64)
+single_jacobi_32(SingleSweep a) { in_turn(); sweep<32>(a); }
+extern "C" __global__ void __launch_bounds__(128)
+single_jacobi_64(SingleSweep a) { in_turn(); sweep<64>(a); }
+extern "C" __global__ void __launch_bounds__(256)
+single_jacobi_128(SingleSweep a) { in_turn(); sweep<128>(a); }
