@@ -14,7 +14,7 @@ constexpr int ORDER = 128; // of a block, at most
 // are a multiple of 16.
 template <class E> struct Trust;
 template <> struct Trust<double> {
-	static constexpr double SMALLEST = 0x1p-900, ROUNDOFF = EPSILON;
+	static constexpr double SMALLEST = LEAST_TAKEN, ROUNDOFF = EPSILON;
 	static constexpr bool ZERO = false;
 	static __device__ int leading(int rows) { return rows + PAD; }
 };

@@ -7,6 +7,9 @@ typedef unsigned long long u64;
 
 constexpr double EPSILON = 0x1p-53;
 
+// The least squared norm of a column that Cholesky takes in float64. Below it a column has lost its scaling.
+constexpr double LEAST_TAKEN = 0x1p-900;
+
 // kernels.Tally
 struct Tally {
 	i64 rotations, proper, open, idle, changed, broken, inactive, degenerate;

@@ -48,13 +48,12 @@ __device__ inline void cancel(const Problem &b, const State &state, double parts
 }
 
 // trust says whether the products that note_products notes are known: puts their first elements, or 0.
-// LEAST is that of the squared norms that Cholesky takes.
 __device__ inline void trust(const Problem &b, const State &state, double parts)
 {
-	constexpr double LEAST = 0x1p-900;
 	const int k = (int)b.k, np = (int)b.g.np, lane = threadIdx.x % 32, j = threadIdx.x / 32 * 16 + lane % 16;
 	const auto square = [&](int j) { return ldexp(state.after[j], -2 * (int)state.shift); };
-	const bool good = j >= k || (square(j) >= LEAST && state.after[j] >= KNOWN_LENGTH * KNOWN_LENGTH * parts);
+	const bool long_enough = state.after[j] >= KNOWN_LENGTH * KNOWN_LENGTH * parts;
+	const bool good = j >= k || (square(j) >= LEAST_TAKEN && long_enough);
 	const bool p = __syncthreads_and(good || j >= np), q = __syncthreads_and(good || j < np);
 	if (threadIdx.x != 0)
 		return;
