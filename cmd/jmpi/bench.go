@@ -255,8 +255,7 @@ func (s *session) circumstances(w *printer, matrix string) {
 }
 
 // jmpi times our own solver for these vectors, checks its last result, and prints the row, by the name what,
-// and the phases.
-// The first call sets the time that all rows are compared with.
+// and the phases. The first call sets the time and the singular values that all rows are compared with.
 func (b *bench) jmpi(what string, f methodFlags, vectors string) error {
 	p := problem{file: b.file, vectors: vectors, signs: b.signs}
 	task := b.task(p, f)

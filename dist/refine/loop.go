@@ -56,8 +56,7 @@ func (s *state) pass() error {
 		}
 		defer func() { l.free() }()
 		l.tell(step)
-		if s.values != nil && s.wanted == (Wanted{}) {
-			s.end(Converged)
+		if s.enough() {
 			return nil
 		}
 		outcome, done := l.decide(s.Before)
@@ -78,8 +77,7 @@ func (s *state) pass() error {
 		if err := s.foretell(l, off); err != nil {
 			return err
 		}
-		if s.values != nil && s.wanted == (Wanted{}) {
-			s.end(Converged)
+		if s.enough() {
 			return nil
 		}
 		s.Near = false
@@ -106,6 +104,15 @@ func (s *state) pass() error {
 		}
 		return nil
 	})
+}
+
+// enough ends the loop if the singular values are all that is wanted, and are known.
+func (s *state) enough() bool {
+	all := s.values != nil && s.wanted == (Wanted{})
+	if all {
+		s.end(Converged)
+	}
+	return all
 }
 
 // check tells whether random vectors find the columns of U orthonormal.
