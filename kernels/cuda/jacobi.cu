@@ -118,11 +118,11 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 	const int shift = begin_factor<SIZE>(a, b, state, shared);
 	Letter *const letters = a.letters + problem * a.steps * PAIRS + warp * 8;
 	Sweeper<SIZE> sweeper = {b.tol, (int)b.positive, b.positive < b.k, shared_steps + warp, letters, {}};
-	Round next = a.length > 0 ? round_of<SIZE>(a, 0, left) : Round{};
+	Round next = a.length > 0 ? round_of<SIZE>(a, 0) : Round{};
 #pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
-		const Round now = next;
-		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1), left); // in time
+		const Round now = next.of<SIZE>(left, a.half);
+		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1)); // in time
 		__syncthreads();
 		const Group<SIZE> c = {shared, now.lefts, now.rights};
 		if (now.steps == 1)
@@ -162,11 +162,11 @@ template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, d
 	const int positive = (int)a.problems[problem].positive, left = (int)a.problems[problem].left;
 	// Lane l receives the letters of pair l mod 8 in p-steps l/8 and l/8 + 4.
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane % 8 + lane / 8 * PAIRS;
-	Round next = a.length > 0 ? round_of<SIZE>(a, 0, left) : Round{};
+	Round next = a.length > 0 ? round_of<SIZE>(a, 0) : Round{};
 #pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
-		const Round now = next;
-		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1), left); // in time
+		const Round now = next.of<SIZE>(left, a.half);
+		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1)); // in time
 		__syncthreads();
 		const Group<SIZE> c = {shared, now.lefts, now.rights};
 		const bool alone = now.steps == 1;

@@ -103,11 +103,11 @@ template <int SIZE> __device__ inline void rotations_role(const SingleSweep &a, 
 	Letter *letter = letters_of<SIZE>(a, problem);
 	const unsigned mixes = place_of(shared_mixes[warp]);
 	SingleCounts counts = {};
-	Round next = a.length > 0 ? round_of<SIZE>(a, 0, columns) : Round{};
+	Round next = a.length > 0 ? round_of<SIZE>(a, 0) : Round{};
 #pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
-		const Round now = next;
-		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1), columns); // in time
+		const Round now = next.of<SIZE>(columns, a.half);
+		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1)); // in time
 		__syncthreads();
 		const auto own = Square<SIZE>::places(now.lefts, now.rights);
 		SingleRound r;
@@ -261,11 +261,11 @@ template <int SIZE> __device__ inline void follow(const SingleSweep &a, i64 prob
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32, g = lane / 4;
 	const int columns = (int)a.problems[problem].left;
 	Letter *letter = letters_of<SIZE>(a, problem);
-	Round next = a.length > 0 ? round_of<SIZE>(a, 0, columns) : Round{};
+	Round next = a.length > 0 ? round_of<SIZE>(a, 0) : Round{};
 #pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
-		const Round now = next;
-		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1), columns); // in time
+		const Round now = next.of<SIZE>(columns, a.half);
+		next = round_of<SIZE>(a, min(round + 1, (int)a.length - 1)); // in time
 		const Letter x = receive_words(letter), y = receive_words(letter + 32);
 		const ProductOf<float> by = {{low(x.first), high(x.first), low(x.second), high(x.second)},
 					     {low(y.first), high(y.first), low(y.second), high(y.second)},

@@ -51,12 +51,6 @@ template <class E> struct SweepOf {
 
 using Sweep = SweepOf<double>;
 
-// A round: its number of p-steps, and what the calling warp has in it.
-struct Round {
-	int steps;
-	u64 lefts, rights;
-};
-
 // columns_of returns the numbers of eight columns, of SIZE at most: P has `left` places from 0 on, and Q
 // those from `half` on. SIZE is that of none.
 template <int SIZE> __device__ inline u64 columns_of(u64 places, int left, int half)
@@ -70,15 +64,29 @@ template <int SIZE> __device__ inline u64 columns_of(u64 places, int left, int h
 	return four((unsigned)places) | (u64)four((unsigned)(places >> 32)) << 32;
 }
 
-// round_of returns a round of a problem, of which `left` columns are those of P, or -1.
-template <int SIZE, class E> __device__ inline Round round_of(const SweepOf<E> &a, int number, int left)
+// A round: its number of p-steps, and the columns that the calling warp has in it: their places, or their
+// numbers.
+struct Round {
+	int steps;
+	u64 lefts, rights;
+
+	// of puts the numbers in a problem in the place of places: `left` columns are those of P. -1: places are
+	// numbers.
+	template <int SIZE> __device__ Round of(int left, i64 half) const
+	{
+		if (left < 0)
+			return *this;
+		return {steps, columns_of<SIZE>(lefts, left, (int)half), columns_of<SIZE>(rights, left, (int)half)};
+	}
+};
+
+// round_of returns a round, by places. It does nothing with what it has asked memory for, so that nobody waits
+// for that before it is needed.
+template <int SIZE, class E> __device__ inline Round round_of(const SweepOf<E> &a, int number)
 {
 	constexpr int WARPS = SIZE / 16;
 	const u64 *words = a.rounds + number * (1 + 2 * WARPS), *own = words + 1 + 2 * (threadIdx.x / 32);
-	if (left < 0)
-		return {(int)words[0], own[0], own[1]};
-	return {(int)words[0], columns_of<SIZE>(own[0], left, (int)a.half),
-		columns_of<SIZE>(own[1], left, (int)a.half)};
+	return {(int)words[0], own[0], own[1]};
 }
 
 // role_of returns the number of this block in the order in which the blocks start. All threads call it.
