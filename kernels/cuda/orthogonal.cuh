@@ -67,28 +67,32 @@ __device__ inline void trust(const Problem &b, const State &state, double parts)
 // has R·T in shared memory calls it. A warp has sixteen columns.
 template <int SIZE> __device__ inline void note_products(const Problem &b, const double *shared, int shift)
 {
-	constexpr int LD = Group<SIZE>::LD;
+	constexpr int LD = Group<SIZE>::LD, TILES = KNOWN_WIDTH / 8 + 1; // of eight columns, the first from n0 on
 	const int np = (int)b.g.np, lane = threadIdx.x % 32, j0 = threadIdx.x / 32 * 16, g = lane / 4, t = lane % 4;
-	double h[SIZE / 8][4] = {}; // h[n][2e+i]: of columns 8n + 2t + i and j0 + 8e + g
-	const auto needed = [=](int n) { return j0 < np ? 8 * n < np || j0 + 16 > np : 8 * n + 8 > np; };
-#pragma unroll 1
-	for (int l = t; l < SIZE; l += 4) {
-		const double *const row = shared + l, x[2] = {row[(j0 + g) * LD], row[(j0 + 8 + g) * LD]};
-#pragma unroll
-		for (int n = 0; n < SIZE / 8; n++)
-			if (needed(n))
-				add_product(h[n], x, row[(8 * n + g) * LD]);
-	}
 	const double scale = ldexp(1.0, -shift);
+	for (int side = 0; side < 2; side++) {
+		const int first = side ? np : 0, end = side ? (int)b.k : np, n0 = first / 8 * 8;
+		if (j0 >= end || j0 + 16 <= first)
+			continue;
+		double h[TILES][4] = {}; // h[n][2e+i]: of columns n0 + 8n + 2t + i and j0 + 8e + g
+#pragma unroll 1
+		for (int l = t; l < SIZE; l += 4) {
+			const double *const row = shared + l, x[2] = {row[(j0 + g) * LD], row[(j0 + 8 + g) * LD]};
 #pragma unroll
-	for (int n = 0; n < SIZE / 8; n++)
-#pragma unroll
-		for (int m = 0; m < 4; m++) {
-			const int i = 8 * n + 2 * t + m % 2, j = j0 + m / 2 * 8 + g;
-			double *const to = noted(b, i, j);
-			if (to && to != b.gram_p && to != b.gram_q)
-				*to = h[n][m] * scale * scale;
+			for (int n = 0; n < TILES; n++)
+				add_product(h[n], x, row[min(n0 + 8 * n + g, SIZE) * LD]); // column SIZE is zero
 		}
+		double *const to = side ? b.gram_q : b.gram_p;
+		const i64 ld = side ? b.ld_gram_q : b.ld_gram_p;
+#pragma unroll
+		for (int n = 0; n < TILES; n++)
+#pragma unroll
+			for (int m = 0; m < 4; m++) {
+				const int i = n0 + 8 * n + 2 * t + m % 2 - first, j = j0 + m / 2 * 8 + g - first;
+				if (i >= 0 && i < end - first && j >= 0 && j < end - first && i + j > 0)
+					to[i + j * ld] = h[n][m] * scale * scale;
+			}
+	}
 }
 
 // A sum of products of which the parts that are multiples of 2⁻⁴⁰ are summed for themselves, which is exact

@@ -60,7 +60,7 @@ template <int SIZE> __device__ inline void begin(const float *from, i64 ld, int 
 template <int SIZE> __device__ inline void note_products(const SingleProblem &b, const Square<SIZE> &h)
 {
 	__shared__ float inverse[SIZE];
-	const int thread = threadIdx.x, k = (int)b.k;
+	const int thread = threadIdx.x, k = (int)b.k, np = (int)b.g.np, i = thread % SIZE; // a row, two threads each
 	bool clear = true;
 	for (int j = thread; j < k; j += 2 * SIZE) {
 		const float square = h.at(j, j) / SCALE;
@@ -68,13 +68,16 @@ template <int SIZE> __device__ inline void note_products(const SingleProblem &b,
 		inverse[j] = 1 / sqrtf(h.at(j, j));
 	}
 	clear = __syncthreads_and(clear);
-	for (int e = thread; e < SIZE * SIZE; e += 2 * SIZE) {
-		const int i = e % SIZE, j = e / SIZE;
-		float *const to = noted(b, i, j);
-		if (!to)
-			continue;
+	if (i >= k)
+		return;
+	const int start = i < np ? 0 : np, end = i < np ? np : k;
+	float *const row = (i < np ? b.gram_p : b.gram_q) + i - start;
+	const i64 ld = i < np ? b.ld_gram_p : b.ld_gram_q;
+#pragma unroll 8
+	for (int j = start + thread / SIZE; j < end; j += 2) {
 		const int first = min(i, j), second = max(i, j); // the same bits in both triangles
-		*to = !clear ? 0 : i == j ? 1 : h.at(first, second) * inverse[first] * inverse[second];
+		const float cosine = h.at(first, second) * inverse[first] * inverse[second];
+		row[(j - start) * ld] = !clear ? 0 : i == j ? 1 : cosine;
 	}
 }
 
