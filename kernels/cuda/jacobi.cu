@@ -152,8 +152,8 @@ __device__ inline void factor_role(const Sweep &a, i64 problem, double *shared)
 		note_products<SIZE>(b, shared, shift);
 }
 
-// follow applies the rotations of the sweep to T.
-template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, double *shared)
+// follow applies the rotations of the sweep to T, and tells whether the warp has met any.
+template <int SIZE> __device__ inline bool follow(const Sweep &a, i64 problem, double *shared)
 {
 	constexpr int WARPS = SIZE / 16, PAIRS = SIZE / 2;
 	__shared__ Mix mixes[WARPS][8][8]; // of the p-steps of a round
@@ -163,6 +163,7 @@ template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, d
 	// Lane l receives the letters of pair l mod 8 in p-steps l/8 and l/8 + 4.
 	Letter *letter = a.letters + problem * a.steps * PAIRS + warp * 8 + lane % 8 + lane / 8 * PAIRS;
 	Round next = a.length > 0 ? round_of<SIZE>(a, 0) : Round{};
+	bool turned = false;
 #pragma unroll 1
 	for (int round = 0; round < (int)a.length; round++) {
 		const Round now = next.of<SIZE>(left, a.half);
@@ -191,6 +192,7 @@ template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, d
 		__syncwarp();
 		if (rotated == 0)
 			continue;
+		turned = true;
 		if (alone) {
 			c.turn(turns[warp], swapped);
 			continue;
@@ -206,9 +208,11 @@ template <int SIZE> __device__ inline void follow(const Sweep &a, i64 problem, d
 		c.multiply(product);
 	}
 	__syncthreads();
+	return turned;
 }
 
-// turns_role applies the rotations of the sweep to T, and makes it orthogonal after the last.
+// turns_role applies the rotations of the sweep to T, and makes it orthogonal after the last. That takes long,
+// so it is done before anything that has to wait for the block that has R.
 template <int SIZE>
 __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 {
@@ -229,28 +233,27 @@ __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 			const double one = i == j && j < k ? 1.0 : 0.0;
 			shared[i + j * LD] = a.number == 0 ? one : i < k && j < k ? t[i + j * ldt] : 0;
 		}
-	if (!done)
-		follow<SIZE>(a, problem, shared);
-	if (a.last) {
-		if (!done && threadIdx.x == 0)
-			await(&state.finished, a.launch);
-		__syncthreads();
-		if (b.tally->changed) {
-			if (a.cancels || b.gram_p) {
-				const double parts = parts_of<SIZE>(b, state, shared);
-				if (a.cancels)
-					cancel(b, state, parts);
-				if (b.gram_p)
-					trust(b, state, parts);
-			}
-			orthogonalize<SIZE>(b, shared);
-			return;
-		}
-	}
-	for (int j = j0; j < j0 + 16; j++)
-		for (int i = lane; i < k; i += 32)
-			if (j < k)
-				t[i + j * ldt] = shared[i + j * LD];
+	const bool before = a.number > 0 && *(volatile const i64 *)&b.tally->changed;
+	const bool turned = __syncthreads_or((!done && follow<SIZE>(a, problem, shared)) || before);
+	if (a.last && turned)
+		orthogonalize<SIZE>(b, shared);
+	else
+		for (int j = j0; j < j0 + 16; j++)
+			for (int i = lane; i < k; i += 32)
+				if (j < k)
+					t[i + j * ldt] = shared[i + j * LD];
+	if (!a.last || !(a.cancels || b.gram_p))
+		return;
+	if (!done && threadIdx.x == 0)
+		await(&state.finished, a.launch);
+	__syncthreads();
+	if (!b.tally->changed)
+		return;
+	const double parts = parts_of<SIZE>(b, state, shared);
+	if (a.cancels)
+		cancel(b, state, parts);
+	if (b.gram_p)
+		trust(b, state, parts);
 }
 
 template <int SIZE>

@@ -173,6 +173,17 @@ template <int SIZE> __device__ inline void orthogonalize(const Problem &b, doubl
 	if (near && own < k)
 		t[own * (LD + 1)] += 1;
 	__syncthreads();
+	// Columns 2·t4 + m of eight, in an order in which the lanes meet in few banks.
+	const int swapped = t4 / 2;
+	if (swapped)
+#pragma unroll
+		for (int n = 0; n < SIZE / 8; n++)
+#pragma unroll
+			for (int h = 0; h < 2; h++) {
+				const double x = e[n][2 * h];
+				e[n][2 * h] = e[n][2 * h + 1];
+				e[n][2 * h + 1] = x;
+			}
 	double *const out = b.t;
 	const i64 ldt = b.ldt;
 #pragma unroll 1
@@ -181,8 +192,9 @@ template <int SIZE> __device__ inline void orthogonalize(const Problem &b, doubl
 #pragma unroll
 		for (int n = 0; n < SIZE / 8; n++)
 #pragma unroll
-			for (int m = 0; m < 2; m++) { // columns 2·t4 + m of eight
-				const double *const from = t + i0 + g + (8 * n + 2 * t4 + m) * LD, x[2] = {from[0], from[8]};
+			for (int m = 0; m < 2; m++) {
+				const double *const from = t + i0 + g + (8 * n + 2 * t4 + (m ^ swapped)) * LD;
+				const double x[2] = {from[0], from[8]};
 #pragma unroll
 				for (int h = 0; h < 2; h++)
 					add_product(sum[h], x, e[n][2 * h + m]);
