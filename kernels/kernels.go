@@ -115,6 +115,9 @@ type Batch struct {
 	// pivots since they were formed. They are kept where T comes from Jacobi with this batch, in the SVD.
 	Grams  []Pivot
 	Afresh bool
+	// Quiet says that few of the problems are expected to need work. A back end may then spare the host rather
+	// than share the device among problems. The bits do not depend on it.
+	Quiet bool
 	// Across is not nil where only pairs of a column of P with one of Q are to be made orthogonal. It has the
 	// number of columns of P. See Cholesky and Jacobi.
 	Across []int

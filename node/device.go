@@ -57,6 +57,15 @@ func (p Precision) check(c Config, be kernels.Backend) error {
 	return nil
 }
 
+// Outlook is what is known beforehand of the pairs that Run is given next.
+type Outlook struct {
+	// Afresh says that Run does not trust what is known of Gram matrices of block-columns: it has the rounding
+	// errors of all pivots since it was formed.
+	Afresh bool
+	// Quiet says that few of the pairs are expected to need work (kernels.Batch).
+	Quiet bool
+}
+
 // Device holds macro block-columns of G, and of V, and runs the recursion on their pairs.
 type Device struct {
 	Backend kernels.Backend
@@ -64,9 +73,7 @@ type Device struct {
 	// of the sweep, after Sync; reset by the caller
 	Tally    kernels.Tally
 	Problems int64
-	// Afresh says that Run does not trust what is known of Gram matrices of block-columns: it has the rounding
-	// errors of all pivots since it was formed.
-	Afresh bool
+	Outlook
 
 	c      Config
 	memory kernels.Address // one block, cut into slots and the workspace of rec
@@ -186,7 +193,7 @@ func (d *Device) run(step int, pairs []strategy.Pair) error {
 	if err != nil {
 		return err
 	}
-	b.Afresh = d.Afresh
+	b.Afresh, b.Quiet = d.Afresh, d.Quiet
 	start := time.Now()
 	if err := d.rec.step(0, b); err != nil {
 		return fmt.Errorf("node: %s: %w", d.Backend.Describe().Name, err)

@@ -12,12 +12,17 @@ import (
 	"jmpi/dist/comm"
 	"jmpi/internal/parallel"
 	"jmpi/kernels"
+	"jmpi/node"
 	"jmpi/topology"
 )
 
 // degenerateSweeps is in how many sweeps in a row there must be degenerate rotations for the hyperbolic SVD
 // not to exist. One that does exist may have some at the start.
 const degenerateSweeps = 8
+
+// quietShare is the share of active pivots below which the next sweep is quiet (node.Outlook). From one of
+// the last sweeps to the next the share falls by much.
+const quietShare = 0.35
 
 // iterated is what the sweeps have come to.
 type iterated struct {
@@ -45,8 +50,11 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		if err != nil {
 			return done, err
 		}
-		late := n > 1 && done.sweeps[n-2].Active < 1
-		if err := r.all(func(x *runner) error { return r.sweepDevice(x, n, steps, late) }); err != nil {
+		active := 1.0 // in the sweep before
+		if n > 1 {
+			active = done.sweeps[n-2].Active
+		}
+		if err := r.all(func(x *runner) error { return r.sweepDevice(x, n, steps, active) }); err != nil {
 			return done, err
 		}
 		info, votes, err := r.count(done.sweeps)
@@ -113,10 +121,10 @@ func NoDecomposition(format string, a ...any) error {
 }
 
 // sweepDevice runs all macro steps of a sweep on one device. The host waits for the device at the end, and
-// where block-columns leave or arrive. late says that not all pivots were active in the sweep before.
-func (r *run) sweepDevice(x *runner, n int, steps []topology.Step, late bool) error {
-	x.dev.Afresh = true
-	afresh := late && x.dev.Backend.Limits().Grams.Of(r.config.Precision) == kernels.KeepEarly
+// where block-columns leave or arrive. active is the share of pivots that were active in the sweep before.
+func (r *run) sweepDevice(x *runner, n int, steps []topology.Step, active float64) error {
+	x.dev.Outlook = node.Outlook{Afresh: true, Quiet: active < quietShare}
+	afresh := active < 1 && x.dev.Backend.Limits().Grams.Of(r.config.Precision) == kernels.KeepEarly
 	at := Progress{Sweep: n, Steps: x.program.SubSteps()}
 	x.step = 0
 	for _, step := range steps {

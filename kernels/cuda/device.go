@@ -26,6 +26,7 @@ type device struct {
 	*lane     // that is queued on: the first, but for parts of batches
 	lanes     [laneCount]lane
 	claims    claims
+	turns     turns
 	schedules schedules
 	urgent    bool // kernels are launched with the highest priority
 	index     int
@@ -315,6 +316,7 @@ func (d *device) Close() error {
 	delete(opened.devices, d)
 	opened.Unlock()
 	err := d.enter()
+	d.turns.held = nil // nobody will see it
 	if err == nil {
 		defer d.leave()
 		for i := range d.lanes {

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
 	"unsafe"
 
 	"jmpi/internal/nvidia"
@@ -72,6 +73,9 @@ func (d *device) follow(stream uintptr, other *lane) error {
 
 // meet lets the first lane wait for the others, and these for it before they go on.
 func (d *device) meet() error {
+	if err := d.release(); err != nil {
+		return err
+	}
 	first := &d.lanes[0]
 	for i := range d.lanes[1:] {
 		l := &d.lanes[1+i]
@@ -88,8 +92,11 @@ func (d *device) meet() error {
 }
 
 // parts returns how many parts a batch of so many problems is cut into. The bits do not depend on it.
-func (d *device) parts(problems, order int) int {
+func (d *device) parts(problems, order int, quiet bool) int {
 	if order > d.order() { // cuSOLVER has one stream, and there are levels below
+		return 1
+	}
+	if quiet { // the device has less to do than the host
 		return 1
 	}
 	return max(1, min(len(d.lanes), problems/laneProblems))
@@ -181,7 +188,7 @@ func (b *batch) panels() (p []kernels.Panel) {
 
 // part returns problems i ≤ p < j of a batch.
 func part(b *kernels.Batch, i, j int) *kernels.Batch {
-	c := &kernels.Batch{Type: b.Type, R: b.R[i:j], Afresh: b.Afresh}
+	c := &kernels.Batch{Type: b.Type, R: b.R[i:j], Afresh: b.Afresh, Quiet: b.Quiet}
 	if len(b.G) == len(b.R) {
 		c.G = b.G[i:j]
 	}
@@ -236,6 +243,11 @@ func (d *device) arrange(parts []*batch) error {
 		}
 		l.behind, l.busy = false, true
 	}
+	if w != (waits{}) { // what a lane waits for must be queued
+		if err := d.release(); err != nil {
+			return err
+		}
+	}
 	for j := range d.lanes {
 		for i := range d.lanes {
 			if w[i][j] {
@@ -253,6 +265,48 @@ func (d *device) arrange(parts []*batch) error {
 					return err
 				}
 			}
+		}
+	}
+	return nil
+}
+
+// primitive checks a batch, sends it to the device and runs a primitive on its parts, each on its lane.
+// fresh: the primitive sets the tally.
+func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh bool,
+	run func(*batch) error) error {
+	if err := b.Check(n); err != nil {
+		return fmt.Errorf("cuda: %s: %w", name, err)
+	}
+	if len(b.R) == 0 {
+		return nil
+	}
+	return d.bound(name, func() error {
+		d.turns.mu.Lock()
+		defer d.turns.mu.Unlock()
+		parts, err := d.send(b, n.Tally, fresh)
+		if err == nil {
+			err = d.onLanes(name, parts, run)
+		}
+		if err != nil {
+			d.turns.held = nil // nothing but Free and Close follows
+		}
+		return err
+	})
+}
+
+// onLanes runs a primitive on the parts of a batch.
+func (d *device) onLanes(name string, parts []*batch, run func(*batch) error) error {
+	if name != "Gram" || parts[0].spared == 0 {
+		if err := d.release(); err != nil {
+			return err
+		}
+	}
+	d.urgent = len(parts) > 1
+	defer func() { d.lane, d.urgent = &d.lanes[0], false }()
+	for i, s := range parts {
+		d.lane = &d.lanes[i]
+		if err := d.take(name, s, run); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -129,7 +129,7 @@ func TestLanesMeetSeldom(t *testing.T) {
 func TestLanesSameBits(t *testing.T) {
 	d := mustOpen(t, 0)
 	const m, width, columns = 300, 12, 128
-	if d.parts(columns/2, 2*width) < 2 {
+	if d.parts(columns/2, 2*width, false) < 2 {
 		t.Fatal("too few problems to be spread over lanes")
 	}
 	p := &pivots{d: d, option: kernels.JacobiOptions{Schedule: kerneltest.RoundRobin(2 * width), MaxSweeps: 1}}

@@ -74,6 +74,8 @@ func (d *device) freeHost(a kernels.Address) error {
 // entered is bound for what is queued on the first lane alone.
 func (d *device) entered(operation string, f func() error) error {
 	return d.bound(operation, func() error {
+		d.turns.mu.Lock()
+		defer d.turns.mu.Unlock()
 		if err := d.meet(); err != nil {
 			return err
 		}
@@ -121,7 +123,7 @@ func (d *device) Alloc(bytes int64) (a kernels.Address, err error) {
 
 // Free keeps the memory for the next allocation of its size. What is queued may still use it.
 func (d *device) Free(a kernels.Address) error {
-	if err := d.heap.Free(a); err != nil {
+	if err := errors.Join(d.flush(), d.heap.Free(a)); err != nil {
 		return fmt.Errorf("cuda: Free: %w", err)
 	}
 	return nil

@@ -85,6 +85,11 @@ func (d *device) move(operation string, ordered bool, f func(x mover) error) err
 			return err
 		}
 		defer d.movers.give(x)
+		if ordered {
+			if err := d.flush(); err != nil {
+				return err
+			}
+		}
 		for i := range d.lanes {
 			if !ordered {
 				break

@@ -128,6 +128,7 @@ type batch struct {
 	order    int // the largest k of the whole Batch
 	rows     int // of G and V, the most of any problem
 	vRows    int
+	spared   int // multiprocessors that products leave to the other lane; 0 where lanes take no turns
 }
 
 func (b *batch) n() int { return len(b.problems) }
@@ -180,7 +181,8 @@ func (d *device) send(b *kernels.Batch, tally, fresh bool) ([]*batch, error) {
 func alike(a, b *kernels.Batch) bool {
 	return sameMemory(a.G, b.G) && sameMemory(a.V, b.V) && sameMemory(a.R, b.R) && sameMemory(a.T, b.T) &&
 		sameMemory(a.Positive, b.Positive) && sameMemory(a.Across, b.Across) && sameMemory(a.Tally, b.Tally) &&
-		sameMemory(a.Grams, b.Grams) && a.Afresh == b.Afresh && alikeSingle(a.Single, b.Single)
+		sameMemory(a.Grams, b.Grams) && a.Afresh == b.Afresh &&
+		a.Quiet == b.Quiet && alikeSingle(a.Single, b.Single)
 }
 
 func alikeSingle(a, b *kernels.Single) bool {
@@ -207,7 +209,7 @@ func (d *device) sendProblems(b *kernels.Batch) error {
 		order = max(order, r.N)
 	}
 	q.last, q.parts = nil, nil
-	parts := make([]*batch, d.parts(n, order))
+	parts := make([]*batch, d.parts(n, order, b.Quiet))
 	for i := range parts {
 		first, end := n*i/len(parts), n*(i+1)/len(parts)
 		s := gather(part(b, first, end), tallies)
@@ -217,6 +219,7 @@ func (d *device) sendProblems(b *kernels.Batch) error {
 		}
 		parts[i] = s
 	}
+	d.takeTurns(parts)
 	if err := d.arrange(parts); err != nil {
 		return err
 	}
@@ -366,30 +369,3 @@ func (d *device) sync() error {
 
 // Sync waits for everything that is queued, and fails if any of it has failed.
 func (d *device) Sync() error { return d.entered("Sync", d.sync) }
-
-// primitive checks a batch, sends it to the device and runs a primitive on its parts, each on its lane.
-// fresh: the primitive sets the tally.
-func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh bool,
-	run func(*batch) error) error {
-	if err := b.Check(n); err != nil {
-		return fmt.Errorf("cuda: %s: %w", name, err)
-	}
-	if len(b.R) == 0 {
-		return nil
-	}
-	return d.bound(name, func() error {
-		parts, err := d.send(b, n.Tally, fresh)
-		if err != nil {
-			return err
-		}
-		d.urgent = len(parts) > 1
-		defer func() { d.lane, d.urgent = &d.lanes[0], false }()
-		for i, s := range parts {
-			d.lane = &d.lanes[i]
-			if err := run(s); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-}

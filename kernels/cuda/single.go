@@ -24,7 +24,7 @@ func singleChunk(m, k int) int {
 	side := ceil(k, 128)
 	parts := max(1, min(singleParts, m/singleGramRows/2, 64/(side*side)))
 	if m >= 8192 {
-		parts = min(parts, 4)
+		parts = min(parts, 6)
 	}
 	return max(1, ceil(ceil(m, parts), singleGramRows)) * singleGramRows
 }
@@ -116,7 +116,7 @@ func (d *device) singleMultiply(s *batch) error {
 	g, v := ceil(s.rows, singleRows), ceil(s.vRows, singleRows)
 	for first := 0; first < s.n(); first += streamListed {
 		count := min(streamListed, s.n()-first)
-		if err := d.launch("single_multiply_"+suffix, max(1, min(d.processors, count*(g+v))), 1, 1,
+		if err := d.launch("single_multiply_"+suffix, max(1, d.productBlocks(s, count*(g+v))), 1, 1,
 			128*singleGroups, singleMultiplyShared(order), s.at+uint64(first*problemBytes), uint64(count),
 			word(images)+uint64(2*first*image), uint64(g), uint64(v)); err != nil {
 			return err

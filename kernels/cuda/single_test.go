@@ -92,7 +92,7 @@ func TestSingleSameBits(t *testing.T) {
 		kerneltest.SameBits(t, fmt.Sprint("problem ", i, " alone"), singleStep(t, d, shapes[i:i+1]), want[i:i+1])
 	}
 	many := slices.Concat(shapes, shapes, shapes, shapes, shapes)
-	if d.parts(len(many), pointwiseOrder) < 2 {
+	if d.parts(len(many), pointwiseOrder, false) < 2 {
 		t.Fatal("too few problems to be spread over lanes")
 	}
 	kerneltest.SameBits(t, "two lanes", singleStep(t, d, many), slices.Concat(want, want, want, want, want))

@@ -21,14 +21,14 @@ func (d *device) streams(order int) bool {
 		d.streamShared() < d.shared
 }
 
-// multiplyStream forms the products with one block on each multiprocessor. flags are those of mark_columns.
+// multiplyStream forms the products with one block on each multiprocessor that the other lane leaves to it. flags are those of mark_columns.
 func (d *device) multiplyStream(s *batch, flags kernels.Address) error {
 	g, v := ceil(s.rows, streamRows), ceil(s.vRows, streamRows)
 	for first := 0; first < s.n(); first += streamListed {
 		count := min(streamListed, s.n()-first)
-		err := d.launch("multiply_stream", min(d.processors, count*(g+v)), 1, 1, streamThreads, d.streamShared(),
-			s.at+uint64(first*problemBytes), uint64(count), word(flags)+uint64(2*first*s.order), uint64(s.order),
-			uint64(g), uint64(v))
+		err := d.launch("multiply_stream", d.productBlocks(s, count*(g+v)), 1, 1, streamThreads,
+			d.streamShared(), s.at+uint64(first*problemBytes), uint64(count), word(flags)+uint64(2*first*s.order),
+			uint64(s.order), uint64(g), uint64(v))
 		if err != nil {
 			return err
 		}
