@@ -176,3 +176,165 @@ func TestLanesSameBits(t *testing.T) {
 	}
 	kerneltest.SameBits(t, "other work between", sweep(func() { must(t, d.Identity(other, 0)) }), want)
 }
+
+// turning is a matrix on a GPU as block-columns of which lanes take turns, with some rows of V.
+type turning struct {
+	pivots
+	element            kernels.Element
+	g, v, factors      kernels.Panel // R and T of each problem
+	norms, after       kernels.Panel // with float32
+	columns, rows, all int           // block-columns, rows of V and columns
+}
+
+const turningWidth = 64
+
+func newTurning(t *testing.T, d *device, e kernels.Element) *turning {
+	const m, k = 700, 2 * turningWidth
+	s := &turning{pivots: pivots{d: d}, element: e, columns: 64, rows: 300, all: 64 * turningWidth}
+	s.option = kernels.JacobiOptions{Schedule: kerneltest.ReverseRowCyclic(k), MaxSweeps: 1}
+	s.g, s.v = s.panelOf(t, m, s.all, e), s.panelOf(t, s.rows, s.all, e)
+	s.factors = s.panelOf(t, k, k*s.columns, e)
+	s.norms, s.after = s.panel(t, s.all, 1), s.panel(t, s.all, 1)
+	return s
+}
+
+// batch is p-step j of a sweep.
+func (s *turning) batch(j int, quiet bool) *kernels.Batch {
+	b := &kernels.Batch{Type: s.element, Quiet: quiet, Tally: make([]kernels.Tally, s.columns/2)}
+	if s.element == kernels.Float32 {
+		b.Single = &kernels.Single{Cosine: 3e-6}
+	}
+	const w = turningWidth
+	for l, p := range pairsOf(s.columns, j) {
+		pair := func(part func(int, int) kernels.Panel) kernels.Pivot {
+			return kernels.Pivot{P: part(w*p[0], w*(p[0]+1)), Q: part(w*p[1], w*(p[1]+1))}
+		}
+		b.G, b.V = append(b.G, pair(s.g.Columns)), append(b.V, pair(s.v.Columns))
+		b.R = append(b.R, s.factors.Columns(4*w*l, 4*w*l+2*w))
+		b.T = append(b.T, s.factors.Columns(4*w*l+2*w, 4*w*l+4*w))
+		if b.Single != nil {
+			b.Single.Norms = append(b.Single.Norms, pair(s.norms.Rows))
+			b.Single.Factors = append(b.Single.Factors, s.after.Rows(2*w*l, 2*w*(l+1)))
+		}
+	}
+	return b
+}
+
+// fill sets G, V and the norms.
+func (s *turning) fill(t *testing.T) {
+	x, norms := normal(s.g.M, s.all), make([]float64, s.all)
+	for j := range norms {
+		norms[j] = 1
+		if c := x[j*s.g.M : (j+1)*s.g.M]; s.element == kernels.Float32 {
+			norms[j] = kernels.Norm2(c)
+			for i := range c {
+				c[i] /= norms[j]
+			}
+		}
+	}
+	wide := s.panel(t, s.g.M, s.all)
+	must(t, s.d.Write(wide, x, s.g.M))
+	must(t, s.d.Convert(s.g, wide))
+	must(t, s.d.Convert(s.v, wide.Rows(0, s.rows)))
+	must(t, s.d.Write(s.norms, norms, s.all))
+}
+
+// sweep returns what a sweep makes of the matrix. between is called after each primitive.
+func (s *turning) sweep(t *testing.T, quiet func(step int) bool, between func()) [][]float64 {
+	s.fill(t)
+	var batches []*kernels.Batch
+	for j := s.columns - 1; j > 0; j-- {
+		b := s.batch(j, quiet(j))
+		for _, f := range []func(*kernels.Batch) error{s.d.Gram, s.d.Cholesky, s.d.QR,
+			func(b *kernels.Batch) error { return s.d.Jacobi(b, s.option) }, s.d.Multiply} {
+			must(t, f(b))
+			between()
+		}
+		batches = append(batches, b)
+	}
+	must(t, s.d.Sync())
+	var counts []float64
+	for _, b := range batches {
+		for _, x := range b.Tally {
+			counts = append(counts, float64(x.Rotations), float64(x.Proper), float64(x.Changed))
+		}
+	}
+	return [][]float64{counts, s.wide(t, s.g), s.wide(t, s.v), download(t, s.d, s.norms)}
+}
+
+// openTurning opens a GPU on which the lanes of such batches take turns, or skips the test.
+func openTurning(t *testing.T, e kernels.Element) *turning {
+	s := newTurning(t, mustOpen(t, 0), e)
+	b := s.batch(1, false)
+	parts, err := s.d.send(b, true, true)
+	must(t, err)
+	must(t, s.d.Sync())
+	if len(parts) != 2 || parts[0].spared == 0 {
+		t.Skipf("lanes of a batch in %s take no turns on %s", e, s.d.Describe().Name)
+	}
+	return s
+}
+
+// A sweep in which lanes take turns, and meet, gives the bits of one in which they take none, of one in which
+// the host waits after each primitive, and of one of which some p-steps are quiet.
+func TestTurnsSameBits(t *testing.T) {
+	for _, e := range []kernels.Element{kernels.Float64, kernels.Float32} {
+		t.Run(e.String(), func(t *testing.T) {
+			s := openTurning(t, e)
+			never, nothing := func(int) bool { return false }, func() {}
+			want := s.sweep(t, never, func() { must(t, s.d.Sync()) })
+			for run := range 3 {
+				kerneltest.SameBits(t, fmt.Sprint("turns, run ", run), s.sweep(t, never, nothing), want)
+			}
+			kerneltest.SameBits(t, "some quiet", s.sweep(t, func(step int) bool { return step%3 == 0 }, nothing), want)
+			kerneltest.SameBits(t, "quiet", s.sweep(t, func(int) bool { return true }, nothing), want)
+			s.d.turns.none = true
+			kerneltest.SameBits(t, "no turns", s.sweep(t, never, nothing), want)
+		})
+	}
+}
+
+// What comes after a p-step finds its products, also those that are held.
+func TestHeldIsFound(t *testing.T) {
+	for _, e := range []kernels.Element{kernels.Float64, kernels.Float32} {
+		t.Run(e.String(), func(t *testing.T) {
+			s := openTurning(t, e)
+			last := s.norms.Rows(s.all-turningWidth, s.all) // of the last problem, Multiply sets it with float32
+			g := s.g.Columns(s.all-turningWidth, s.all)
+			if e == kernels.Float64 {
+				last = g
+			}
+			steps := func() {
+				s.fill(t)
+				for _, j := range []int{3, 2} {
+					b := s.batch(j, false)
+					for _, f := range []func(*kernels.Batch) error{s.d.Gram, s.d.Cholesky, s.d.QR,
+						func(b *kernels.Batch) error { return s.d.Jacobi(b, s.option) }, s.d.Multiply} {
+						must(t, f(b))
+					}
+				}
+			}
+			steps()
+			must(t, s.d.Sync())
+			want := [][]float64{download(t, s.d, last), s.wide(t, g)}
+			steps()
+			if s.d.turns.held == nil {
+				t.Fatal("nothing is held")
+			}
+			kerneltest.SameBits(t, "Read", [][]float64{download(t, s.d, last)}, want[:1])
+			steps()
+			kerneltest.SameBits(t, "another primitive", [][]float64{s.wide(t, g)}, want[1:])
+			other := s.panelOf(t, g.M, g.N, e)
+			steps()
+			m, err := s.d.Mark()
+			must(t, err)
+			m, err = s.d.Bring(other, g, m)
+			must(t, err)
+			must(t, s.d.Follow(m))
+			kerneltest.SameBits(t, "Bring", [][]float64{s.wide(t, other)}, want[1:])
+			steps()
+			must(t, s.d.Copy(other, g))
+			kerneltest.SameBits(t, "Copy", [][]float64{s.wide(t, other)}, want[1:])
+		})
+	}
+}
