@@ -106,12 +106,13 @@ var rules = map[string]rule{
 
 // owners says in which folders or files an import that comes from outside may stand.
 var owners = map[string][]string{
-	"C":                             {"dist/comm", "kernels/cpu", "kernels/cuda", "internal"},
-	"github.com/sbromberger/gompi":  {"dist/comm/mpi.go"},
-	"github.com/spf13":              {"cmd"},
-	"github.com/schollz":            {"cmd"},
-	"github.com/rs/zerolog":         {"cmd", "dist", "node"},
-	"github.com/ebitengine/purego":  {"cmd", "internal/hdf5", "internal/nvidia", "internal/rivals"},
+	"C":                            {"dist/comm", "kernels/cpu", "kernels/cuda", "internal"},
+	"github.com/sbromberger/gompi": {"dist/comm/mpi.go"},
+	"github.com/spf13":             {"cmd"},
+	"github.com/schollz":           {"cmd"},
+	"github.com/rs/zerolog":        {"cmd", "dist", "node"},
+	"github.com/ebitengine/purego": {"cmd", "internal/hdf5", "internal/nvidia", "internal/rivals",
+		"kernels/cuda/traced_test.go"},
 	"gonum.org/v1/plot":             {"cmd", "internal/page", "internal/paper"},
 	"golang.org/x/net":              testLibraries,
 	"testing":                       testLibraries,

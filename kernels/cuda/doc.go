@@ -146,6 +146,12 @@
 // other had before. In a sweep of the default strategy this is so twice. What is not a primitive on batches
 // waits for both lanes, and they for it.
 //
+// The blocks of multiply_stream, single_multiply_64 and _128 stay on their multiprocessors to the end, and
+// priority is of no use beside them. There lanes take turns (turns.go): between the products of one and those
+// of the other lie Gram matrices, and a product leaves multiprocessors to the other lane's Jacobi. The second
+// half of Multiply is held back on the host until the next Gram, or whatever else comes. A batch of which
+// little is expected (Quiet) is not cut.
+//
 // # Marks
 //
 // A mark is an event on the first lane, when it has waited for the others. Panels are brought on a stream of

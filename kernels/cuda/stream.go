@@ -21,7 +21,8 @@ func (d *device) streams(order int) bool {
 		d.streamShared() < d.shared
 }
 
-// multiplyStream forms the products with one block on each multiprocessor that the other lane leaves to it. flags are those of mark_columns.
+// multiplyStream forms the products with one block on each multiprocessor, but for those that are the other
+// lane's. flags are those of mark_columns.
 func (d *device) multiplyStream(s *batch, flags kernels.Address) error {
 	g, v := ceil(s.rows, streamRows), ceil(s.vRows, streamRows)
 	for first := 0; first < s.n(); first += streamListed {

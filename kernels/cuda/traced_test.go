@@ -163,17 +163,17 @@ func openTraced(t testing.TB) *traced {
 func (d *traced) run(name string, b *kernels.Batch) error {
 	call := d.call
 	d.call++
-	return d.primitive(name, b, kernels.Needs{G: true, R: true, T: true, Tally: name != "Gram"}, name == "Cholesky",
-		func(s *batch) error {
-			x := traceOp{name: name, call: call, lane: slices.IndexFunc(d.lanes[:], func(l lane) bool {
-				return l.stream == d.stream
-			})}
-			for _, p := range s.panels() {
-				x.pages.add(p)
-			}
-			d.add(d.stream, x)
-			return nil
-		})
+	needs := kernels.Needs{G: true, R: true, T: true, Tally: name != "Gram"}
+	return d.primitive(name, b, needs, name == "Cholesky", func(s *batch) error {
+		x := traceOp{name: name, call: call, lane: slices.IndexFunc(d.lanes[:], func(l lane) bool {
+			return l.stream == d.stream
+		})}
+		for _, p := range s.panels() {
+			x.pages.add(p)
+		}
+		d.add(d.stream, x)
+		return nil
+	})
 }
 
 // step queues the primitives of a p-step.

@@ -61,7 +61,8 @@ func (d *device) take(name string, s *batch, run func(*batch) error) error {
 			return err
 		}
 		return second.record(d)
-	case name == "Multiply" && d.lane == first: // if there was no Gram this waits for something earlier, or nothing
+	case name == "Multiply" && d.lane == first:
+		// without a Gram in turn the event is an older one, or none
 		if err := d.follow(first.stream, second); err != nil {
 			return err
 		}

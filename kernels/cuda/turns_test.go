@@ -140,8 +140,8 @@ func TestTurns(t *testing.T) {
 			for _, x := range [][2]*traceOp{{second, first}, {next, second}, {second, of("Gram", j+1, 0)},
 				{first, of("Gram", j, 1)}} {
 				if x[0].follows(x[1]) != c.turns {
-					t.Errorf("%+v: p-step %d: %s on lane %d follows %s on lane %d: %t", c, j, x[0].name, x[0].lane, x[1].name,
-						x[1].lane, !c.turns)
+					t.Errorf("%+v: p-step %d: %s on lane %d follows %s on lane %d: %t", c, j, x[0].name, x[0].lane,
+						x[1].name, x[1].lane, !c.turns)
 				}
 			}
 			for _, x := range [][2]*traceOp{{second, of("Jacobi", j+1, 0)}, {first, of("Jacobi", j, 1)}} {
