@@ -265,9 +265,11 @@ func (s *turning) sweep(t *testing.T, quiet func(step int) bool, between func())
 // openTurning opens a GPU on which the lanes of such batches take turns, or skips the test.
 func openTurning(t *testing.T, e kernels.Element) *turning {
 	s := newTurning(t, mustOpen(t, 0), e)
-	b := s.batch(1, false)
-	parts, err := s.d.send(b, true, true)
-	must(t, err)
+	var parts []*batch
+	must(t, s.d.bound("send", func() (err error) {
+		parts, err = s.d.send(s.batch(1, false), true, true)
+		return err
+	}))
 	must(t, s.d.Sync())
 	if len(parts) != 2 || parts[0].spared == 0 {
 		t.Skipf("lanes of a batch in %s take no turns on %s", e, s.d.Describe().Name)
