@@ -13,6 +13,8 @@ import (
 const (
 	laneCount    = 2  // parts that a batch is cut into, at most
 	laneProblems = 16 // problems of a part, at least
+
+	quietProblems = 64 // Gram matrices of so many keep the device busy
 )
 
 // lane is a stream, and what the primitives that are queued on it have for themselves. The parts of a batch
@@ -96,7 +98,7 @@ func (d *device) parts(problems, order int, quiet bool) int {
 	if order > d.order() { // cuSOLVER has one stream, and there are levels below
 		return 1
 	}
-	if quiet { // the device has less to do than the host
+	if quiet && problems < quietProblems { // the device has less to do than the host
 		return 1
 	}
 	return max(1, min(len(d.lanes), problems/laneProblems))

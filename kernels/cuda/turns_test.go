@@ -261,7 +261,8 @@ func TestWhoTakesTurns(t *testing.T) {
 		{"quiet", 32, 64, func(_ *device, b *kernels.Batch) { b.Quiet = true }, 1, 132},
 		{"float32", 32, 64, toSingle, 2, 100},
 		{"float32, small", 32, 32, toSingle, 2, 100},
-		{"float32, quiet", 64, 64, func(d *device, b *kernels.Batch) {
+		{"many, quiet", 64, 64, func(_ *device, b *kernels.Batch) { b.Quiet = true }, 2, 132},
+		{"float32, quiet", 63, 64, func(d *device, b *kernels.Batch) {
 			toSingle(d, b)
 			b.Quiet = true
 		}, 1, 132},
