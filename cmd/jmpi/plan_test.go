@@ -141,7 +141,7 @@ func TestPlanFigures(t *testing.T) {
 	checkPart(t, "GPUs: memory of a device", *p.MemoryPerDevice, (3*matrix+wider)/4+work)
 	// V carried, the matrix read again.
 	checkPart(t, "GPUs: the least of a device", *p.LeastPerDevice,
-		3*(4096+4096)*512*word+4096*5<<10+cuda.Limits().Workspace)
+		3*(4096+4096)*512*word+4096*9<<10/4+cuda.Limits().Workspace)
 	sent := *p.BytesPerDevice
 	// X, U, V and three matrices more where sweeps in float32 are refined. These send half, and nothing of V.
 	p = executePlanJSON(t, gpus...)
