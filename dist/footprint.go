@@ -313,9 +313,9 @@ func (w ways) copied(c jacobi.Config, devices int, limits kernels.Limits) int64 
 	return bytes
 }
 
-// What primitives have as scratch, up to a limit: those of the Jacobi method for each column of a device, where
-// both lanes have the most that either has had; the others for each column and, for sums over the rows, each
-// element that a device has; the reduction of slabs.
+// What primitives have as scratch, up to a limit: those of the Jacobi method for each column of a device,
+// with both lanes at the most that they have had; the others for each column and, for sums over the rows,
+// each element that a device has; the reduction of slabs.
 const jacobiScratch, denseScratch, elementScratch, slabScratch = 9 << 10, 6 << 10, 1.5, 40 << 20
 
 // bytes is matrices for what one device has, with what is on its way and with scratch, or for what all have
@@ -330,7 +330,8 @@ func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during
 		return kernels.WordBytes * during, kernels.WordBytes * outside
 	}
 	panel, way := kernels.WordBytes*(m+kernels.PanelWidth)*kernels.PanelWidth, w.flying(m, c.N, devices, limits)
-	scratch := [2]int64{jacobiScratch * n / int64(devices), denseScratch*n + int64(elementScratch*float64(m*n)/float64(devices))}
+	scratch := [2]int64{jacobiScratch * n / int64(devices),
+		denseScratch*n + int64(elementScratch*float64(m*n)/float64(devices))}
 	switch {
 	case w.precondition != NoPreconditioner:
 		scratch[0] = scratch[1]

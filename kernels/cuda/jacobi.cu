@@ -211,8 +211,8 @@ template <int SIZE> __device__ inline bool follow(const Sweep &a, i64 problem, d
 	return turned;
 }
 
-// turns_role applies the rotations of the sweep to T, and makes it orthogonal after the last. That takes long,
-// so it is done before anything that has to wait for the block that has R.
+// turns_role applies the rotations of the sweep to T, and makes it orthogonal after the last. That takes
+// long, so it is done before anything that has to wait for the block that has R.
 template <int SIZE>
 __device__ inline void turns_role(const Sweep &a, i64 problem, double *shared)
 {

@@ -80,8 +80,8 @@ struct Round {
 	}
 };
 
-// round_of returns a round, by places. It does nothing with what it has asked memory for, so that nobody waits
-// for that before it is needed.
+// round_of returns a round, by places. It does nothing with what it has asked memory for, so that nobody
+// waits for that before it is needed.
 template <int SIZE, class E> __device__ inline Round round_of(const SweepOf<E> &a, int number)
 {
 	constexpr int WARPS = SIZE / 16;
