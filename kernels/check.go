@@ -112,11 +112,11 @@ func (b *Batch) checkNorms(i, k int, n Needs) error {
 }
 
 func (b *Batch) checkPivot(name string, g Pivot, k int) error {
-	if err := g.P.checkType(name+".P", b.Type); err != nil {
-		return err
+	if err := g.P.checkType("P", b.Type); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
-	if err := g.Q.checkType(name+".Q", b.Type); err != nil {
-		return err
+	if err := g.Q.checkType("Q", b.Type); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
 	}
 	if g.P.M != g.Q.M || g.Order() != k {
 		return fmt.Errorf("%w: %s is [%d×%d %d×%d], must have equal rows and %d columns",

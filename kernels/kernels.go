@@ -156,7 +156,8 @@ func (b *Batch) Left(i int) int {
 }
 
 // Schedule is a parallel pivot strategy as a table: Pairs holds the 0-based indices
-// p < q of the pairs of all p-steps one after the other, Order/2 pairs a p-step.
+// p < q of the pairs of all p-steps one after the other, Order/2 pairs a p-step. They stay as they are once
+// Jacobi has had them.
 type Schedule struct {
 	Order int     // even
 	Pairs []int32 // 2 · Order/2 · (number of p-steps)

@@ -3,6 +3,7 @@ package cuda
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"jmpi/internal/nvidia"
@@ -176,16 +177,19 @@ func everyone() (w waits) {
 
 // panels returns the panels that the primitives read or write.
 func (b *batch) panels() (p []kernels.Panel) {
-	pivots := [][]kernels.Pivot{b.G, b.V}
+	pivots := [][]kernels.Pivot{b.G, b.V, nil}
+	var factors []kernels.Panel
 	if b.Single != nil {
-		pivots, p = append(pivots, b.Single.Norms), append(p, b.Single.Factors...)
+		pivots[2], factors = b.Single.Norms, b.Single.Factors
 	}
+	p = slices.Concat(b.R, b.T, factors)
 	for _, list := range pivots {
+		p = slices.Grow(p, 2*len(list))
 		for _, x := range list {
 			p = append(p, x.P, x.Q)
 		}
 	}
-	return append(append(p, b.R...), b.T...)
+	return p
 }
 
 // part returns problems i ≤ p < j of a batch.

@@ -17,8 +17,8 @@ const keptSchedules = 2
 // schedules are those that Jacobi had last, and have been found to be valid. The lanes have what they need of
 // each in the same place.
 type schedules struct {
-	checked [keptSchedules]kernels.Schedule // copies
-	oldest  int                             // whose place the next new one takes
+	checked [keptSchedules]kernels.Schedule
+	oldest  int // whose place the next new one takes
 }
 
 // schedule is what of a schedule is on the device, for one lane.
@@ -37,7 +37,8 @@ func (d *device) checkSchedule(b *kernels.Batch, o kernels.JacobiOptions) (int, 
 		return 0, err
 	}
 	for i, c := range known.checked {
-		if s.Order == c.Order && slices.Equal(s.Pairs, c.Pairs) {
+		if s.Order == c.Order && (sameMemory(s.Pairs, c.Pairs) || slices.Equal(s.Pairs, c.Pairs)) {
+			known.checked[i] = *s // whose memory is known the next time
 			return i, nil
 		}
 	}
@@ -46,7 +47,7 @@ func (d *device) checkSchedule(b *kernels.Batch, o kernels.JacobiOptions) (int, 
 	}
 	place := known.oldest
 	known.oldest = (place + 1) % keptSchedules
-	known.checked[place] = kernels.Schedule{Order: s.Order, Pairs: slices.Clone(s.Pairs)}
+	known.checked[place] = *s
 	for i := range d.lanes {
 		d.lanes[i].sent[place].size = 0
 	}
