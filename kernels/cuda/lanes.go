@@ -3,7 +3,6 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"slices"
 	"unsafe"
 
 	"jmpi/internal/nvidia"
@@ -176,15 +175,14 @@ func everyone() (w waits) {
 }
 
 // panels returns the panels that the primitives read or write.
-func (b *batch) panels() (p []kernels.Panel) {
-	pivots := [][]kernels.Pivot{b.G, b.V, nil}
-	var factors []kernels.Panel
+func (b *batch) panels() []kernels.Panel {
+	var s kernels.Single
 	if b.Single != nil {
-		pivots[2], factors = b.Single.Norms, b.Single.Factors
+		s = *b.Single
 	}
-	p = slices.Concat(b.R, b.T, factors)
-	for _, list := range pivots {
-		p = slices.Grow(p, 2*len(list))
+	p := make([]kernels.Panel, 0, 9*len(b.R)) // three factors, two panels of each of three pivots
+	p = append(append(append(p, b.R...), b.T...), s.Factors...)
+	for _, list := range [...][]kernels.Pivot{b.G, b.V, s.Norms} {
 		for _, x := range list {
 			p = append(p, x.P, x.Q)
 		}
