@@ -41,14 +41,18 @@ func (d *device) between(t testing.TB, from, to event) float64 {
 // phases are the primitives of a step, in their order.
 var phases = []string{"gram", "cholesky", "qr", "jacobi", "multiply"}
 
+// primitives are those of a step, in their order.
+func (p *pivots) primitives() []func(*kernels.Batch) error {
+	d := p.d
+	return []func(*kernels.Batch) error{d.Gram, d.Cholesky, d.QR,
+		func(b *kernels.Batch) error { return d.Jacobi(b, p.option) }, d.Multiply}
+}
+
 // run queues a step with marks between the primitives, waits for it, and adds the seconds of each.
 func (p *pivots) run(t testing.TB, seconds []float64) {
 	d, b := p.d, &p.batch
 	marks := []event{d.mark(t)}
-	for i, f := range []func() error{
-		func() error { return d.Gram(b) }, func() error { return d.Cholesky(b) }, func() error { return d.QR(b) },
-		func() error { return d.Jacobi(b, p.option) }, func() error { return d.Multiply(b) },
-	} {
+	for i, f := range p.primitives() {
 		if i == 3 && b.R[0].N > d.order() {
 			must(t, d.Sync()) // instead of one level down, which this package knows nothing of
 			for l := range b.Tally {
@@ -57,7 +61,7 @@ func (p *pivots) run(t testing.TB, seconds []float64) {
 			marks = append(marks, d.mark(t))
 			continue
 		}
-		must(t, f())
+		must(t, f(b))
 		marks = append(marks, d.mark(t))
 	}
 	must(t, d.Sync())

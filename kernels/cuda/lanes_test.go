@@ -142,39 +142,39 @@ func TestLanesSameBits(t *testing.T) {
 		var batches []*kernels.Batch
 		for j := columns - 1; j > 0; j-- {
 			b := &kernels.Batch{Tally: make([]kernels.Tally, columns/2)}
-			for i := range columns {
-				if i > i^j {
-					continue
-				}
+			for l, k := range pairsOf(columns, j) {
 				pair := func(x kernels.Panel) kernels.Pivot {
-					return kernels.Pivot{P: x.Columns(width*i, width*(i+1)), Q: x.Columns(width*(i^j), width*((i^j)+1))}
+					return kernels.Pivot{P: x.Columns(width*k[0], width*(k[0]+1)), Q: x.Columns(width*k[1], width*(k[1]+1))}
 				}
-				at := 4 * width * len(b.G)
+				at := 4 * width * l
 				b.G, b.V = append(b.G, pair(g)), append(b.V, pair(v))
 				b.R = append(b.R, factors.Columns(at, at+2*width))
 				b.T = append(b.T, factors.Columns(at+2*width, at+4*width))
 			}
-			for _, f := range []func(*kernels.Batch) error{d.Gram, d.Cholesky, d.QR,
-				func(b *kernels.Batch) error { return d.Jacobi(b, p.option) }, d.Multiply} {
+			for _, f := range p.primitives() {
 				must(t, f(b))
 				between()
 			}
 			batches = append(batches, b)
 		}
 		must(t, d.Sync())
-		var counts []float64
-		for _, b := range batches {
-			for _, x := range b.Tally {
-				counts = append(counts, float64(x.Rotations), float64(x.Proper), float64(x.Changed))
-			}
-		}
-		return [][]float64{counts, download(t, d, g), download(t, d, v)}
+		return [][]float64{countsOf(batches), download(t, d, g), download(t, d, v)}
 	}
 	want := sweep(func() { must(t, d.Sync()) })
 	for run := range 3 {
 		kerneltest.SameBits(t, fmt.Sprint("run ", run), sweep(func() {}), want)
 	}
 	kerneltest.SameBits(t, "other work between", sweep(func() { must(t, d.Identity(other, 0)) }), want)
+}
+
+// countsOf returns what the problems of batches have counted.
+func countsOf(batches []*kernels.Batch) (counts []float64) {
+	for _, b := range batches {
+		for _, x := range b.Tally {
+			counts = append(counts, float64(x.Rotations), float64(x.Proper), float64(x.Changed))
+		}
+	}
+	return counts
 }
 
 // turning is a matrix on a GPU as block-columns of which lanes take turns, with some rows of V.
@@ -245,21 +245,14 @@ func (s *turning) sweep(t *testing.T, quiet func(step int) bool, between func())
 	var batches []*kernels.Batch
 	for j := s.columns - 1; j > 0; j-- {
 		b := s.batch(j, quiet(j))
-		for _, f := range []func(*kernels.Batch) error{s.d.Gram, s.d.Cholesky, s.d.QR,
-			func(b *kernels.Batch) error { return s.d.Jacobi(b, s.option) }, s.d.Multiply} {
+		for _, f := range s.primitives() {
 			must(t, f(b))
 			between()
 		}
 		batches = append(batches, b)
 	}
 	must(t, s.d.Sync())
-	var counts []float64
-	for _, b := range batches {
-		for _, x := range b.Tally {
-			counts = append(counts, float64(x.Rotations), float64(x.Proper), float64(x.Changed))
-		}
-	}
-	return [][]float64{counts, s.wide(t, s.g), s.wide(t, s.v), download(t, s.d, s.norms)}
+	return [][]float64{countsOf(batches), s.wide(t, s.g), s.wide(t, s.v), download(t, s.d, s.norms)}
 }
 
 // openTurning opens a GPU on which the lanes of such batches take turns, or skips the test.
@@ -310,8 +303,7 @@ func TestHeldIsFound(t *testing.T) {
 				s.fill(t)
 				for _, j := range []int{3, 2} {
 					b := s.batch(j, false)
-					for _, f := range []func(*kernels.Batch) error{s.d.Gram, s.d.Cholesky, s.d.QR,
-						func(b *kernels.Batch) error { return s.d.Jacobi(b, s.option) }, s.d.Multiply} {
+					for _, f := range s.primitives() {
 						must(t, f(b))
 					}
 				}
