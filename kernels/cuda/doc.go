@@ -149,8 +149,8 @@
 // The blocks of multiply_stream, single_multiply_64 and _128 stay on their multiprocessors to the end, and
 // priority is of no use beside them. There lanes take turns (turns.go): between the products of one and those
 // of the other lie Gram matrices, and a product leaves multiprocessors to the other lane's Jacobi. The second
-// half of Multiply is held back on the host until the next Gram, or whatever else comes. A batch of which
-// little is expected (Quiet) is not cut.
+// half of Multiply is held back on the host until the next Gram, or whatever else comes. A small batch of
+// which little is expected (Quiet) is not cut.
 //
 // # Marks
 //
