@@ -86,20 +86,7 @@ func (d *device) move(operation string, ordered bool, f func(x mover) error) err
 		}
 		defer d.movers.give(x)
 		if ordered {
-			if err := d.flush(); err != nil {
-				return err
-			}
-		}
-		for i := range d.lanes {
-			if !ordered {
-				break
-			}
-			if err := d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, x.event,
-				d.lanes[i].stream)); err != nil {
-				return err
-			}
-			if err := d.check("cuStreamWaitEvent", nvidia.Invoke(d.cuStreamWaitEvent, x.stream, x.event,
-				0)); err != nil {
+			if err := x.follow(d); err != nil {
 				return err
 			}
 		}
@@ -108,6 +95,24 @@ func (d *device) move(operation string, ordered bool, f func(x mover) error) err
 		}
 		return x.wait(d)
 	})
+}
+
+// follow lets the stream of x wait for everything that is queued on the lanes.
+func (x mover) follow(d *device) error {
+	if err := d.flush(); err != nil {
+		return err
+	}
+	for i := range d.lanes {
+		err := d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, x.event, d.lanes[i].stream))
+		if err != nil {
+			return err
+		}
+		err = d.check("cuStreamWaitEvent", nvidia.Invoke(d.cuStreamWaitEvent, x.stream, x.event, 0))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (x mover) wait(d *device) error {
