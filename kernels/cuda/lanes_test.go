@@ -110,13 +110,7 @@ func TestLanesMeetSeldom(t *testing.T) {
 	for sweep := range 2 {
 		h.waits = 0
 		for j := columns - 1; j > 0; j-- {
-			var pairs [][2]int
-			for i := range columns {
-				if i < i^j {
-					pairs = append(pairs, [2]int{i, i ^ j})
-				}
-			}
-			h.add(t, cutBatch(pairs, 4, 2))
+			h.add(t, cutBatch(pairsOf(columns, j), 4, 2))
 		}
 		if want := 4 + 2*sweep; h.waits != want {
 			t.Errorf("sweep %d: %d waits of a lane in %d p-steps, want %d", sweep, h.waits, columns-1, want)
@@ -132,33 +126,14 @@ func TestLanesSameBits(t *testing.T) {
 	if d.parts(columns/2, 2*width, false) < 2 {
 		t.Fatal("too few problems to be spread over lanes")
 	}
-	p := &pivots{d: d, option: kernels.JacobiOptions{Schedule: kerneltest.RoundRobin(2 * width), MaxSweeps: 1}}
-	g, v := p.panel(t, m, width*columns), p.panel(t, width*columns, width*columns)
-	factors := p.panel(t, 2*width, 2*width*columns)
-	other := p.panel(t, 50, 50)
+	s := newBlocks(t, d, kernels.Float64, width, columns, m, width*columns)
+	s.option.Schedule = kerneltest.RoundRobin(2 * width)
+	other := s.panel(t, 50, 50)
 	sweep := func(between func()) [][]float64 {
-		must(t, d.Write(g, normal(m, width*columns), m))
-		must(t, d.Identity(v, 0))
-		var batches []*kernels.Batch
-		for j := columns - 1; j > 0; j-- {
-			b := &kernels.Batch{Tally: make([]kernels.Tally, columns/2)}
-			for l, k := range pairsOf(columns, j) {
-				pair := func(x kernels.Panel) kernels.Pivot {
-					return kernels.Pivot{P: x.Columns(width*k[0], width*(k[0]+1)), Q: x.Columns(width*k[1], width*(k[1]+1))}
-				}
-				at := 4 * width * l
-				b.G, b.V = append(b.G, pair(g)), append(b.V, pair(v))
-				b.R = append(b.R, factors.Columns(at, at+2*width))
-				b.T = append(b.T, factors.Columns(at+2*width, at+4*width))
-			}
-			for _, f := range p.primitives() {
-				must(t, f(b))
-				between()
-			}
-			batches = append(batches, b)
-		}
-		must(t, d.Sync())
-		return [][]float64{countsOf(batches), download(t, d, g), download(t, d, v)}
+		must(t, d.Write(s.g, normal(m, width*columns), m))
+		must(t, d.Identity(s.v, 0))
+		counts := s.steps(t, never, between)
+		return [][]float64{counts, download(t, d, s.g), download(t, d, s.v)}
 	}
 	want := sweep(func() { must(t, d.Sync()) })
 	for run := range 3 {
@@ -177,34 +152,31 @@ func countsOf(batches []*kernels.Batch) (counts []float64) {
 	return counts
 }
 
-// turning is a matrix on a GPU as block-columns of which lanes take turns, with some rows of V.
-type turning struct {
+// blocks are a matrix on a GPU as block-columns, with some rows of V, and what a sweep over them needs.
+type blocks struct {
 	pivots
-	element            kernels.Element
-	g, v, factors      kernels.Panel // R and T of each problem
-	norms, after       kernels.Panel // with float32
-	columns, rows, all int           // block-columns, rows of V and columns
+	element             kernels.Element
+	width, columns, all int           // of a block-column; block-columns; all columns
+	g, v, factors       kernels.Panel // R and T of each problem
+	norms, after        kernels.Panel // with float32
 }
 
-const turningWidth = 64
-
-func newTurning(t *testing.T, d *device, e kernels.Element) *turning {
-	const m, k = 700, 2 * turningWidth
-	s := &turning{pivots: pivots{d: d}, element: e, columns: 64, rows: 300, all: 64 * turningWidth}
-	s.option = kernels.JacobiOptions{Schedule: kerneltest.ReverseRowCyclic(k), MaxSweeps: 1}
-	s.g, s.v = s.panelOf(t, m, s.all, e), s.panelOf(t, s.rows, s.all, e)
-	s.factors = s.panelOf(t, k, k*s.columns, e)
+func newBlocks(t *testing.T, d *device, e kernels.Element, width, columns, m, rows int) *blocks {
+	s := &blocks{pivots: pivots{d: d}, element: e, width: width, columns: columns, all: width * columns}
+	s.option = kernels.JacobiOptions{Schedule: kerneltest.ReverseRowCyclic(2 * width), MaxSweeps: 1}
+	s.g, s.v = s.panelOf(t, m, s.all, e), s.panelOf(t, rows, s.all, e)
+	s.factors = s.panelOf(t, 2*width, 2*s.all, e)
 	s.norms, s.after = s.panel(t, s.all, 1), s.panel(t, s.all, 1)
 	return s
 }
 
 // batch is p-step j of a sweep.
-func (s *turning) batch(j int, quiet bool) *kernels.Batch {
+func (s *blocks) batch(j int, quiet bool) *kernels.Batch {
 	b := &kernels.Batch{Type: s.element, Quiet: quiet, Tally: make([]kernels.Tally, s.columns/2)}
 	if s.element == kernels.Float32 {
 		b.Single = &kernels.Single{Cosine: 3e-6}
 	}
-	const w = turningWidth
+	w := s.width
 	for l, p := range pairsOf(s.columns, j) {
 		pair := func(part func(int, int) kernels.Panel) kernels.Pivot {
 			return kernels.Pivot{P: part(w*p[0], w*(p[0]+1)), Q: part(w*p[1], w*(p[1]+1))}
@@ -221,7 +193,7 @@ func (s *turning) batch(j int, quiet bool) *kernels.Batch {
 }
 
 // fill sets G, V and the norms.
-func (s *turning) fill(t *testing.T) {
+func (s *blocks) fill(t *testing.T) {
 	x, norms := normal(s.g.M, s.all), make([]float64, s.all)
 	for j := range norms {
 		norms[j] = 1
@@ -235,13 +207,12 @@ func (s *turning) fill(t *testing.T) {
 	wide := s.panel(t, s.g.M, s.all)
 	must(t, s.d.Write(wide, x, s.g.M))
 	must(t, s.d.Convert(s.g, wide))
-	must(t, s.d.Convert(s.v, wide.Rows(0, s.rows)))
+	must(t, s.d.Convert(s.v, wide.Rows(0, s.v.M)))
 	must(t, s.d.Write(s.norms, norms, s.all))
 }
 
-// sweep returns what a sweep makes of the matrix. between is called after each primitive.
-func (s *turning) sweep(t *testing.T, quiet func(step int) bool, between func()) [][]float64 {
-	s.fill(t)
+// steps queues a sweep, waits for it and returns what it has counted. between is called after each primitive.
+func (s *blocks) steps(t *testing.T, quiet func(step int) bool, between func()) []float64 {
 	var batches []*kernels.Batch
 	for j := s.columns - 1; j > 0; j-- {
 		b := s.batch(j, quiet(j))
@@ -252,12 +223,21 @@ func (s *turning) sweep(t *testing.T, quiet func(step int) bool, between func())
 		batches = append(batches, b)
 	}
 	must(t, s.d.Sync())
-	return [][]float64{countsOf(batches), s.wide(t, s.g), s.wide(t, s.v), download(t, s.d, s.norms)}
+	return countsOf(batches)
+}
+
+func never(int) bool { return false }
+
+// sweep fills the matrix and returns what a sweep makes of it.
+func (s *blocks) sweep(t *testing.T, quiet func(step int) bool, between func()) [][]float64 {
+	s.fill(t)
+	counts := s.steps(t, quiet, between)
+	return [][]float64{counts, s.wide(t, s.g), s.wide(t, s.v), download(t, s.d, s.norms)}
 }
 
 // openTurning opens a GPU on which the lanes of such batches take turns, or skips the test.
-func openTurning(t *testing.T, e kernels.Element) *turning {
-	s := newTurning(t, mustOpen(t, 0), e)
+func openTurning(t *testing.T, e kernels.Element) *blocks {
+	s := newBlocks(t, mustOpen(t, 0), e, 64, 64, 700, 300)
 	var parts []*batch
 	must(t, s.d.bound("send", func() (err error) {
 		parts, err = s.d.send(s.batch(1, false), true, true)
@@ -276,7 +256,7 @@ func TestTurnsSameBits(t *testing.T) {
 	for _, e := range []kernels.Element{kernels.Float64, kernels.Float32} {
 		t.Run(e.String(), func(t *testing.T) {
 			s := openTurning(t, e)
-			never, nothing := func(int) bool { return false }, func() {}
+			nothing := func() {}
 			want := s.sweep(t, never, func() { must(t, s.d.Sync()) })
 			for run := range 3 {
 				kerneltest.SameBits(t, fmt.Sprint("turns, run ", run), s.sweep(t, never, nothing), want)
@@ -294,8 +274,8 @@ func TestHeldIsFound(t *testing.T) {
 	for _, e := range []kernels.Element{kernels.Float64, kernels.Float32} {
 		t.Run(e.String(), func(t *testing.T) {
 			s := openTurning(t, e)
-			last := s.norms.Rows(s.all-turningWidth, s.all) // of the last problem, Multiply sets it with float32
-			g := s.g.Columns(s.all-turningWidth, s.all)
+			last := s.norms.Rows(s.all-s.width, s.all) // of the last problem, Multiply sets it with float32
+			g := s.g.Columns(s.all-s.width, s.all)
 			if e == kernels.Float64 {
 				last = g
 			}
