@@ -96,23 +96,23 @@ type keptPrepared struct {
 
 // keptMethod is a method.
 type keptMethod struct {
-	Precondition             Preconditioner
-	BySVD, Graded, Unpivoted bool
-	Turned                   bool
-	V                        RightVectors
-	Reread, Ladder           bool
-	Reasons                  [3]string
+	Precondition                       Preconditioner
+	BySVD, Graded, Decaying, Unpivoted bool
+	Turned                             bool
+	V                                  RightVectors
+	Reread, Ladder                     bool
+	Reasons                            [3]string
 }
 
 // kept returns what a checkpoint has of it.
 func (m method) kept() keptMethod {
-	return keptMethod{m.precondition, m.bySVD, m.graded, m.unpivoted, m.turned, m.v, m.reread, m.ladder,
+	return keptMethod{m.precondition, m.bySVD, m.graded, m.decaying, m.unpivoted, m.turned, m.v, m.reread, m.ladder,
 		[3]string{m.reason.precondition, m.reason.v, m.reason.precision}}
 }
 
 // method is the inverse of kept.
 func (k keptMethod) method() method {
-	return method{k.Precondition, k.BySVD, k.Graded, k.Unpivoted, k.Turned, k.V, k.Reread, k.Ladder,
+	return method{k.Precondition, k.BySVD, k.Graded, k.Decaying, k.Unpivoted, k.Turned, k.V, k.Reread, k.Ladder,
 		reasons{k.Reasons[0], k.Reasons[1], k.Reasons[2]}}
 }
 

@@ -64,6 +64,7 @@ type method struct {
 	precondition Preconditioner
 	bySVD        bool // a hyperbolic SVD by way of the SVD
 	graded       bool // rows or columns differ much in size
+	decaying     bool // the singular values do, so columns are nearly parallel
 	// for QR: X = Rᵀ with the triangular factor R of a tall matrix as it is
 	unpivoted bool
 	turned    bool // for QRLQ: the transpose of the matrix is factored
@@ -85,6 +86,8 @@ func (m method) norms() jacobi.Norms {
 		return jacobi.AnyNorms
 	case m.graded:
 		return jacobi.Graded
+	case m.decaying:
+		return jacobi.Decaying
 	}
 	return jacobi.Falling
 }
@@ -263,7 +266,8 @@ func lower(transposed *matrix.Matrix) (q2 *matrix.Orthogonal, x *matrix.Matrix, 
 func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, parallelism float64,
 	side gradedSides) method {
 	rows, columns := matrix.Ratio(g.Rows), matrix.Ratio(g.Columns)
-	m := method{graded: rows >= gradedRatio || columns >= gradedRatio}
+	m := method{graded: rows >= gradedRatio || columns >= gradedRatio,
+		decaying: parallelism >= decayingParallelism}
 	because := func(p Preconditioner, format string, a ...any) {
 		m.precondition, m.reason.precondition = p, fmt.Sprintf(format, a...)
 	}
@@ -289,7 +293,7 @@ func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, paralleli
 	case m.graded:
 		because(QRCPLQ, "graded: the max-norms of the rows differ by a factor of %.2g, the norms of the "+
 			"columns by %.2g", rows, columns)
-	case parallelism >= decayingParallelism:
+	case m.decaying:
 		because(QRLQ, "the singular values decay: the mean square of the cosines between columns is %.2g times "+
 			"that of random ones; so there are fewer sweeps", parallelism)
 	case in.slabs != nil:
@@ -303,8 +307,7 @@ func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, paralleli
 	m.turned = m.precondition == QRLQ && side == rowsGraded
 	switch m.reason.precision = t.refused(limits); {
 	case m.reason.precision != "":
-	case m.precondition == NoPreconditioner && (m.graded || parallelism >= decayingParallelism ||
-		in.x.M > in.x.N):
+	case m.precondition == NoPreconditioner && (m.graded || m.decaying || in.x.M > in.x.N):
 		m.reason.precision = "the first sweeps would need a preconditioner to be of float32"
 	case columns < evenNorms && parallelism < closeParallelism*float64(in.x.N)*float64(in.x.N):
 		m.reason.precision = "the singular values are nearly equal: float32 would not tell their vectors apart"

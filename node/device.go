@@ -1,6 +1,7 @@
 package node
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -64,6 +65,8 @@ type Outlook struct {
 	Afresh bool
 	// Quiet says that few of the pairs are expected to need work (kernels.Batch).
 	Quiet bool
+	// Inner is how many inner sweeps their factors have, in place of Config.Sweeps; 0: those.
+	Inner int
 }
 
 // Device holds macro block-columns of G, and of V, and runs the recursion on their pairs.
@@ -189,6 +192,7 @@ func (d *Device) run(step int, pairs []strategy.Pair) error {
 			d.c.Trace(0, 0, p.P, p.Q)
 		}
 	}
+	d.rec.present = cmp.Or(d.Inner, d.c.Sweeps)
 	b, err := d.rec.batch(0, step, x)
 	if err != nil {
 		return err

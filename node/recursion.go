@@ -29,6 +29,7 @@ type recursion struct {
 	be          kernels.Backend
 	levels      []level
 	sweeps      int // inner sweeps: 1, FullSweeps or FewSweeps
+	present     int // those of this sub-step
 	precision   Precision
 	independent bool // columns are linearly independent
 	mixed       bool // there are columns with sign −1
@@ -159,7 +160,7 @@ func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 		if err != nil {
 			return err
 		}
-		return r.be.Jacobi(b, kernels.JacobiOptions{Schedule: s, MaxSweeps: r.sweeps, Independent: r.independent})
+		return r.be.Jacobi(b, kernels.JacobiOptions{Schedule: s, MaxSweeps: r.present, Independent: r.independent})
 	}
 	if err := r.be.Sync(); err != nil { // which makes the tallies valid
 		return err
@@ -174,7 +175,7 @@ func (r *recursion) orthogonalize(lev int, b *kernels.Batch) error {
 			return err
 		}
 	}
-	for sweep := 0; sweep < r.sweeps && len(active) > 0; sweep++ {
+	for sweep := 0; sweep < r.present && len(active) > 0; sweep++ {
 		done := make([]kernels.Tally, len(b.G))
 		if err := r.blockSweep(lev+1, b, active, done); err != nil {
 			return err

@@ -9,6 +9,7 @@ import (
 	"jmpi/internal/enum"
 	"jmpi/internal/trace"
 	"jmpi/kernels"
+	"jmpi/node"
 )
 
 // Config says what to solve and how. It must be the same on every rank, except Load's data and the hooks.
@@ -51,6 +52,7 @@ type Norms int
 const (
 	AnyNorms Norms = iota
 	Falling        // they decrease, about: the columns are those of a triangular factor
+	Decaying       // and the singular values decay, so that neighbours make larger angles than others
 	Graded         // they decrease by orders of magnitude, so that fewer sweeps are needed
 )
 
@@ -154,6 +156,18 @@ func (c Config) variant(limits kernels.Limits) Variant {
 		return Twice
 	}
 	return Block
+}
+
+// inner returns how many inner sweeps sweep n has in place of those of the block-oriented variant; 0: no other
+// number. Where singular values decay the large angles are within block-columns, or between neighbours, so
+// that it pays to visit them twice at first (decision 70). Not in float32: there a sweep is spared, but what is
+// left for the passes is more.
+func (c Config) inner(n int, limits kernels.Limits) int {
+	if n > 2 || c.Precision == kernels.Float32 || c.Norms < Decaying || c.positive() < c.N ||
+		c.variant(limits) != Block {
+		return 0
+	}
+	return node.FewSweeps
 }
 
 // Progress tells how far a sweep is.

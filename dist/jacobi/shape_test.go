@@ -27,6 +27,33 @@ func TestPivotStrategy(t *testing.T) {
 	}
 }
 
+// The inner sweeps of a sweep in place of Config.Node's: two in the first two where singular values decay.
+func TestInner(t *testing.T) {
+	gpu := kernels.Limits{PointwiseOrder: 64, Width: 8}
+	cpu := gpu
+	cpu.FullBlock = true
+	for _, c := range []struct {
+		limits    kernels.Limits
+		positive  int
+		precision kernels.Element
+		norms     Norms
+		want      int
+	}{
+		{gpu, 64, kernels.Float64, Decaying, node.FewSweeps}, {gpu, 64, kernels.Float64, Graded, node.FewSweeps},
+		{gpu, 64, kernels.Float64, Falling, 0}, {gpu, 64, kernels.Float64, AnyNorms, 0},
+		{gpu, 64, kernels.Float32, Decaying, 0}, {gpu, 30, kernels.Float64, Graded, 0},
+		{cpu, 64, kernels.Float64, Graded, 0},
+	} {
+		config := Config{Problem: Problem{M: 64, N: 64, Positive: c.positive, Precision: c.precision,
+			Norms: c.norms}}
+		for sweep, want := range []int{1: c.want, 2: c.want, 3: 0, 4: 0} {
+			if got := config.inner(sweep, c.limits); sweep > 0 && got != want {
+				t.Errorf("%+v: %d inner sweeps in sweep %d, want %d", c, got, sweep, want)
+			}
+		}
+	}
+}
+
 // What auto chooses, and that what was asked for stays.
 func TestVariant(t *testing.T) {
 	gpu := kernels.Limits{PointwiseOrder: 64, Width: 8}

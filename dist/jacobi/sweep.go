@@ -123,7 +123,8 @@ func NoDecomposition(format string, a ...any) error {
 // sweepDevice runs all macro steps of a sweep on one device. The host waits for the device at the end, and
 // where block-columns leave or arrive. active is the share of pivots that were active in the sweep before.
 func (r *run) sweepDevice(x *runner, n int, steps []topology.Step, active float64) error {
-	x.dev.Outlook = node.Outlook{Afresh: true, Quiet: active < quietShare}
+	x.dev.Outlook = node.Outlook{Afresh: true, Quiet: active < quietShare,
+		Inner: r.config.inner(n, x.dev.Backend.Limits())}
 	afresh := active < 1 && x.dev.Backend.Limits().Grams.Of(r.config.Precision) == kernels.KeepEarly
 	at := Progress{Sweep: n, Steps: x.program.SubSteps()}
 	x.step = 0

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"jmpi/kernels"
@@ -77,16 +78,18 @@ func acrossSweep(t *testing.T, b kernels.Backend, element kernels.Element) {
 					factors, across = append(factors, randomUpper(rnd, s[0]+s[1])), append(across, s[0])
 				}
 			}
-			acrossFactors(t, b, element, factors, across, schedule)
+			acrossFactors(t, b, element, factors, across, schedule, 1)
+			acrossFactors(t, b, element, factors, across, schedule, 2)
 		}
 	}
 }
 
-// acrossFactors is acrossSweep for some factors.
-func acrossFactors(t *testing.T, b kernels.Backend, element kernels.Element, factors []matrix, across []int,
-	schedule *kernels.Schedule) {
+// acrossFactors is acrossSweep for some factors, with one sweep or more. It does not change these.
+func acrossFactors(t *testing.T, b kernels.Backend, element kernels.Element, given []matrix, across []int,
+	schedule *kernels.Schedule, sweeps int) {
 	t.Helper()
-	o := kernels.JacobiOptions{Schedule: schedule, MaxSweeps: 1}
+	factors := slices.Clone(given)
+	o := kernels.JacobiOptions{Schedule: schedule, MaxSweeps: sweeps}
 	bound := 1e-12
 	var read func(i int) matrix
 	var tally []kernels.Tally
@@ -123,13 +126,22 @@ func acrossFactors(t *testing.T, b kernels.Backend, element kernels.Element, fac
 	}
 	for i, x := range factors {
 		want := x.clone()
-		told := oneSweep(want, identity(x.n), placed(schedule, across[i], x.n), x.n)
-		name := fmt.Sprintf("%s, %d and %d columns by a schedule of order %d", element, across[i], x.n-across[i],
-			schedule.Order)
-		if element == kernels.Float64 && tally[i] != told {
+		var told kernels.Tally
+		for range sweeps {
+			sweep := oneSweep(want, identity(x.n), placed(schedule, across[i], x.n), x.n)
+			told.Add(sweep)
+			told.Changed |= sweep.Changed
+		}
+		name := fmt.Sprintf("%s, %d and %d columns by a schedule of order %d, %d sweeps", element, across[i],
+			x.n-across[i], schedule.Order, sweeps)
+		if element == kernels.Float64 && sweeps == 1 && tally[i] != told {
 			t.Errorf("%s: tally %+v, want %+v", name, tally[i], told)
 		}
-		if n := tally[i].Rotations; n > told.Rotations || n < told.Rotations*9/10 {
+		most := told.Rotations
+		if element == kernels.Float32 { // what rounding leaves of a cosine may be turned again
+			most *= int64(sweeps)
+		}
+		if n := tally[i].Rotations; n > most || n < told.Rotations*9/10 {
 			t.Errorf("%s: %d rotations, want about %d", name, n, told.Rotations)
 		}
 		got := read(i)
