@@ -195,3 +195,27 @@ func TestFloat64Finishes(t *testing.T) {
 		}
 	}
 }
+
+// Where rows and columns differ by more than float32 can serve, the sweeps are in float64 from the start.
+func TestExtremeGrading(t *testing.T) {
+	lowFrom(t, 2)
+	const n = 160
+	for _, c := range []struct {
+		kind string
+		cond float64
+		used string
+	}{
+		{"graded-both", 1e12, "float32, refined"}, {"graded-both", 1e16, "float64"}, {"graded-both", 1e20, "float64"},
+		{"graded-cols", 1e20, "float32, refined"}, {"graded-rows", 1e40, "float64"},
+	} {
+		a := disttest.Generate(t, c.kind, gen.Options{Rows: n, Cols: n, Seed: 7, Cond: c.cond})
+		one, err := onCPUs(t, a, 2, both(n, n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		one.verify(t, a, 2)
+		if one.Precision.Used != c.used || len(one.Sweeps) > 6 {
+			t.Errorf("%s, %g: %+v, %d sweeps, want %s", c.kind, c.cond, one.Precision, len(one.Sweeps), c.used)
+		}
+	}
+}
