@@ -39,8 +39,13 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	if c.InnerBlock != 0 {
 		inner = c.InnerBlock
 	}
+	layout := node.NewLayout(c.N, devices, width)
+	if layout.Columns == 2 && c.N > limits.PointwiseOrder && c.Block == 0 {
+		// Two would have an inner level. Four need none, and are what two devices have, so the bits are the same.
+		layout = node.NewLayout(c.N, devices, c.N/4)
+	}
 	nc := node.Config{
-		M: c.M, Layout: node.NewLayout(c.N, devices, width), Positive: c.positive(), Independent: c.Independent,
+		M: c.M, Layout: layout, Positive: c.positive(), Independent: c.Independent,
 		Vectors: c.Vectors, Strategy: c.PivotStrategy(), Sweeps: 1,
 		Precision: node.Precision{Type: c.Precision, Cosine: c.Cosine}, Exchanges: devices > 1,
 	}
