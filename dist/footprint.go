@@ -149,7 +149,7 @@ func (w ways) left(m, n int64) int64 {
 
 // right returns how many numbers those of the factorization of an n×n matrix without pivoting have.
 func right(n int64, limits kernels.Limits) int64 {
-	return reflectors(n, n, int64(matrix.Together(limits)))
+	return reflectors(n, n, int64(matrix.Together(limits, int(n))))
 }
 
 // corrected is what there is, on hosts, while V from U is corrected: X or R, U, V and a square matrix.

@@ -5,7 +5,9 @@ package kernels
 // primitive that returns numbers waits for them. Slices of numbers may be changed again after the call.
 //
 // The bits of a result depend on the shapes in the call and on nothing else: not on the number of threads,
-// and in a list not on the other members. So callers keep to shapes that follow from the matrix alone.
+// and in a list not on the other members. So callers keep to shapes that follow from the matrix alone. Where
+// a device has some columns of a matrix, the number of these does not, and they say how many there are in all:
+// that takes its place (Gemm, Reflect).
 type Dense interface {
 	// Convert copies src to dst, of the same shape, and rounds to dst's element type.
 	Convert(dst, src Panel) error
@@ -89,12 +91,17 @@ type Dense interface {
 	// becomes zero: so the reflectors may be applied before it is known how many there are. A is undefined
 	// afterwards. What it returns waits, and tells what was found, before the next call.
 	FactorPivoted(a Panel, q Reflectors, r Panel, o PanelOptions) (found Found, err error)
-	// Reflect does C ← Q·C, or C ← Qᵀ·C if transposed, for each C of a list, which do not overlap.
+	// Join makes reflectors of those of several panels: Q.T has on its diagonal the triangular factors of panels
+	// of PanelWidth reflectors, the last of what is left, and gets −T₁·(Y₁ᵀ·Y₂)·T₂ above them. Then I − Y·T·Yᵀ
+	// is the product of those of the panels.
+	Join(q Reflectors) error
+	// Reflect does C ← Q·C, or C ← Qᵀ·C if transposed, for each C of a list, which do not overlap. They are
+	// columns of a matrix of `of` columns, or with 0 by themselves.
 	//
-	// FactorPanel, FactorPivoted and Reflect form sums over rows in short pieces (internal/dense, Sums). A sum
-	// of terms of one sign is right to some tens of u, however many they are: Q is as orthogonal as these sums
-	// are right.
-	Reflect(q Reflectors, transposed bool, c []Panel) error
+	// FactorPanel, FactorPivoted, Join and Reflect form sums over rows in short pieces (internal/dense, Sums), for
+	// more reflectors than a panel has Reflect in longer ones. A sum of terms of one sign is right to some tens
+	// of u, however many they are: Q is as orthogonal as these sums are right.
+	Reflect(q Reflectors, transposed bool, c []Panel, of int) error
 }
 
 const (
@@ -161,6 +168,9 @@ type Gemm struct {
 	A, B           Panel
 	Beta           float64
 	C              Panel
+	// Of says that B, which is not transposed, and C have columns of matrices of so many; 0: they have all. On
+	// GPUs the bits are those of the product with all columns. On hosts they are those of the shapes.
+	Of int
 }
 
 // Reflectors is the product Q = I − Y·T·Yᵀ of k Householder reflectors of length m ([SVL89]).

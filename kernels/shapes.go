@@ -169,6 +169,9 @@ func (g Gemm) check() error {
 		return fmt.Errorf("%w: A is %d×%d, transposed %t, B %d×%d, transposed %t, C %d×%d", ErrShape, g.A.M, g.A.N,
 			g.TransA, g.B.M, g.B.N, g.TransB, g.C.M, g.C.N)
 	}
+	if g.Of != 0 && (g.Of < g.C.N || g.TransB) {
+		return fmt.Errorf("%w: C has %d of %d columns, B transposed %t", ErrShape, g.C.N, g.Of, g.TransB)
+	}
 	return nil
 }
 
@@ -289,10 +292,11 @@ func (q Reflectors) checkFor(a Panel, width int) error {
 }
 
 // Check tells whether Y and T fit together, and whether they can be applied to all of c.
-func (q Reflectors) Check(c []Panel) error {
+func (q Reflectors) Check(c []Panel, of int) error {
 	if err := q.check(); err != nil {
 		return err
 	}
+	columns := 0
 	for i, x := range c {
 		if err := x.Check(fmt.Sprintf("C %d", i)); err != nil {
 			return err
@@ -300,6 +304,10 @@ func (q Reflectors) Check(c []Panel) error {
 		if x.M != q.Y.M {
 			return fmt.Errorf("%w: C %d is %d×%d, Y %d×%d", ErrShape, i, x.M, x.N, q.Y.M, q.Y.N)
 		}
+		columns += x.N
+	}
+	if of != 0 && of < columns {
+		return fmt.Errorf("%w: the panels have %d of %d columns", ErrShape, columns, of)
 	}
 	return nil
 }
@@ -313,6 +321,9 @@ func (q Reflectors) check() error {
 	}
 	return checkFactor("T", q.T, q.Y.N)
 }
+
+// CheckJoin tells whether Y and T fit together.
+func (q Reflectors) CheckJoin() error { return q.check() }
 
 // checkAny tells whether x and y are possible panels.
 func checkAny(x Panel, xName string, y Panel, yName string) error {

@@ -255,8 +255,12 @@ func (d *Falling) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels
 	})
 }
 
-func (d *Falling) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
-	return d.do("Reflect", func() error { return d.Apart.Reflect(q, transposed, c) })
+func (d *Falling) Join(q kernels.Reflectors) error {
+	return d.do("Join", func() error { return d.Apart.Join(q) })
+}
+
+func (d *Falling) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel, of int) error {
+	return d.do("Reflect", func() error { return d.Apart.Reflect(q, transposed, c, of) })
 }
 
 func (d *Falling) Close() error {

@@ -341,7 +341,11 @@ func (d *Lagging) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels
 	}, err
 }
 
-func (d *Lagging) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
+func (d *Lagging) Join(q kernels.Reflectors) error {
+	return d.later(func() error { return d.Apart.Join(q) })
+}
+
+func (d *Lagging) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel, of int) error {
 	c = slices.Clone(c)
-	return d.later(func() error { return d.Apart.Reflect(q, transposed, c) })
+	return d.later(func() error { return d.Apart.Reflect(q, transposed, c, of) })
 }

@@ -62,7 +62,7 @@ func (broad) Limits() kernels.Limits {
 // TestFactorTogether factors blocks of several panels, and applies their reflectors together.
 func TestFactorTogether(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		m, n := rapid.IntRange(1, 700).Draw(rt, "m"), rapid.IntRange(1, 500).Draw(rt, "n")
+		m, n := rapid.IntRange(1, 1400).Draw(rt, "m"), rapid.IntRange(1, 400).Draw(rt, "n")
 		a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 1})
 		for devices := 1; devices <= 2; devices++ {
 			all, closeAll := openSeveral(t, devices, func() (kernels.Backend, error) {

@@ -134,7 +134,7 @@ func (b *bench) panel() (more bool, err error) {
 	// The rest of the lot has the reflectors before the host knows how many there are.
 	rest, lengths := b.a.Rows(done, done+rows), []float64(nil)
 	if more = n < len(b.left) && k < rows; more {
-		if err := dev.Reflect(q, true, []kernels.Panel{rest}); err != nil {
+		if err := dev.Reflect(q, true, []kernels.Panel{rest}, 0); err != nil {
 			return false, err
 		}
 		if b.f.following() {
@@ -262,7 +262,7 @@ func (f *factorization) apply(l *lot) error {
 	return f.each(func(i int, dev *device) error {
 		// The reflectors first: what follows is queued while the device works on them.
 		for k, r := range l.panels {
-			if err := dev.Reflect(r.of(f.M, all[2+k].dst[i]), true, live[i][k]); err != nil {
+			if err := dev.Reflect(r.of(f.M, all[2+k].dst[i]), true, live[i][k], 0); err != nil {
 				return err
 			}
 		}

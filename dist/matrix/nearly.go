@@ -43,7 +43,7 @@ func SubtractTriangular(v, s *Matrix) error {
 	err := passBack(v, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
 		for _, c := range s.above(i, i0, i1, true) {
 			products = append(products, kernels.Gemm{Alpha: -1, A: a.Columns(0, c.M), B: c.Panel, Beta: 1,
-				C: v.same(i, c)})
+				C: v.same(i, c), Of: c.of})
 		}
 		return products
 	})
@@ -64,7 +64,7 @@ func secondOrder(s *Matrix) error {
 	err = pass(s, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
 		for _, to := range c.above(i, i0, i1, true) {
 			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, to.M).Rows(0, i1),
-				B: s.same(i, to).Rows(0, i1), Beta: 1, C: to.Panel})
+				B: s.same(i, to).Rows(0, i1), Beta: 1, C: to.Panel, Of: to.of})
 		}
 		return products
 	})
@@ -75,7 +75,7 @@ func secondOrder(s *Matrix) error {
 		err = pass(s, func(i, i0, i1 int, a kernels.Panel) (products []kernels.Gemm) {
 			for _, from := range s.above(i, i0, i1, true) {
 				products = append(products, kernels.Gemm{Alpha: 1, A: a.Columns(0, from.M).Rows(0, i1), B: from.Panel,
-					Beta: 1, C: c.same(i, from).Rows(0, i1)})
+					Beta: 1, C: c.same(i, from).Rows(0, i1), Of: from.of})
 			}
 			return products
 		})

@@ -181,5 +181,5 @@ func (n *noise) liveSamples(i, r0, r1 int) (all []kernels.Panel) {
 func (n *noise) subtract(i int, dev *device, ratios kernels.Panel) error {
 	// One product for all columns: what is done has zeros in these rows.
 	return dev.Gemm([]kernels.Gemm{{Alpha: -1, A: ratios,
-		B: n.of.shares[i].Rows(n.of.done, n.of.done+ratios.N), Beta: 1, C: n.of.samples[i]}})
+		B: n.of.shares[i].Rows(n.of.done, n.of.done+ratios.N), Beta: 1, C: n.of.samples[i], Of: n.of.N}})
 }

@@ -148,7 +148,7 @@ func (q *Orthogonal) Apply(c *Matrix) error {
 func (q *Orthogonal) applyTransposed(c *Matrix) error {
 	return q.eachShown(false, func(p reflectors, shown []kernels.Reflectors) error {
 		return c.each(func(i int, dev *device) error {
-			return dev.Reflect(shown[i], true, c.tiles(i, p.row, c.M))
+			return dev.Reflect(shown[i], true, c.tiles(i, p.row, c.M), c.N)
 		})
 	})
 }
@@ -169,7 +169,7 @@ func (q *Orthogonal) applyFrom(c *Matrix, first func(row int) int) error {
 	return q.eachShown(true, func(p reflectors, shown []kernels.Reflectors) error {
 		from := first(p.row)
 		return c.each(func(i int, dev *device) error {
-			return dev.Reflect(shown[i], false, c.behind(i, from, p.row))
+			return dev.Reflect(shown[i], false, c.behind(i, from, p.row), c.N-max(0, from))
 		})
 	})
 }

@@ -42,7 +42,8 @@ func Product(x, u *Matrix, lower bool) (*Matrix, error) {
 		}
 		right := u.broad(i, i0, i1)
 		for b, c := range w.broad(i, first, w.M) {
-			products = append(products, kernels.Gemm{Alpha: 1, A: a.Rows(first, a.M), B: right[b], Beta: 1, C: c})
+			products = append(products, kernels.Gemm{Alpha: 1, A: a.Rows(first, a.M), B: right[b], Beta: 1, C: c,
+				Of: w.N})
 		}
 		return products
 	})
@@ -93,16 +94,17 @@ func (s *Matrix) square(x *Matrix, diagonal bool, reach int) error {
 				break
 			}
 			products = append(products, kernels.Gemm{TransA: true, Alpha: 1, A: a.Columns(0, c.M), B: x.same(i, c),
-				C: c.Panel})
+				C: c.Panel, Of: c.of})
 		}
 		return products
 	})
 }
 
-// columnsAt is a panel of some rows of a share, from a column of it on, which is the matrix's column first.
+// columnsAt is a panel of some rows of a share, from a column of it on, which is the matrix's column first. It
+// has the share's columns of so many of the matrix; 0: it is a block.
 type columnsAt struct {
 	kernels.Panel
-	at, first int
+	at, first, of int
 }
 
 // Reach is how far a pair of columns may be apart and still be near. Those that are further apart are mostly
@@ -131,14 +133,14 @@ func (s *Matrix) above(i, i0, i1 int, diagonal bool) (all []columnsAt) {
 		j0, j1 := s.span(b)
 		_, at := s.home(j0)
 		if j0 >= i1 && !s.HostMemory() {
-			return append(all, columnsAt{s.shares[i].Columns(at, s.shares[i].N).Rows(i0, i1), at, j0})
+			return append(all, columnsAt{s.shares[i].Columns(at, s.shares[i].N).Rows(i0, i1), at, j0, s.N - i1})
 		}
 		last := j0
 		if diagonal {
 			last = j1
 		}
 		if last > i0 {
-			all = append(all, columnsAt{s.shares[i].Columns(at, at+j1-j0).Rows(i0, min(i1, last)), at, j0})
+			all = append(all, columnsAt{s.shares[i].Columns(at, at+j1-j0).Rows(i0, min(i1, last)), at, j0, 0})
 		}
 	}
 	return all

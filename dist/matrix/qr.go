@@ -29,9 +29,8 @@ const checkedPanels = 8
 // device factors its block as soon as it may, and sends the reflectors, before it applies those of the block
 // before to its other blocks. So all have something to do while one factors.
 func factorWhile(s *Matrix, tol []float64) (q *Orthogonal, independent bool, err error) {
-	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M}, triangles: make([]buffer, len(s.own)),
-		products: make([]buffer, len(s.own))}
-	defer func() { err = errors.Join(err, s.drop(f.triangles), s.drop(f.products)) }()
+	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M}, triangles: make([]buffer, len(s.own))}
+	defer func() { err = errors.Join(err, s.drop(f.triangles)) }()
 	count, seen := min(s.M, s.N), 0 // columns to be factored, and those of which the diagonal was looked at
 	for b := 0; b*s.tile < count && err == nil; b++ {
 		if err = f.block(b); err != nil {
@@ -62,8 +61,8 @@ type stepping struct {
 	*Matrix
 	q         *Orthogonal
 	triangles []buffer
-	products  []buffer               // of reflectors
 	rows      []int                  // on which the reflectors of each panel act, from this one on
+	remaining int                    // how many columns of the matrix they are to be applied to
 	shown     [][]kernels.Reflectors // of each panel, on each device of this rank
 }
 
@@ -78,7 +77,7 @@ func (f *stepping) block(b int) error {
 	}
 	var panels []reflectors
 	j0, j1 := f.span(b)
-	width := Together(f.own[0].Limits())
+	width := Together(f.own[0].Limits(), f.M)
 	for j := j0; j < min(j1, f.M); j += width {
 		panels = append(panels, reflectors{row: j, count: min(width, j1-j, f.M-j), owner: lead})
 	}
@@ -102,6 +101,7 @@ func (f *stepping) block(b int) error {
 	for _, p := range panels {
 		f.rows = append(f.rows, p.row)
 	}
+	f.remaining = f.N - j1
 	f.shown, err = f.q.shown(panels, ready)
 	return err
 }
@@ -110,7 +110,7 @@ func (f *stepping) block(b int) error {
 func (f *stepping) factor(dev *device, b int, panels []reflectors) (err error) {
 	i, x := f.indexOf(dev), f.Matrix.block(b)
 	for k, row := range f.rows {
-		if err := dev.Reflect(f.shown[k][i], true, []kernels.Panel{x.Rows(row, f.M)}); err != nil {
+		if err := dev.Reflect(f.shown[k][i], true, []kernels.Panel{x.Rows(row, f.M)}, f.remaining); err != nil {
 			return err
 		}
 	}
@@ -149,22 +149,18 @@ func (f *stepping) columns(dev *device, x kernels.Panel, q kernels.Reflectors) e
 		if to == x.N {
 			continue
 		}
-		if err := dev.Reflect(part, true, []kernels.Panel{x.Columns(to, x.N).Rows(at, x.M)}); err != nil {
+		if err := dev.Reflect(part, true, []kernels.Panel{x.Columns(to, x.N).Rows(at, x.M)}, 0); err != nil {
 			return err
 		}
 	}
-	var counts []int
-	for at := 0; at < q.Y.N; at += kernels.PanelWidth {
-		counts = append(counts, min(kernels.PanelWidth, q.Y.N-at))
-	}
-	return dev.join(&f.products[f.indexOf(dev)], q, counts)
+	return dev.Join(q)
 }
 
 // reflect applies the reflectors that are shown to the blocks from one on.
 func (f *stepping) reflect(from int) error {
 	return f.each(func(i int, dev *device) error {
 		for k, row := range f.rows {
-			if err := dev.Reflect(f.shown[k][i], true, f.behind(i, from*f.tile, row)); err != nil {
+			if err := dev.Reflect(f.shown[k][i], true, f.behind(i, from*f.tile, row), f.remaining); err != nil {
 				return err
 			}
 		}

@@ -44,7 +44,7 @@ func AddProduct(w, x, u *Matrix, alpha, rough float64) (share float64, err error
 		var products []kernels.Gemm
 		right, to := u.broad(i, i0, i1), sums.broad(i, 0, x.M)
 		for b, c := range to {
-			g := kernels.Gemm{Alpha: alpha, A: a, B: right[b], Beta: 1, C: c}
+			g := kernels.Gemm{Alpha: alpha, A: a, B: right[b], Beta: 1, C: c, Of: u.N}
 			norm, err := low.norm(i, g.B, rough)
 			if err == nil && norm > rough {
 				products = append(products, g)
@@ -110,7 +110,7 @@ func (s *Matrix) roughSquare(x *Matrix) (err error) {
 		for _, c := range s.above(i, i0, i1, false) {
 			if err == nil {
 				err = low.add(i, kernels.Gemm{TransA: true, Alpha: 1, A: left.Columns(0, c.M), B: x.same(i, c),
-					Beta: 1, C: low.place(i, c, i0)})
+					Beta: 1, C: low.place(i, c, i0), Of: c.of})
 			}
 		}
 		return err

@@ -60,7 +60,7 @@ func (s *tsqr) factor(dev *device, v subtree, a, r kernels.Panel) error {
 		if err := dev.FactorPanel(q.Y, q, r.Rows(j0, j1).Columns(j0, j1)); err != nil {
 			return err
 		}
-		if err := dev.Reflect(q, true, s.tiled(a.Rows(j0, a.M).Columns(j1, s.n))); err != nil {
+		if err := dev.Reflect(q, true, s.tiled(a.Rows(j0, a.M).Columns(j1, s.n)), 0); err != nil {
 			return err
 		}
 	}
@@ -105,7 +105,7 @@ func (s *tsqr) times(dev *device, v subtree, x, c kernels.Panel) error {
 		err = dev.Zero(c.Rows(s.n, c.M))
 	}
 	for j := (s.n - 1) / kernels.PanelWidth * kernels.PanelWidth; j >= 0 && err == nil; j -= kernels.PanelWidth {
-		err = dev.Reflect(f.reflectors(j), false, s.tiled(c.Rows(j, c.M)))
+		err = dev.Reflect(f.reflectors(j), false, s.tiled(c.Rows(j, c.M)), 0)
 	}
 	return err
 }

@@ -265,6 +265,20 @@ func (q *Reflectors) form(tau func(j int) float64) {
 	}
 }
 
+// Join completes the r×r matrix T of r reflectors of length m, of which those of panels of some width lie on
+// its diagonal: above them is −T₁·(Y₁ᵀ·Y₂)·T₂.
+func Join(m, r, width int, y []float64, ldy int, t []float64, ldt int) {
+	for at := width; at < r; at += width {
+		k := min(width, r-at)
+		// as in Reflect the first rows of Y₂ are summed apart; above these it is zero
+		end, second := at+k, y[at*ldy:]
+		w, half := inner(m-end, at, k, y[end:], ldy, second[end:], ldy), make([]float64, at*k)
+		Product(true, false, at, k, k, 1, y[at:], ldy, second[at:], ldy, 1, w, at)
+		Product(false, false, at, k, at, -1, t, ldt, w, at, 0, half, at)
+		Product(false, false, at, k, k, 1, half, at, t[at+at*ldt:], ldt, 0, t[at*ldt:], ldt)
+	}
+}
+
 // Apply does c ← Q·c, or Qᵀ·c, for the M×n matrix c with leading dimension ld.
 func (q *Reflectors) Apply(transposed bool, n int, c []float64, ld int) {
 	Reflect(transposed, q.M, q.Count, q.Y, q.M, q.T, q.Count, n, c, ld)

@@ -22,11 +22,12 @@ type Library struct {
 	handle uintptr
 }
 
-// Driver, NVRTC, CUBLAS, CUSOLVER, CUSOLVERMP and NCCL open these libraries, of the versions that are known.
+// Driver, NVRTC, CUBLAS, CUBLASLT, CUSOLVER, CUSOLVERMP and NCCL open these libraries, of the versions that are known.
 var (
 	Driver   = once("libcuda.so.1")
 	NVRTC    = once("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")
 	CUBLAS   = once("libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so")
+	CUBLASLT = once("libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so.11", "libcublasLt.so")
 	CUSOLVER = once("libcusolver.so.12", "libcusolver.so.11", "libcusolver.so")
 	// of several processes, and the messages that it sends
 	CUSOLVERMP = once("libcusolverMp.so.0", "libcusolverMp.so")

@@ -163,7 +163,7 @@ func factoredOn(be kernels.Backend, x matrix, pivoted bool) (back matrix, order 
 	}
 	c, err := m.upload(tall)
 	if err == nil {
-		err = be.Reflect(q, false, []kernels.Panel{c})
+		err = be.Reflect(q, false, []kernels.Panel{c}, 0)
 	}
 	if err != nil {
 		return x, nil, err

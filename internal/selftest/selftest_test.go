@@ -86,8 +86,8 @@ func (f *faulty) Transpose(dst, src []kernels.Panel) error {
 	return f.spoil("elements", dst[0], f.Backend.Transpose(dst, src))
 }
 func (f *faulty) Gemm(p []kernels.Gemm) error { return f.spoil("gemm", p[0].C, f.Backend.Gemm(p)) }
-func (f *faulty) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
-	return f.spoil("panel", c[0], f.Backend.Reflect(q, transposed, c))
+func (f *faulty) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel, of int) error {
+	return f.spoil("panel", c[0], f.Backend.Reflect(q, transposed, c, of))
 }
 func (f *faulty) QR(b *kernels.Batch) error { return f.spoil("qr", b.R[1], f.Backend.QR(b)) }
 func (f *faulty) Multiply(b *kernels.Batch) error {

@@ -52,7 +52,7 @@ func TestDenseSameBits(t *testing.T) {
 		must(t, d.Trsm([]kernels.Panel{turned}, dominant(fill(t, d, 300, 300)), false))
 		q := kernels.Reflectors{Y: fill(t, d, 300, 40), T: fill(t, d, 40, 40)}
 		must(t, d.FactorPanel(fill(t, d, 300, 40), q, fill(t, d, 40, 40)))
-		must(t, d.Reflect(q, true, []kernels.Panel{a, b}))
+		must(t, d.Reflect(q, true, []kernels.Panel{a, b}, 0))
 		must(t, d.MoveColumns(rest, []int{1, 0}, rest, []int{0, 3}))
 		rows, err := d.RowMaxima(c, nil)
 		must(t, err)
@@ -101,7 +101,7 @@ func TestDenseIsInternalDense(t *testing.T) {
 
 		c := fill(t, d, s.m, 64)
 		y := packed(c)
-		must(t, d.Reflect(q, true, []kernels.Panel{c}))
+		must(t, d.Reflect(q, true, []kernels.Panel{c}, 0))
 		p.Apply(true, 64, y, s.m)
 		kerneltest.SameBits(t, fmt.Sprint("Reflect ", s), [][]float64{packed(c)}, [][]float64{y})
 

@@ -61,8 +61,16 @@ func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.
 	return func() (kernels.PanelResult, error) { return found, nil }, nil
 }
 
-func (d *device) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
-	err := q.Check(c)
+func (d *device) Join(q kernels.Reflectors) error {
+	err := q.CheckJoin()
+	if err == nil {
+		dense.Join(q.Y.M, q.Y.N, kernels.PanelWidth, elements(q.Y), q.Y.Ld, elements(q.T), q.T.Ld)
+	}
+	return named("Join", err)
+}
+
+func (d *device) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel, of int) error {
+	err := q.Check(c, of)
 	if err == nil {
 		m, r, y, t := q.Y.M, q.Y.N, elements(q.Y), elements(q.T)
 		err = d.eachPiece(c, tiled, func(i, j0, j1 int) {

@@ -75,7 +75,7 @@ func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel)
 	}
 	rest, right := a.Columns(h, n), kernels.Reflectors{Y: q.Y.Columns(h, n).Rows(h, m)}
 	right.T = q.T.Columns(h, n).Rows(h, n)
-	if err := d.reflect(left, true, rest); err != nil {
+	if err := d.reflectList(left, true, []kernels.Panel{rest}); err != nil {
 		return err
 	}
 	if err := d.copyMatrix(d.stream, on(r.Columns(h, n)), on(rest), h, n-h); err != nil {
@@ -90,7 +90,38 @@ func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel)
 			return err
 		}
 	}
-	return d.join(left, right, q.T.Columns(h, n).Rows(0, h))
+	return d.join(q, h)
+}
+
+func (d *device) Join(q kernels.Reflectors) error {
+	return d.checked("Join", q.CheckJoin(), func() error { return d.join(q, kernels.PanelWidth) })
+}
+
+// join queues T₁₂ ← −T₁·(Y₁ᵀY₂)·T₂ for panels of so many reflectors.
+func (d *device) join(q kernels.Reflectors, width int) error {
+	k := q.Y.N
+	if k <= width {
+		return nil
+	}
+	w := kernels.Panel{M: k, N: 2 * k, Ld: k}
+	var err error
+	if w.Data, err = d.need("products of reflectors", w.Bytes()); err != nil {
+		return err
+	}
+	g, gt := w.Columns(0, k), w.Columns(k, 2*k)
+	if err := d.inner(q.Y, q.Y, g, true); err != nil {
+		return err
+	}
+	for at := width; at < k; at += width {
+		to := min(at+width, k)
+		above := func(p kernels.Panel) kernels.Panel { return p.Columns(at, to).Rows(0, at) }
+		if err := d.gemms(
+			kernels.Gemm{Alpha: 1, A: above(g), B: q.T.Columns(at, to).Rows(at, to), C: above(gt)},
+			kernels.Gemm{Alpha: 1, A: q.T.Columns(0, at).Rows(0, at), B: above(gt), C: above(q.T)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // naturalKernel queues the kernel of a cut.
@@ -112,18 +143,4 @@ func (d *device) naturalKernel(c cut, a kernels.Panel, q kernels.Reflectors, r k
 		lda: int64(a.Ld), ldy: int64(q.Y.Ld), ldt: int64(q.T.Ld), ldr: int64(r.Ld), rows: int64(c.rows), box: box,
 		meeting: meeting, products: products}
 	return d.launchTogether(c.kernel, blocks, naturalThreads, shared, words([]naturalArguments{arguments}))
-}
-
-// join queues T₁₂ ← −T₁·(Y₁ᵀY₂)·T₂. Y₂ begins below Y₁.
-func (d *device) join(left, right kernels.Reflectors, t12 kernels.Panel) error {
-	w := kernels.Panel{M: t12.M, N: 2 * t12.N, Ld: t12.M}
-	var err error
-	if w.Data, err = d.need("products of reflectors", w.Bytes()); err != nil {
-		return err
-	}
-	g, gt := w.Columns(0, t12.N), w.Columns(t12.N, 2*t12.N)
-	return d.gemms(
-		kernels.Gemm{TransA: true, Alpha: 1, A: left.Y.Rows(left.Y.M-right.Y.M, left.Y.M), B: right.Y, C: g},
-		kernels.Gemm{Alpha: 1, A: g, B: right.T, C: gt},
-		kernels.Gemm{Alpha: -1, A: left.T, B: gt, C: t12})
 }

@@ -72,7 +72,7 @@ func BenchmarkPanel(b *testing.B) {
 					list[i] = p.panel(b, m, 256)
 					must(b, p.d.Write(list[i], x, m))
 				}
-				p.time(b, func() error { return p.d.Reflect(p.q, true, list) })
+				p.time(b, func() error { return p.d.Reflect(p.q, true, list, 0) })
 			})
 		}
 	}

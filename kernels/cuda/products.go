@@ -7,7 +7,8 @@ import (
 	"jmpi/kernels"
 )
 
-// Gemm calls cuBLAS once for each product, so that its bits depend on its own shape alone.
+// Gemm calls cuBLAS once for each product, so that its bits depend on its own shape alone, or on that of the
+// whole.
 func (d *device) Gemm(products []kernels.Gemm) error {
 	return d.checked("Gemm", kernels.CheckGemm(products), func() error { return d.gemms(products...) })
 }
@@ -15,7 +16,11 @@ func (d *device) Gemm(products []kernels.Gemm) error {
 // gemms queues products that have been checked.
 func (d *device) gemms(products ...kernels.Gemm) error {
 	for _, g := range products {
-		if err := d.blas.gemm(d, g); err != nil {
+		multiply := d.blas.gemm
+		if g.Of > 0 && g.C.M > 0 && g.C.N > 0 && g.Inner() > 0 {
+			multiply = d.matmul.gemm
+		}
+		if err := multiply(d, g); err != nil {
 			return err
 		}
 	}

@@ -9,10 +9,8 @@ const (
 	reflectShort  = 128  // or so many, for a panel of QR and what is left of its block,
 	reflectRows   = 8192 // of so many rows at most
 
-	reflectBroad = 256 // columns of a panel, above which products are cuBLAS's, for many reflectors
-
 	// bytes of the sums over pieces that are kept at a time, where one panel needs no more; and for many
-	// reflectors, with which a few panels give all multiprocessors something to do
+	// reflectors, with which a few columns give all multiprocessors something to do
 	reflectBytes, reflectFew = 256 << 20, 32 << 20
 )
 
@@ -27,25 +25,39 @@ type reflection struct {
 	ldw                        int64
 }
 
-func (d *device) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
-	return d.checked("Reflect", q.Check(c), func() error { return d.reflect(q, transposed, c...) })
+// newReflection returns what does not depend on T and the panels, of which the widest has so many columns.
+// Short pieces of the rows give more multiprocessors something to do.
+func newReflection(y kernels.Panel, widest int, short bool) reflection {
+	piece := reflectPiece
+	if short && y.M <= reflectRows {
+		piece = reflectShort
+	}
+	return reflection{y: y.Data, m: int64(y.M), k: int64(y.N), ldy: int64(y.Ld), piece: int64(piece),
+		pieces: int64(ceil(y.M, piece)), across: int64(ceil(widest, reflectSide)), ldw: int64(ceil(y.N, 2) * 2)}
 }
 
-// reflect queues C ← C − Y·(op(T)·(YᵀC)) for a list. For many reflectors on many columns cuBLAS is faster:
-// panels that follow each other in memory are one.
-func (d *device) reflect(q kernels.Reflectors, transposed bool, c ...kernels.Panel) error {
-	if q.Y.N <= kernels.PanelWidth {
-		return d.reflectList(q, transposed, c)
-	}
-	var narrow []kernels.Panel
-	for _, x := range adjoined(c) {
-		if x.N <= reflectBroad {
-			narrow = append(narrow, x)
-		} else if err := d.reflectProducts(q, transposed, x); err != nil {
-			return err
+// bytes returns how many the sums over pieces of the rows take for a panel.
+func (r reflection) bytes() int64 {
+	tiles := r.across * int64(ceil(int(r.k), reflectSide)) * r.pieces
+	return tiles * reflectSide * reflectSide * kernels.WordBytes
+}
+
+func (d *device) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel, of int) error {
+	return d.checked("Reflect", q.Check(c, of), func() error {
+		if q.Y.N <= kernels.PanelWidth {
+			return d.reflectList(q, transposed, c)
 		}
-	}
-	return d.reflectList(q, transposed, narrow)
+		panels := adjoined(c)
+		for _, x := range panels {
+			of = max(of, x.N)
+		}
+		for _, x := range panels {
+			if err := d.reflectProducts(q, transposed, x, of); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
 // adjoined makes one panel of those that follow each other in memory.
@@ -60,46 +72,60 @@ func adjoined(c []kernels.Panel) (all []kernels.Panel) {
 	return all
 }
 
-// reflectProducts is reflect by three products.
-func (d *device) reflectProducts(q kernels.Reflectors, transposed bool, c kernels.Panel) error {
+// reflectProducts queues C ← C − Y·(op(T)·(YᵀC)) for many reflectors. The last two products are cuBLAS's.
+func (d *device) reflectProducts(q kernels.Reflectors, transposed bool, c kernels.Panel, of int) error {
 	k := q.Y.N
-	w := kernels.Panel{M: k, N: 2 * c.N, Ld: k}
+	w := kernels.Panel{M: k, N: 2 * c.N, Ld: ceil(k, 2) * 2}
 	var err error
 	if w.Data, err = d.need("products with reflectors", w.Bytes()); err != nil {
 		return err
 	}
 	yc, tyc := w.Columns(0, c.N), w.Columns(c.N, 2*c.N)
+	if err := d.inner(q.Y, c, yc, false); err != nil {
+		return err
+	}
 	return d.gemms(
-		kernels.Gemm{TransA: true, Alpha: 1, A: q.Y, B: c, C: yc},
-		kernels.Gemm{TransA: transposed, Alpha: 1, A: q.T, B: yc, C: tyc},
-		kernels.Gemm{Alpha: -1, A: q.Y, B: tyc, Beta: 1, C: c})
+		kernels.Gemm{TransA: transposed, Alpha: 1, A: q.T, B: yc, C: tyc, Of: of},
+		kernels.Gemm{Alpha: 1, A: q.Y, B: tyc, Beta: 1, C: c, Of: of})
 }
 
-// reflectList is reflect by kernels of our own, as many panels at a time as there is room for.
+// inner queues W ← −YᵀC for some columns at a time. cuBLAS adds the terms of a sum one after the other, so that
+// those of one sign are rounded in one direction. This kernel adds sums of sixteen.
+func (d *device) inner(y, c, w kernels.Panel, short bool) error {
+	tile := newReflection(y, reflectSide, short)
+	columns := max(1, reflectFew/int(tile.bytes())) * reflectSide
+	for first := 0; first < c.N; first += columns {
+		last := min(first+columns, c.N)
+		x, r := c.Columns(first, last), newReflection(y, last-first, short)
+		r.one = member{x.Data, int64(x.M), int64(x.N), int64(x.Ld), 0}
+		r.w, r.ldw = w.Columns(first, last).Data, int64(w.Ld)
+		var err error
+		if r.partial, err = d.need("products with reflectors over pieces of rows", r.bytes()); err != nil {
+			return err
+		}
+		if err := d.sums(r, 1, x.N, y.N*reflectTurned*kernels.WordBytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reflectList is the same for a list, by kernels of our own, as many panels at a time as there is room for.
 func (d *device) reflectList(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
-	m, k, widest := q.Y.M, q.Y.N, 0
+	k, widest := q.Y.N, 0
 	for _, x := range c {
 		widest = max(widest, x.N)
 	}
 	if k == 0 || widest == 0 {
 		return nil
 	}
-	piece := reflectPiece
-	if k > kernels.PivotedWidth && k <= kernels.PanelWidth && m <= reflectRows {
-		piece = reflectShort
-	}
-	r := reflection{y: q.Y.Data, t: q.T.Data, m: int64(m), k: int64(k), ldy: int64(q.Y.Ld), ldt: int64(q.T.Ld),
-		piece: int64(piece), pieces: int64(ceil(m, piece)), across: int64(ceil(widest, reflectSide)),
-		ldw: int64(ceil(k, 2) * 2)}
+	r := newReflection(q.Y, widest, k > kernels.PivotedWidth)
+	r.t, r.ldt = q.T.Data, int64(q.T.Ld)
 	if transposed {
 		r.transposed = 1
 	}
-	panel := r.across * r.pieces * int64(ceil(k, reflectSide)) * reflectSide * reflectSide * kernels.WordBytes
-	bytes := int64(reflectBytes)
-	if k > kernels.PanelWidth { // a few panels have enough to do
-		bytes = reflectFew
-	}
-	count := int(max(1, min(int64(len(c)), bytes/panel, gridLimit)))
+	panel := r.bytes()
+	count := int(max(1, min(int64(len(c)), reflectBytes/panel, gridLimit)))
 	var err error
 	if r.partial, err = d.need("products with reflectors over pieces of rows", int64(count)*panel); err != nil {
 		return err
@@ -124,36 +150,27 @@ func (d *device) reflectSome(r reflection, c []kernels.Panel) error {
 	}
 	r.list = list.at
 	k, panels := int(r.k), len(c)
-	w := kernels.Panel{M: k, N: 2 * list.columns, Ld: int(r.ldw)}
+	w := kernels.Panel{M: k, N: list.columns, Ld: int(r.ldw)}
 	if w.Data, err = d.need("products with reflectors", w.Bytes()); err != nil {
 		return err
 	}
-	yc, tyc := w.Columns(0, list.columns), w.Columns(list.columns, w.N)
-	r.w = yc.Data
-	// One block of threads for each few columns multiplies by T, unless this is large.
-	t, turn := kernels.Panel{M: k, N: k, Ld: int(r.ldt), Data: r.t}, k*reflectTurned
-	if k > kernels.PanelWidth {
-		r.t = 0
-	} else {
-		turn += k * (k | 1)
+	r.w = w.Data
+	// One block of threads for each few columns multiplies by T.
+	if err := d.sums(r, panels, list.widest, k*(reflectTurned+(k|1))*kernels.WordBytes); err != nil {
+		return err
 	}
-	arguments := words([]reflection{r})
-	sums := d.tiling.stages * 2 * reflectSide * (d.tiling.gramChunk + pad) * kernels.WordBytes
-	if err := d.launch("reflect_sums", int(r.across), ceil(k, reflectSide)*int(r.pieces), panels, 128, sums,
+	return d.launch("reflect_add", ceil(int(r.m), productRows), ceil(list.widest, 128), panels, 256,
+		d.productShared(128), words([]reflection{r})...)
+}
+
+// sums queues W ← −op(T)·(YᵀC) for some panels, with so many bytes of shared memory for T and what it is
+// multiplied by.
+func (d *device) sums(r reflection, panels, widest, shared int) error {
+	arguments, tiles := words([]reflection{r}), ceil(int(r.k), reflectSide)
+	chunks := d.tiling.stages * 2 * reflectSide * (d.tiling.gramChunk + pad) * kernels.WordBytes
+	if err := d.launch("reflect_sums", int(r.across), tiles*int(r.pieces), panels, 128, chunks,
 		arguments...); err != nil {
 		return err
 	}
-	if err := d.launch("reflect_turn", ceil(list.widest, reflectTurned), panels, 1, 256,
-		turn*kernels.WordBytes, arguments...); err != nil {
-		return err
-	}
-	if k > kernels.PanelWidth {
-		if err := d.gemms(kernels.Gemm{TransA: r.transposed != 0, Alpha: 1, A: t, B: yc, C: tyc}); err != nil {
-			return err
-		}
-		r.w = tyc.Data
-		arguments = words([]reflection{r})
-	}
-	return d.launch("reflect_add", ceil(int(r.m), productRows), ceil(list.widest, 128), panels, 256,
-		d.productShared(128), arguments...)
+	return d.launch("reflect_turn", ceil(widest, reflectTurned), panels, 1, 256, shared, arguments...)
 }

@@ -22,7 +22,7 @@ func TestReflectAligned(t *testing.T) {
 			must(t, d.FactorPanel(a, q, p.r))
 			c := p.panel(t, s.m+2, s.n).Rows(odd, odd+s.m)
 			must(t, d.Write(c, normal(s.m, s.n), s.m))
-			must(t, d.Reflect(q, true, []kernels.Panel{c}))
+			must(t, d.Reflect(q, true, []kernels.Panel{c}, 0))
 			got := make([]float64, s.m*s.n)
 			must(t, d.Read(got, s.m, c))
 			if odd == 0 {

@@ -20,6 +20,7 @@ func AllDense(t *testing.T, b kernels.Backend) {
 		{"Angles", Angles}, {"Departures", Departures},
 		{"Gemm", Gemm}, {"TurnColumns", TurnColumns}, {"Syrk", Syrk}, {"Potrf", Potrf}, {"Trsm", Trsm},
 		{"FactorPanel", FactorPanel}, {"Reflect", Reflect}, {"ReflectMany", ReflectMany},
+		{"Columns", Columns}, {"Join", Join},
 		{"OneSign", OneSign},
 		{"FactorPivoted", FactorPivoted}, {"SortedRows", SortedRows}, {"PivotsEnd", PivotsEnd},
 		{"Noise", Noise}, {"DenseRefusals", DenseRefusals},

@@ -80,6 +80,8 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 		{"Gemm: inner", gemm(kernels.Gemm{A: p, B: panel(5, 3), C: panel(5, 3)})},
 		{"Gemm: transposed", gemm(kernels.Gemm{TransA: true, A: p, B: square, C: panel(5, 3)})},
 		{"Gemm: C", gemm(kernels.Gemm{A: p, B: square, C: q})},
+		{"Gemm: 3 of 2 columns", gemm(kernels.Gemm{A: p, B: square, C: panel(5, 3), Of: 2})},
+		{"Gemm: some columns of Bᵀ", gemm(kernels.Gemm{TransB: true, A: p, B: square, C: panel(5, 3), Of: 4})},
 		{"Gemm: type of B", gemm(kernels.Gemm{TransA: true, A: p, B: single, C: square})},
 		{"Gemm: type of C", gemm(kernels.Gemm{A: p, B: square, C: single})},
 		{"TurnColumns: no Q", b.TurnColumns(list(p, panel(4, 3)), list(square))},
@@ -110,9 +112,11 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 			noise(5, 1, 2*kernels.Samples, kernels.Samples))},
 		{"FactorPivoted: no bounds", pivoted(panel(5, 3), reflectors, square,
 			noise(5, 0, kernels.Samples, kernels.Samples))},
-		{"Reflect: C", b.Reflect(reflectors, false, list(panel(5, 2), q))},
-		{"Reflect: T", b.Reflect(kernels.Reflectors{Y: p, T: p}, false, nil)},
-		{"Reflect: more reflectors than rows", b.Reflect(kernels.Reflectors{Y: q, T: panel(5, 5)}, false, nil)},
+		{"Join: T", b.Join(kernels.Reflectors{Y: p, T: p})},
+		{"Reflect: C", b.Reflect(reflectors, false, list(panel(5, 2), q), 0)},
+		{"Reflect: 4 of 3 columns", b.Reflect(reflectors, false, list(panel(5, 2), panel(5, 2)), 3)},
+		{"Reflect: T", b.Reflect(kernels.Reflectors{Y: p, T: p}, false, nil, 0)},
+		{"Reflect: more reflectors than rows", b.Reflect(kernels.Reflectors{Y: q, T: panel(5, 5)}, false, nil, 0)},
 	} {
 		primitive, _, _ := strings.Cut(c.name, ":")
 		if !errors.Is(c.err, kernels.ErrShape) || !strings.Contains(c.err.Error(), primitive+": ") {

@@ -198,12 +198,12 @@ func Reflect(t *testing.T, b kernels.Backend) {
 				single = append(single, place(t, b, c, kernels.Float64))
 			}
 			for _, transposed := range []bool{true, false} { // the second brings C back
-				must(t, b.Reflect(q, transposed, panels(list)))
+				must(t, b.Reflect(q, transposed, panels(list), 0))
 				for i, c := range all {
 					what := fmt.Sprintf("%d×%d, %s, transposed %t, C %d", s.m, s.n, kind, transposed, i)
 					got := list[i].read()
 					closeColumns(t, what, got, reflected(y, tr, transposed, c), reflectorError(y.n))
-					must(t, b.Reflect(q, transposed, panels(single[i:i+1])))
+					must(t, b.Reflect(q, transposed, panels(single[i:i+1]), 0))
 					equal(t, single[i].read(), got)
 					all[i] = got
 				}
@@ -217,30 +217,12 @@ func Reflect(t *testing.T, b kernels.Backend) {
 func ReflectMany(t *testing.T, b kernels.Backend) {
 	for _, s := range []struct{ m, k int }{{65, 65}, {300, 100}, {700, 150}} {
 		rnd := newRand(s.m)
-		y, tr := random(rnd, s.m, s.k), newMatrix(s.k, s.k)
-		for j := range s.k {
-			y.scaleColumn(j, 1/math.Sqrt(float64(s.m)))
-			for i := range j {
-				y.set(i, j, 0)
-			}
-			y.set(j, j, 1)
-		}
-		// Q is orthogonal where T⁻¹ + T⁻ᵀ = YᵀY.
-		for g, j := inner(y, y), 0; j < s.k; j++ {
-			tr.set(j, j, 2/g.at(j, j))
-			for i := range j {
-				sum := 0.0
-				for l := i; l < j; l++ {
-					sum += tr.at(i, l) * g.at(l, j)
-				}
-				tr.set(i, j, -sum*tr.at(j, j))
-			}
-		}
+		y, tr := reflectors(rnd, s.m, s.k)
 		q, c := placeReflectors(t, b, y, tr), random(rnd, s.m, 700)
 		p := place(t, b, c, kernels.Float64)
 		list := []kernels.Panel{p.Columns(0, 100), p.Columns(100, 400), p.Columns(401, 402), p.Columns(403, 700)}
 		for _, transposed := range []bool{true, false} { // the second brings C back
-			must(t, b.Reflect(q, transposed, list))
+			must(t, b.Reflect(q, transposed, list, 0))
 			want := reflected(y, tr, transposed, c)
 			copy(want.column(400), c.column(400))
 			copy(want.column(402), c.column(402))
@@ -248,6 +230,30 @@ func ReflectMany(t *testing.T, b kernels.Backend) {
 			closeColumns(t, fmt.Sprintf("%d×%d, transposed %t", s.m, s.k, transposed), c, want, reflectorError(s.k))
 		}
 	}
+}
+
+// reflectors returns Y and T of k random reflectors of length m.
+func reflectors(rnd *rand.Rand, m, k int) (y, tr matrix) {
+	y, tr = random(rnd, m, k), newMatrix(k, k)
+	for j := range k {
+		y.scaleColumn(j, 1/math.Sqrt(float64(m)))
+		for i := range j {
+			y.set(i, j, 0)
+		}
+		y.set(j, j, 1)
+	}
+	// Q is orthogonal where T⁻¹ + T⁻ᵀ = YᵀY.
+	for g, j := inner(y, y), 0; j < k; j++ {
+		tr.set(j, j, 2/g.at(j, j))
+		for i := range j {
+			sum := 0.0
+			for l := i; l < j; l++ {
+				sum += tr.at(i, l) * g.at(l, j)
+			}
+			tr.set(i, j, -sum*tr.at(j, j))
+		}
+	}
+	return y, tr
 }
 
 // OneSign tests sums of which all terms have one sign, as those of a reflector with columns that are nearly
@@ -286,7 +292,7 @@ func OneSign(t *testing.T, b kernels.Backend) {
 			y, tr, _ := factorPanel(t, b, matrix{m, 1, a.column(0)}, false)
 			q := placeReflectors(t, b, y, tr)
 			c := place(t, b, a, kernels.Float64)
-			must(t, b.Reflect(q, true, []kernels.Panel{c.Panel}))
+			must(t, b.Reflect(q, true, []kernels.Panel{c.Panel}, 0))
 			got := c.read()
 			for j := range n {
 				check("reflected", j, j, got.column(j))

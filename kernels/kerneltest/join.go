@@ -1,0 +1,115 @@
+package kerneltest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"jmpi/kernels"
+)
+
+// Join tests reflectors of several panels together: Q·R gives the columns back that were factored, and Q is
+// orthogonal. The columns are random, or those of the triangular factor of Kahan's matrix with pivoted columns,
+// transposed: many of their elements are equal, so that sums which are formed one after the other are rounded
+// in one direction.
+func Join(t *testing.T, b kernels.Backend) {
+	const bound = 600 * roundoff // of QᵀQ − I
+	for _, s := range []struct{ m, k int }{{300, 130}, {400, 256}, {700, 256}} {
+		for name, a := range map[string]matrix{"random": random(newRand(s.m), s.m, s.k), "Kahan": kahanRows(s.m, s.k)} {
+			name = fmt.Sprintf("%s, %d×%d", name, s.m, s.k)
+			q, r := factorJoined(t, b, a)
+			unit := place(t, b, identity(s.m), kernels.Float64)
+			must(t, b.Reflect(q, false, []kernels.Panel{unit.Panel}, s.m))
+			all := unit.read()
+			e := inner(all, all)
+			for i := range s.m {
+				e.set(i, i, e.at(i, i)-1)
+			}
+			off := kernels.Norm2(e.a)
+			t.Logf("%s: QᵀQ − I is %.0f u", name, off/roundoff)
+			if !(off <= bound) {
+				t.Errorf("%s: QᵀQ − I is %.0f u", name, off/roundoff)
+			}
+			closeColumns(t, name, all.times(r), a, reflectorError(s.k))
+		}
+	}
+	must(t, b.Join(kernels.Reflectors{}))
+}
+
+// factorJoined factors the columns of a panel by panel, and returns their reflectors, joined, and R.
+func factorJoined(t *testing.T, b kernels.Backend, a matrix) (q kernels.Reflectors, r matrix) {
+	t.Helper()
+	x, y := place(t, b, a, kernels.Float64), place(t, b, newMatrix(a.m, a.n), kernels.Float64)
+	q = kernels.Reflectors{Y: y.Panel, T: place(t, b, newMatrix(a.n, a.n), kernels.Float64).Panel}
+	r = newMatrix(a.m, a.n)
+	for at := 0; at < a.n; at += kernels.PanelWidth {
+		to := min(at+kernels.PanelWidth, a.n)
+		part := kernels.Reflectors{Y: q.Y.Columns(at, to).Rows(at, a.m), T: q.T.Columns(at, to).Rows(at, to)}
+		triangle := place(t, b, newMatrix(to-at, to-at), kernels.Float64)
+		must(t, b.FactorPanel(x.Columns(at, to).Rows(at, a.m), part, triangle.Panel))
+		must(t, b.Reflect(part, true, []kernels.Panel{x.Columns(to, a.n).Rows(at, a.m)}, 0))
+		now, diagonal := x.read(), triangle.read()
+		for j := range diagonal.n {
+			copy(r.column(at + j)[at:], diagonal.column(j))
+		}
+		for j := to; j < a.n; j++ {
+			copy(r.column(j)[at:to], now.column(j)[at:to])
+		}
+	}
+	must(t, b.Join(q))
+	return q, r
+}
+
+// kahanRows returns the first k rows of the triangular factor of Kahan's matrix with pivoted columns as the
+// columns of a matrix of m rows.
+func kahanRows(m, k int) matrix {
+	sine, cosine := math.Sincos(1.2)
+	x := newMatrix(m, m)
+	for j := range m {
+		for i := range j {
+			x.set(i, j, -cosine*math.Pow(sine, float64(i)))
+		}
+		x.set(j, j, math.Pow(sine, float64(j)))
+	}
+	rows := newMatrix(m, k)
+	for s := range k {
+		longest, most := s, -1.0
+		for j := s; j < m; j++ {
+			if norm := kernels.Norm2(x.column(j)[s:]); norm > most {
+				longest, most = j, norm
+			}
+		}
+		p, q := x.column(s), x.column(longest)
+		for i := range p {
+			p[i], q[i] = q[i], p[i]
+		}
+		rest := p[s:]
+		beta := -math.Copysign(most, rest[0])
+		tau, scale := (beta-rest[0])/beta, 1/(rest[0]-beta)
+		v := make([]float64, len(rest))
+		for i, e := range rest {
+			v[i] = e * scale
+		}
+		v[0] = 1
+		for j := s; j < m; j++ {
+			c, sum := x.column(j)[s:], 0.0
+			for i, e := range v {
+				sum += e * c[i]
+			}
+			for i, e := range v {
+				c[i] -= tau * sum * e
+			}
+		}
+		for j := s; j < m; j++ {
+			rows.set(j, s, x.at(s, j))
+		}
+		for j := range s { // columns that were exchanged
+			if longest < m {
+				a, c := rows.at(s, j), rows.at(longest, j)
+				rows.set(s, j, c)
+				rows.set(longest, j, a)
+			}
+		}
+	}
+	return rows
+}
