@@ -161,13 +161,15 @@ __device__ void Worker::advance(int j, bool none)
 }
 
 // change does to the warp's columns what advance does. It returns the sum of the squares below row j of the
-// column for which the lane speaks, marked for `more`.
+// column for which the lane speaks, marked for `more`. Of the last pivot's column, which is not settled yet, it
+// publishes what will be there, also where there is no reflector to be applied since scales were chosen again.
 __device__ double Worker::change(int j, bool none)
 {
 	if (column(0) < 0)
 		return 0;
-	const int p = place(j - 1), next = place(j), pivot = none ? column(0) : s.pivot;
-	const double *x = slice.vector(pivot), factor = scale(pivot), inverse = none ? 0 : s.inverse[j - 1];
+	const bool unsettled = j > 0;
+	const int p = place(j - 1), next = place(j), pivot = unsettled ? s.pivot : column(0);
+	const double *x = slice.vector(pivot), factor = scale(pivot), inverse = unsettled ? s.inverse[j - 1] : 0;
 	double *y[2], t[2], size[2], sums[2] = {};
 #pragma unroll
 	for (int k = 0; k < 2; k++) {
@@ -190,9 +192,10 @@ __device__ double Worker::change(int j, bool none)
 	});
 	if (next >= 0 && next < slice.rows && lane == next % 32)
 		for (int k = 0; k < 2; k++)
-			if (column(k) >= 0) // the pivot's column is not settled yet
-				grid.write(grid.single(column(k)),
-					   !none && column(k) == pivot ? inverse * (factor * y[k][next]) : y[k][next]);
+			if (column(k) >= 0)
+				grid.write(grid.single(column(k)), unsettled && column(k) == pivot
+									   ? inverse * (factor * y[k][next])
+									   : y[k][next]);
 	double above[2] = {};
 #pragma unroll 1
 	for (int b = 0; b < bounds() && f.reach > 0; b++)

@@ -20,9 +20,9 @@ func AllDense(t *testing.T, b kernels.Backend) {
 		{"Angles", Angles}, {"Departures", Departures},
 		{"Gemm", Gemm}, {"TurnColumns", TurnColumns}, {"Syrk", Syrk}, {"Potrf", Potrf}, {"Trsm", Trsm},
 		{"FactorPanel", FactorPanel}, {"Reflect", Reflect}, {"ReflectMany", ReflectMany},
-		{"Columns", Columns}, {"Join", Join},
-		{"OneSign", OneSign},
+		{"Columns", Columns}, {"Join", Join}, {"OneSign", OneSign},
 		{"FactorPivoted", FactorPivoted}, {"SortedRows", SortedRows}, {"PivotsEnd", PivotsEnd},
+		{"PivotedRange", PivotedRange},
 		{"Noise", Noise}, {"DenseRefusals", DenseRefusals},
 	} {
 		t.Run(body.name, func(t *testing.T) { body.run(t, b) })

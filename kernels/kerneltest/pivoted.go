@@ -311,3 +311,38 @@ func PivotsEnd(t *testing.T, b kernels.Backend) {
 		checkPivoted(t, c.name, c.a, y, tr, r, factorized(c.a, o))
 	}
 }
+
+// PivotedRange tests columns of which the squares of what is left come to the end of the range of float64 in
+// the course of a panel: Q is orthogonal all the same.
+func PivotedRange(t *testing.T, b kernels.Backend) {
+	for _, m := range []int{20, 100, 700} {
+		falling := newMatrix(m, 12) // rows fall by a factor of four, and are smaller below the diagonal
+		for j := range falling.n {
+			for i := range min(m, 40) {
+				x := math.Pow(0.25, float64(i))
+				if i > j {
+					x *= 0.1
+				}
+				falling.set(i, j, x*(1+0.01*float64((i*7+j*5)%11)))
+			}
+		}
+		dependent := random(newRand(m), m, 6) // of the second what is left are rounding errors
+		copy(dependent.column(1), dependent.column(0))
+		dependent.scaleColumn(1, 0.9)
+		dependent.scaleColumn(5, 0x1p-30)
+		for name, a := range map[string]matrix{"falling": falling, "dependent": dependent} {
+			for _, exponent := range []int{0, -380, -400, -410, -420, -425, -430, -435, -440, -445} {
+				x := a.clone()
+				for j := range x.n {
+					x.scaleColumn(j, math.Ldexp(1, exponent))
+				}
+				y, tr, r := factorPivoted(t, b, x, panelOptions{})
+				what := fmt.Sprintf("%s, %d rows, times 2^%d, %d taken", name, m, exponent, r.Count)
+				if r.Count == 0 {
+					t.Fatal(what)
+				}
+				checkReflectors(t, what, matrix{m, r.Count, y.a[:m*r.Count]}, leading(tr, r.Count))
+			}
+		}
+	}
+}
