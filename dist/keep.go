@@ -106,8 +106,8 @@ type keptMethod struct {
 
 // kept returns what a checkpoint has of it.
 func (m method) kept() keptMethod {
-	return keptMethod{m.precondition, m.bySVD, m.graded, m.decaying, m.unpivoted, m.turned, m.v, m.reread, m.ladder,
-		[3]string{m.reason.precondition, m.reason.v, m.reason.precision}}
+	return keptMethod{m.precondition, m.bySVD, m.graded, m.decaying, m.unpivoted, m.turned, m.v, m.reread,
+		m.ladder, [3]string{m.reason.precondition, m.reason.v, m.reason.precision}}
 }
 
 // method is the inverse of kept.

@@ -205,8 +205,9 @@ func TestExtremeGrading(t *testing.T) {
 		cond float64
 		used string
 	}{
-		{"graded-both", 1e12, "float32, refined"}, {"graded-both", 1e16, "float64"}, {"graded-both", 1e20, "float64"},
-		{"graded-cols", 1e20, "float32, refined"}, {"graded-rows", 1e40, "float64"},
+		{"graded-both", 1e12, "float32, refined"}, {"graded-both", 1e16, "float64"},
+		{"graded-both", 1e20, "float64"}, {"graded-cols", 1e20, "float32, refined"},
+		{"graded-rows", 1e40, "float64"},
 	} {
 		a := disttest.Generate(t, c.kind, gen.Options{Rows: n, Cols: n, Seed: 7, Cond: c.cond})
 		one, err := onCPUs(t, a, 2, both(n, n))

@@ -6,8 +6,8 @@ package kernels
 //
 // The bits of a result depend on the shapes in the call and on nothing else: not on the number of threads,
 // and in a list not on the other members. So callers keep to shapes that follow from the matrix alone. Where
-// a device has some columns of a matrix, the number of these does not, and they say how many there are in all:
-// that takes its place (Gemm, Reflect).
+// a device has some columns of a matrix, the number of these does not, and they say how many there are in
+// all: that takes its place (Gemm, Reflect).
 type Dense interface {
 	// Convert copies src to dst, of the same shape, and rounds to dst's element type.
 	Convert(dst, src Panel) error
@@ -98,9 +98,9 @@ type Dense interface {
 	// Reflect does C ← Q·C, or C ← Qᵀ·C if transposed, for each C of a list, which do not overlap. They are
 	// columns of a matrix of `of` columns, or with 0 by themselves.
 	//
-	// FactorPanel, FactorPivoted, Join and Reflect form sums over rows in short pieces (internal/dense, Sums), for
-	// more reflectors than a panel has Reflect in longer ones. A sum of terms of one sign is right to some tens
-	// of u, however many they are: Q is as orthogonal as these sums are right.
+	// FactorPanel, FactorPivoted, Join and Reflect form sums over rows in short pieces (internal/dense, Sums),
+	// for more reflectors than a panel has Reflect in longer ones. A sum of terms of one sign is right to some
+	// tens of u, however many they are: Q is as orthogonal as these sums are right.
 	Reflect(q Reflectors, transposed bool, c []Panel, of int) error
 }
 

@@ -158,10 +158,10 @@ func (c Config) variant(limits kernels.Limits) Variant {
 	return Block
 }
 
-// inner returns how many inner sweeps sweep n has in place of those of the block-oriented variant; 0: no other
-// number. Where singular values decay the large angles are within block-columns, or between neighbours, so
-// that it pays to visit them twice at first (decision 70). Not in float32: there a sweep is spared, but what is
-// left for the passes is more.
+// inner returns how many inner sweeps sweep n has in place of those of the block-oriented variant; 0: no
+// other number. Where singular values decay the large angles are within block-columns, or between neighbours,
+// so that it pays to visit them twice at first (decision 70). Not in float32: there a sweep is spared, but
+// what is left for the passes is more.
 func (c Config) inner(n int, limits kernels.Limits) int {
 	if n > 2 || c.Precision == kernels.Float32 || c.Norms < Decaying || c.positive() < c.N ||
 		c.variant(limits) != Block {

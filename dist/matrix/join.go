@@ -3,8 +3,8 @@ package matrix
 import "jmpi/kernels"
 
 // joinedRows is the number of rows from which on reflectors of several panels are applied together. Q is a
-// little less orthogonal then: UᵀU − I of a geometric matrix of order 512 is 0.50·n·ε in place of 0.33·n·ε. Small
-// matrices gain little time.
+// little less orthogonal then: UᵀU − I of a geometric matrix of order 512 is 0.50·n·ε in place of 0.33·n·ε.
+// Small matrices gain little time.
 const joinedRows = 1024
 
 // Together returns how many reflectors of a QR factorization without pivoting, of a matrix of so many rows,

@@ -100,8 +100,8 @@ func (s *Matrix) square(x *Matrix, diagonal bool, reach int) error {
 	})
 }
 
-// columnsAt is a panel of some rows of a share, from a column of it on, which is the matrix's column first. It
-// has the share's columns of so many of the matrix; 0: it is a block.
+// columnsAt is a panel of some rows of a share, from a column of it on, which is the matrix's column first.
+// It has the share's columns of so many of the matrix; 0: it is a block.
 type columnsAt struct {
 	kernels.Panel
 	at, first, of int

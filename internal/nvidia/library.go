@@ -22,7 +22,8 @@ type Library struct {
 	handle uintptr
 }
 
-// Driver, NVRTC, CUBLAS, CUBLASLT, CUSOLVER, CUSOLVERMP and NCCL open these libraries, of the versions that are known.
+// Driver, NVRTC, CUBLAS, CUBLASLT, CUSOLVER, CUSOLVERMP and NCCL open these libraries, of the versions that
+// are known.
 var (
 	Driver   = once("libcuda.so.1")
 	NVRTC    = once("libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2", "libnvrtc.so")

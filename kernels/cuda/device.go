@@ -324,8 +324,8 @@ func (d *device) Close() error {
 			err = errors.Join(err, d.lanes[i].wait(d))
 		}
 		err = errors.Join(err, d.carrier.wait(d))
-		err = errors.Join(err, d.blas.close(), d.matmul.close(), d.solver.close(), d.movers.close(d), d.carrier.close(d),
-			d.queue.close(d), d.host.close(d))
+		err = errors.Join(err, d.blas.close(), d.matmul.close(), d.solver.close(), d.movers.close(d),
+			d.carrier.close(d), d.queue.close(d), d.host.close(d))
 		for _, m := range d.modules {
 			err = errors.Join(err, d.check("cuModuleUnload", nvidia.Invoke(d.cuModuleUnload, m)))
 		}

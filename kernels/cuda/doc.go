@@ -95,15 +95,17 @@
 // opened when they are first needed. For few columns and many rows cuBLAS is slow. Kernels of our own do Syrk
 // of tall panels, all of a list in three launches, and Trsm 64 columns at a time, between products (tall.cu).
 // Where one is missing the primitive fails. A product of a list is one call. cuBLAS has a workspace of its
-// own and its default mode: no atomics, no TF32, no emulation of float64. The kernels of shape.cu, measure.cu
-// and angles.cu move and measure.
+// own and its default mode: no atomics, no TF32, no emulation of float64. A product with some columns of a
+// matrix is cuBLASLt's, by the algorithm that it advises for all of them (matmul.go). The kernels of
+// shape.cu, measure.cu and angles.cu move and measure.
 //
 // TurnColumns takes all panels of up to 16, 32, 64 and 128 columns in a launch each (turn_columns.cu). A warp
 // has 16 or 32 rows of all columns in registers, as operands of the tensor cores, before it writes the first.
 //
 // Up to 64 reflectors go over a list of panels in three launches (reflect.cu). The rows of YᵀC are summed 32
 // at a time (16 before compute capability 9.0), those sums over pieces of 512 rows, and the pieces in eight
-// parts. More reflectors go over each panel in three products of cuBLAS.
+// parts. With more reflectors YᵀC is summed in the same way, and two products of cuBLAS do the rest: cuBLAS
+// adds the terms of a sum one after the other, which rounds equal ones in one direction.
 //
 // A panel is factored by one kernel of up to 128 blocks, each with a slice of the rows. All blocks run at the
 // same time (a cooperative launch). They meet by letters (grid.cuh): each writes what it has for all others,
@@ -115,8 +117,8 @@
 // 128 rows at least. It is in shared memory if it fits.
 //
 // In natural order (natural.cu) they meet once. A slice has 64 to 1024 rows, and is in registers. Where a
-// panel is too high for slices of 64, 32 or 16 columns, it is factored by halves, joined by Reflect and three
-// products. Panels of more rows than all blocks have room for stay where they are, 16 columns at a time.
+// panel is too high for slices of 64, 32 or 16 columns, it is factored by halves, joined by Reflect and Join.
+// Panels of more rows than all blocks have room for stay where they are, 16 columns at a time.
 //
 // # Determinism
 //

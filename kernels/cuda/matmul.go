@@ -55,9 +55,9 @@ const (
 	preferAlignment = 5 // of A; B, C and the result follow
 )
 
-// matmul multiplies matrices by cuBLASLt. An algorithm adds the products of an element in an order of its own,
-// wherever the element is. It is chosen for the product with all columns (kernels.Gemm, Of). So a column has
-// the same bits whichever others are there.
+// matmul multiplies matrices by cuBLASLt. An algorithm adds the products of an element in an order of its
+// own, wherever the element is. It is chosen for the product with all columns (kernels.Gemm, Of). So a column
+// has the same bits whichever others are there.
 type matmul struct {
 	api                *cublasLt
 	handle, preference uintptr

@@ -161,8 +161,9 @@ __device__ void Worker::advance(int j, bool none)
 }
 
 // change does to the warp's columns what advance does. It returns the sum of the squares below row j of the
-// column for which the lane speaks, marked for `more`. Of the last pivot's column, which is not settled yet, it
-// publishes what will be there, also where there is no reflector to be applied since scales were chosen again.
+// column for which the lane speaks, marked for `more`. Of the last pivot's column, which is not settled yet,
+// it publishes what will be there, also where there is no reflector to be applied since scales were chosen
+// again.
 __device__ double Worker::change(int j, bool none)
 {
 	if (column(0) < 0)

@@ -89,8 +89,8 @@ func (d *device) reflectProducts(q kernels.Reflectors, transposed bool, c kernel
 		kernels.Gemm{Alpha: 1, A: q.Y, B: tyc, Beta: 1, C: c, Of: of})
 }
 
-// inner queues W ← −YᵀC for some columns at a time. cuBLAS adds the terms of a sum one after the other, so that
-// those of one sign are rounded in one direction. This kernel adds sums of sixteen.
+// inner queues W ← −YᵀC for some columns at a time. cuBLAS adds the terms of a sum one after the other, so
+// that those of one sign are rounded in one direction. This kernel adds sums of sixteen.
 func (d *device) inner(y, c, w kernels.Panel, short bool) error {
 	tile := newReflection(y, reflectSide, short)
 	columns := max(1, reflectFew/int(tile.bytes())) * reflectSide

@@ -25,13 +25,14 @@ func Columns(t *testing.T, b kernels.Backend) {
 			gemmColumns(t, b, e, s.m, s.n, s.k)
 		}
 	}
-	for _, s := range []struct{ m, n, k int }{{500, 600, 256}, {300, 530, 100}, {512, 300, 64}, {500, 200, 150}} {
+	for _, s := range []struct{ m, n, k int }{{500, 600, 256}, {300, 530, 100}, {512, 300, 64},
+		{500, 200, 150}} {
 		reflectColumns(t, b, s.m, s.n, s.k)
 	}
 }
 
-// lowered is a matrix with some rows of zeros above it. With three of these its columns are aligned, where the
-// number of rows is a multiple of four.
+// lowered is a matrix with some rows of zeros above it. With three of these its columns are aligned, where
+// the number of rows is a multiple of four.
 type lowered struct {
 	kernels.Panel
 	all  window
@@ -110,8 +111,9 @@ func reflectColumns(t *testing.T, b kernels.Backend, m, n, k int) {
 				closeColumns(t, fmt.Sprintf("%d reflectors, %d×%d", k, m, n), got, reflected(y, tr, transposed, z),
 					reflectorError(k))
 			}
-			sameColumns(t, b, fmt.Sprintf("columns %d to %d by %d reflectors, %d×%d, transposed %t", c.from, c.to, k, m,
-				n, transposed), got, whole, c, bound, 1e-12)
+			name := fmt.Sprintf("columns %d to %d by %d reflectors, %d×%d, transposed %t", c.from, c.to, k, m, n,
+				transposed)
+			sameColumns(t, b, name, got, whole, c, bound, 1e-12)
 		}
 	}
 }

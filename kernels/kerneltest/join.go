@@ -9,13 +9,14 @@ import (
 )
 
 // Join tests reflectors of several panels together: Q·R gives the columns back that were factored, and Q is
-// orthogonal. The columns are random, or those of the triangular factor of Kahan's matrix with pivoted columns,
-// transposed: many of their elements are equal, so that sums which are formed one after the other are rounded
-// in one direction.
+// orthogonal. The columns are random, or those of the triangular factor of Kahan's matrix with pivoted
+// columns, transposed: many of their elements are equal, so that sums which are formed one after the other
+// are rounded in one direction.
 func Join(t *testing.T, b kernels.Backend) {
 	const bound = 600 * roundoff // of QᵀQ − I
 	for _, s := range []struct{ m, k int }{{300, 130}, {400, 256}, {700, 256}} {
-		for name, a := range map[string]matrix{"random": random(newRand(s.m), s.m, s.k), "Kahan": kahanRows(s.m, s.k)} {
+		for name, a := range map[string]matrix{"random": random(newRand(s.m), s.m, s.k),
+			"Kahan": kahanRows(s.m, s.k)} {
 			name = fmt.Sprintf("%s, %d×%d", name, s.m, s.k)
 			q, r := factorJoined(t, b, a)
 			unit := place(t, b, identity(s.m), kernels.Float64)
