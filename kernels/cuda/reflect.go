@@ -90,7 +90,7 @@ func (d *device) reflectProducts(q kernels.Reflectors, transposed bool, c kernel
 }
 
 // inner queues W ← −YᵀC for some columns at a time. cuBLAS adds the terms of a sum one after the other, so
-// that those of one sign are rounded in one direction. This kernel adds sums of sixteen.
+// that those of one sign are rounded in one direction. This kernel adds sums of 32 or 16.
 func (d *device) inner(y, c, w kernels.Panel, short bool) error {
 	tile := newReflection(y, reflectSide, short)
 	columns := max(1, reflectFew/int(tile.bytes())) * reflectSide
