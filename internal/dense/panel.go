@@ -82,10 +82,7 @@ func join(left, right Panel, a []float64) Panel {
 		clear(y[:h])
 		copy(y[h:], right.Y[j*right.M:(j+1)*right.M])
 	}
-	// T = [T₁ −T₁·Y₁ᵀ·Y₂·T₂; 0 T₂]
-	g, gt := inner(right.M, h, k, left.Y[h:], m, right.Y, right.M), make([]float64, h*k)
-	Product(false, false, h, k, k, 1, g, h, right.T, k, 0, gt, h)
-	Product(false, false, h, k, h, -1, left.T, h, gt, h, 0, p.T[h*n:], n)
+	couple(m, h, n, p.Y, m, p.T, n)
 	return p
 }
 
@@ -266,17 +263,20 @@ func (q *Reflectors) form(tau func(j int) float64) {
 }
 
 // Join completes the r×r matrix T of r reflectors of length m, of which those of panels of some width lie on
-// its diagonal: above them is −T₁·(Y₁ᵀ·Y₂)·T₂.
+// its diagonal.
 func Join(m, r, width int, y []float64, ldy int, t []float64, ldt int) {
 	for at := width; at < r; at += width {
-		k := min(width, r-at)
-		// as in Reflect the first rows of Y₂ are summed apart; above these it is zero
-		end, second := at+k, y[at*ldy:]
-		w, half := inner(m-end, at, k, y[end:], ldy, second[end:], ldy), make([]float64, at*k)
-		Product(true, false, at, k, k, 1, y[at:], ldy, second[at:], ldy, 1, w, at)
-		Product(false, false, at, k, at, -1, t, ldt, w, at, 0, half, at)
-		Product(false, false, at, k, k, 1, half, at, t[at+at*ldt:], ldt, 0, t[at*ldt:], ldt)
+		couple(m, at, min(at+width, r), y, ldy, t, ldt)
 	}
+}
+
+// couple sets T = [T₁ −T₁·Y₁ᵀ·Y₂·T₂; 0 T₂] above the diagonal block of the reflectors at ≤ j < to, Y₂ and T₂,
+// those before being Y₁ and T₁.
+func couple(m, at, to int, y []float64, ldy int, t []float64, ldt int) {
+	k, second := to-at, y[at*ldy:]
+	g, gt := inner(m-at, at, k, y[at:], ldy, second[at:], ldy), make([]float64, at*k)
+	Product(false, false, at, k, k, 1, g, at, t[at+at*ldt:], ldt, 0, gt, at)
+	Product(false, false, at, k, at, -1, t, ldt, gt, at, 0, t[at*ldt:], ldt)
 }
 
 // Apply does c ← Q·c, or Qᵀ·c, for the M×n matrix c with leading dimension ld.
