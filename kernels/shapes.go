@@ -322,9 +322,6 @@ func (q Reflectors) check() error {
 	return checkFactor("T", q.T, q.Y.N)
 }
 
-// CheckJoin tells whether Y and T fit together.
-func (q Reflectors) CheckJoin() error { return q.check() }
-
 // checkAny tells whether x and y are possible panels.
 func checkAny(x Panel, xName string, y Panel, yName string) error {
 	if err := x.CheckAny(xName); err != nil {

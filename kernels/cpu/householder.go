@@ -62,7 +62,7 @@ func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.
 }
 
 func (d *device) Join(q kernels.Reflectors) error {
-	err := q.CheckJoin()
+	err := q.Check(nil, 0)
 	if err == nil {
 		dense.Join(q.Y.M, q.Y.N, kernels.PanelWidth, elements(q.Y), q.Y.Ld, elements(q.T), q.T.Ld)
 	}

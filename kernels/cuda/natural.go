@@ -94,7 +94,7 @@ func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel)
 }
 
 func (d *device) Join(q kernels.Reflectors) error {
-	return d.checked("Join", q.CheckJoin(), func() error { return d.join(q, kernels.PanelWidth) })
+	return d.checked("Join", q.Check(nil, 0), func() error { return d.join(q, kernels.PanelWidth) })
 }
 
 // join queues T₁₂ ← −T₁·(Y₁ᵀY₂)·T₂ for panels of so many reflectors.
