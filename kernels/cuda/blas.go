@@ -1,8 +1,6 @@
 package cuda
 
 import (
-	"fmt"
-	"sync"
 	"unsafe"
 
 	"jmpi/internal/nvidia"
@@ -15,22 +13,13 @@ type cublas struct {
 	cublasStrsm uintptr
 }
 
-var loadBLAS = sync.OnceValues(func() (*cublas, error) {
-	lib, err := nvidia.CUBLAS()
-	if err != nil {
-		return nil, fmt.Errorf("cuBLAS of the CUDA toolkit: %w", err)
-	}
-	c := &cublas{}
-	err = lib.Bind(nvidia.Routines{
+var loadBLAS = loader("cuBLAS", nvidia.CUBLAS, func(c *cublas) nvidia.Routines {
+	return nvidia.Routines{
 		"cublasCreate_v2": &c.cublasCreate, "cublasDestroy_v2": &c.cublasDestroy,
 		"cublasSetStream_v2": &c.cublasSetStream, "cublasSetWorkspace_v2": &c.cublasSetWorkspace,
 		"cublasDgemm_v2": &c.cublasDgemm, "cublasSgemm_v2": &c.cublasSgemm,
 		"cublasDtrsm_v2": &c.cublasDtrsm, "cublasStrsm_v2": &c.cublasStrsm,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cuBLAS of the CUDA toolkit: %w", err)
 	}
-	return c, nil
 })
 
 // blas is a device's handle of cuBLAS, in its default mode: no emulation, no TF32, no atomics.
@@ -53,10 +42,7 @@ const (
 )
 
 func (b *blas) check(call string, code int32) error {
-	if code == 0 {
-		return nil
-	}
-	return &callError{call, code, "cuBLAS failed"}
+	return checkCall("cuBLAS", call, code)
 }
 
 func (b *blas) open(d *device) error {

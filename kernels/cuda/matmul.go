@@ -3,7 +3,6 @@ package cuda
 import (
 	"errors"
 	"fmt"
-	"sync"
 	"unsafe"
 
 	"jmpi/internal/nvidia"
@@ -18,13 +17,8 @@ type cublasLt struct {
 	cublasLtMatmulAlgoGetHeuristic, cublasLtMatmulAlgoCheck, cublasLtMatmul uintptr
 }
 
-var loadLt = sync.OnceValues(func() (*cublasLt, error) {
-	lib, err := nvidia.CUBLASLT()
-	if err != nil {
-		return nil, fmt.Errorf("cuBLASLt of the CUDA toolkit: %w", err)
-	}
-	c := &cublasLt{}
-	err = lib.Bind(nvidia.Routines{
+var loadLt = loader("cuBLASLt", nvidia.CUBLASLT, func(c *cublasLt) nvidia.Routines {
+	return nvidia.Routines{
 		"cublasLtCreate": &c.cublasLtCreate, "cublasLtDestroy": &c.cublasLtDestroy,
 		"cublasLtMatmulDescCreate":             &c.cublasLtMatmulDescCreate,
 		"cublasLtMatmulDescDestroy":            &c.cublasLtMatmulDescDestroy,
@@ -37,11 +31,7 @@ var loadLt = sync.OnceValues(func() (*cublasLt, error) {
 		"cublasLtMatmulAlgoGetHeuristic":       &c.cublasLtMatmulAlgoGetHeuristic,
 		"cublasLtMatmulAlgoCheck":              &c.cublasLtMatmulAlgoCheck,
 		"cublasLtMatmul":                       &c.cublasLtMatmul,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cuBLASLt of the CUDA toolkit: %w", err)
 	}
-	return c, nil
 })
 
 // Values of cuBLASLt's enumerations.
@@ -94,10 +84,7 @@ type algorithm struct {
 }
 
 func (l *matmul) check(call string, code int32) error {
-	if code == 0 {
-		return nil
-	}
-	return &callError{call, code, "cuBLASLt failed"}
+	return checkCall("cuBLASLt", call, code)
 }
 
 func (l *matmul) open(d *device) error {

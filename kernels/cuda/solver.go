@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"sync"
 	"unsafe"
 
 	"jmpi/internal/nvidia"
@@ -16,13 +15,8 @@ type cusolver struct {
 	geqrf [2]struct{ size, factor uintptr } // by kernels.Element
 }
 
-var loadSolver = sync.OnceValues(func() (*cusolver, error) {
-	lib, err := nvidia.CUSOLVER()
-	if err != nil {
-		return nil, fmt.Errorf("cuSOLVER of the CUDA toolkit: %w", err)
-	}
-	c := &cusolver{}
-	err = lib.Bind(nvidia.Routines{
+var loadSolver = loader("cuSOLVER", nvidia.CUSOLVER, func(c *cusolver) nvidia.Routines {
+	return nvidia.Routines{
 		"cusolverDnCreate": &c.cusolverDnCreate, "cusolverDnDestroy": &c.cusolverDnDestroy,
 		"cusolverDnSetStream":         &c.cusolverDnSetStream,
 		"cusolverDnDgeqrf_bufferSize": &c.geqrf[kernels.Float64].size,
@@ -31,11 +25,7 @@ var loadSolver = sync.OnceValues(func() (*cusolver, error) {
 		"cusolverDnSgeqrf":            &c.geqrf[kernels.Float32].factor,
 		"cusolverDnDpotrf_bufferSize": &c.cusolverDnDpotrfBufferSize,
 		"cusolverDnDpotrf":            &c.cusolverDnDpotrf,
-	})
-	if err != nil {
-		return nil, fmt.Errorf("cuSOLVER of the CUDA toolkit: %w", err)
 	}
-	return c, nil
 })
 
 // solver is a device's handle of cuSOLVER.
@@ -45,10 +35,7 @@ type solver struct {
 }
 
 func (s *solver) check(call string, code int32) error {
-	if code == 0 {
-		return nil
-	}
-	return &callError{call, code, "cuSOLVER failed"}
+	return checkCall("cuSOLVER", call, code)
 }
 
 func (s *solver) open(d *device) error {
