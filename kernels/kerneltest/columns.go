@@ -72,9 +72,7 @@ func gemmColumns(t *testing.T, b kernels.Backend, e kernels.Element, m, n, k int
 		all := lower(t, b, y, e, rows)
 		var whole matrix
 		for _, c := range cuts(n) {
-			part := newMatrix(m, c.to-c.from)
-			copy(part.a, z.a[c.from*m:c.to*m])
-			to := lower(t, b, part, e, rows)
+			to := lower(t, b, z.columns(c.from, c.to), e, rows)
 			g.B, g.C = all.Columns(c.from, c.to), to.Panel
 			must(t, b.Gemm([]kernels.Gemm{g}))
 			got := to.read()
@@ -101,9 +99,7 @@ func reflectColumns(t *testing.T, b kernels.Backend, m, n, k int) {
 	for _, transposed := range []bool{false, true} {
 		var whole matrix
 		for _, c := range cuts(n) {
-			part := newMatrix(m, c.to-c.from)
-			copy(part.a, z.a[c.from*m:c.to*m])
-			p, half := lower(t, b, part, kernels.Float64, 3), part.n/2
+			p, half := lower(t, b, z.columns(c.from, c.to), kernels.Float64, 3), (c.to-c.from)/2
 			must(t, b.Reflect(q, transposed, []kernels.Panel{p.Columns(0, half), p.Columns(half, p.N)}, n))
 			got := p.read()
 			if whole.a == nil {
@@ -122,18 +118,10 @@ func reflectColumns(t *testing.T, b kernels.Backend, m, n, k int) {
 func sameColumns(t *testing.T, b kernels.Backend, name string, got, whole matrix, c some, bound matrix,
 	tolerance float64) {
 	t.Helper()
-	m := whole.m
-	want, most := newMatrix(m, got.n), newMatrix(m, got.n)
-	copy(want.a, whole.a[c.from*m:c.to*m])
-	copy(most.a, bound.a[c.from*m:c.to*m])
+	want := whole.columns(c.from, c.to)
 	if b.Limits().HostMemory {
-		near(t, name, got, want, most, tolerance)
+		near(t, name, got, want, bound.columns(c.from, c.to), tolerance)
 		return
 	}
-	for i, x := range want.a {
-		if got.a[i] != x {
-			t.Errorf("%s: element %d is %g, in the whole %g", name, i, got.a[i], x)
-			return
-		}
-	}
+	sameNumbers(t, name, got.a, want.a)
 }

@@ -72,45 +72,5 @@ func kahanRows(m, k int) matrix {
 		}
 		x.set(j, j, math.Pow(sine, float64(j)))
 	}
-	rows := newMatrix(m, k)
-	for s := range k {
-		longest, most := s, -1.0
-		for j := s; j < m; j++ {
-			if norm := kernels.Norm2(x.column(j)[s:]); norm > most {
-				longest, most = j, norm
-			}
-		}
-		p, q := x.column(s), x.column(longest)
-		for i := range p {
-			p[i], q[i] = q[i], p[i]
-		}
-		rest := p[s:]
-		beta := -math.Copysign(most, rest[0])
-		tau, scale := (beta-rest[0])/beta, 1/(rest[0]-beta)
-		v := make([]float64, len(rest))
-		for i, e := range rest {
-			v[i] = e * scale
-		}
-		v[0] = 1
-		for j := s; j < m; j++ {
-			c, sum := x.column(j)[s:], 0.0
-			for i, e := range v {
-				sum += e * c[i]
-			}
-			for i, e := range v {
-				c[i] -= tau * sum * e
-			}
-		}
-		for j := s; j < m; j++ {
-			rows.set(j, s, x.at(s, j))
-		}
-		for j := range s { // columns that were exchanged
-			if longest < m {
-				a, c := rows.at(s, j), rows.at(longest, j)
-				rows.set(s, j, c)
-				rows.set(longest, j, a)
-			}
-		}
-	}
-	return rows
+	return factorized(x, panelOptions{}).x.transpose().columns(0, k)
 }

@@ -67,10 +67,11 @@ func randomUpper(rnd *rand.Rand, n int) matrix {
 
 func newRand(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 1)) }
 
-func (x matrix) at(i, j int) float64     { return x.a[i+j*x.m] }
-func (x matrix) set(i, j int, v float64) { x.a[i+j*x.m] = v }
-func (x matrix) column(j int) []float64  { return x.a[j*x.m : (j+1)*x.m] }
-func (x matrix) clone() matrix           { return matrix{x.m, x.n, append([]float64(nil), x.a...)} }
+func (x matrix) at(i, j int) float64       { return x.a[i+j*x.m] }
+func (x matrix) set(i, j int, v float64)   { x.a[i+j*x.m] = v }
+func (x matrix) column(j int) []float64    { return x.a[j*x.m : (j+1)*x.m] }
+func (x matrix) columns(j0, j1 int) matrix { return matrix{x.m, j1 - j0, x.a[j0*x.m : j1*x.m]} }
+func (x matrix) clone() matrix             { return matrix{x.m, x.n, append([]float64(nil), x.a...)} }
 
 // scaleColumn multiplies column j by c.
 func (x matrix) scaleColumn(j int, c float64) {
