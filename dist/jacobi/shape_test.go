@@ -27,51 +27,31 @@ func TestPivotStrategy(t *testing.T) {
 	}
 }
 
-// The inner sweeps of a sweep in place of Config.Node's: two in the first two where singular values decay.
-func TestInner(t *testing.T) {
-	gpu := kernels.Limits{PointwiseOrder: 64, Width: 8}
-	cpu := gpu
-	cpu.FullBlock = true
-	for _, c := range []struct {
-		limits    kernels.Limits
-		positive  int
-		precision kernels.Element
-		norms     Norms
-		want      int
-	}{
-		{gpu, 64, kernels.Float64, Decaying, node.FewSweeps}, {gpu, 64, kernels.Float64, Graded, node.FewSweeps},
-		{gpu, 64, kernels.Float64, Falling, 0}, {gpu, 64, kernels.Float64, AnyNorms, 0},
-		{gpu, 64, kernels.Float32, Decaying, 0}, {gpu, 30, kernels.Float64, Graded, 0},
-		{cpu, 64, kernels.Float64, Graded, 0},
-	} {
-		config := Config{Problem: Problem{M: 64, N: 64, Positive: c.positive, Precision: c.precision,
-			Norms: c.norms}}
-		for sweep, want := range []int{1: c.want, 2: c.want, 3: 0, 4: 0} {
-			if got := config.inner(sweep, c.limits); sweep > 0 && got != want {
-				t.Errorf("%+v: %d inner sweeps in sweep %d, want %d", c, got, sweep, want)
-			}
-		}
-	}
-}
-
-// What auto chooses, and that what was asked for stays.
+// What auto chooses, that what was asked for stays, and how many inner sweeps there are: others in the first
+// two sweeps where singular values decay.
 func TestVariant(t *testing.T) {
 	gpu := kernels.Limits{PointwiseOrder: 64, Width: 8}
 	cpu := gpu
 	cpu.FullBlock = true
 	for _, c := range []struct {
-		limits    kernels.Limits
-		positive  int
-		precision kernels.Element
-		norms     Norms
-		want      Variant
-		sweeps    int
+		limits        kernels.Limits
+		positive      int
+		precision     kernels.Element
+		norms         Norms
+		want          Variant
+		sweeps, first int // inner ones; those of the first two sweeps, 0: as many
 	}{
-		{cpu, 64, kernels.Float64, AnyNorms, Twice, node.FewSweeps}, {gpu, 64, kernels.Float64, AnyNorms, Block, 1},
-		{cpu, 64, kernels.Float32, AnyNorms, Block, 1}, {cpu, 64, kernels.Float32, Falling, Block, 1},
-		{cpu, 64, kernels.Float32, Graded, Twice, node.FewSweeps}, {gpu, 64, kernels.Float32, Graded, Block, 1},
-		{cpu, 30, kernels.Float64, AnyNorms, Full, node.FewSweeps},
-		{gpu, 30, kernels.Float64, AnyNorms, Full, node.FewSweeps},
+		{cpu, 64, kernels.Float64, AnyNorms, Twice, node.FewSweeps, 0},
+		{gpu, 64, kernels.Float64, AnyNorms, Block, 1, 0}, {gpu, 64, kernels.Float64, Falling, Block, 1, 0},
+		{gpu, 64, kernels.Float64, Decaying, Block, 1, node.FewSweeps},
+		{gpu, 64, kernels.Float64, Graded, Block, 1, node.FewSweeps},
+		{cpu, 64, kernels.Float64, Graded, Twice, node.FewSweeps, 0},
+		{cpu, 64, kernels.Float32, AnyNorms, Block, 1, 0}, {cpu, 64, kernels.Float32, Falling, Block, 1, 0},
+		{cpu, 64, kernels.Float32, Graded, Twice, node.FewSweeps, 0},
+		{gpu, 64, kernels.Float32, Decaying, Block, 1, 0}, {gpu, 64, kernels.Float32, Graded, Block, 1, 0},
+		{cpu, 30, kernels.Float64, AnyNorms, Full, node.FewSweeps, 0},
+		{gpu, 30, kernels.Float64, AnyNorms, Full, node.FewSweeps, 0},
+		{gpu, 30, kernels.Float64, Graded, Full, node.FewSweeps, 0},
 	} {
 		config := Config{Problem: Problem{M: 64, N: 64, Positive: c.positive, Precision: c.precision,
 			Norms: c.norms}}
@@ -80,6 +60,11 @@ func TestVariant(t *testing.T) {
 		}
 		if got := config.Node(2, c.limits).Sweeps; got != c.sweeps {
 			t.Errorf("%+v: %d inner sweeps", c, got)
+		}
+		for i, want := range []int{c.first, c.first, 0, 0} {
+			if got := config.inner(i+1, c.limits); got != want {
+				t.Errorf("%+v: %d inner sweeps in sweep %d, want %d", c, got, i+1, want)
+			}
 		}
 		for _, asked := range []Variant{Block, Twice, Full} {
 			if config.Variant = asked; config.variant(c.limits) != asked {
