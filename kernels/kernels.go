@@ -286,6 +286,12 @@ type Memory interface {
 	// the other way round: who uses dst, or changes src, follows that mark. Copies that are brought to a device
 	// follow one another. Shapes and element types are those of Copy.
 	Bring(dst, src Panel, after ...Mark) (Mark, error)
+	// Beside calls f, and queues what f calls by itself: behind the marks and what was called beside before,
+	// but not behind what else is queued, nor the other way round. It returns a mark of that, which what
+	// depends on it follows. f may call all of Memory that does not wait for what is queued, and of Dense what
+	// returns no numbers, but for products and factors; Reflect with up to PanelWidth reflectors is none. What
+	// was called beside holds multiprocessors up less than what else is queued.
+	Beside(f func() error, after ...Mark) (Mark, error)
 
 	// AllocHost returns bytes of host memory that this device copies to and from at full speed (pinned, for a
 	// GPU), outside the Go heap; FreeHost gives it back. Fetch copies bytes from device memory to it, Store the

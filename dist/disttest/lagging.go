@@ -14,14 +14,16 @@ import (
 // changes the result.
 type Lagging struct {
 	*Apart
-	lag             *Lag
-	heap            *kernels.Heap
-	queued, brought line
+	lag                     *Lag
+	heap                    *kernels.Heap
+	queued, brought, beside line
+	aside                   bool // what is called now is called beside
 }
 
 // Lag is what the lagging devices of a rank share.
 type Lag struct {
-	// Eager says that panels are brought as soon as the marks allow it, otherwise as late as possible.
+	// Eager says that panels are brought, and what is called beside is done, as soon as the marks allow it,
+	// otherwise as late as possible.
 	Eager bool
 
 	mu    sync.Mutex
@@ -89,27 +91,38 @@ func (g *Lag) mark(t *task) kernels.Mark {
 	return kernels.Mark(len(g.marks))
 }
 
+// line returns the line of what is called now.
+func (d *Lagging) line() *line {
+	if d.aside {
+		return &d.beside
+	}
+	return &d.queued
+}
+
 // later queues a task.
 func (d *Lagging) later(do func() error) error {
 	d.lag.mu.Lock()
 	defer d.lag.mu.Unlock()
-	d.queued.add(do, nil)
+	d.line().add(do, nil)
 	return nil
 }
 
-// sync does all that is queued.
-func (d *Lagging) sync() error {
+// finishAll does all that is in a line.
+func (d *Lagging) finishAll(l *line) error {
 	d.lag.mu.Lock()
 	defer d.lag.mu.Unlock()
-	if n := len(d.queued.tasks); n > 0 {
-		return d.lag.finish(d.queued.tasks[n-1])
+	if n := len(l.tasks); n > 0 {
+		return d.lag.finish(l.tasks[n-1])
 	}
 	return nil
 }
 
 // now does all that is queued, and then f.
 func (d *Lagging) now(f func() error) error {
-	if err := d.sync(); err != nil {
+	if d.aside {
+		return errors.New("called beside, what waits for what is queued")
+	}
+	if err := d.finishAll(&d.queued); err != nil {
 		return err
 	}
 	return f()
@@ -124,19 +137,34 @@ func told[T any](d *Lagging, f func() (T, error)) (x T, err error) {
 	return x, err
 }
 
-func (d *Lagging) Sync() error { return d.now(d.Apart.Sync) }
+func (d *Lagging) Sync() error {
+	return d.now(func() error { return errors.Join(d.finishAll(&d.beside), d.Apart.Sync()) })
+}
 
 func (d *Lagging) Mark() (kernels.Mark, error) {
 	d.lag.mu.Lock()
 	defer d.lag.mu.Unlock()
-	return d.lag.mark(d.queued.add(func() error { return nil }, nil)), nil
+	return d.lag.mark(d.line().add(func() error { return nil }, nil)), nil
 }
 
 func (d *Lagging) Follow(marks ...kernels.Mark) error {
 	d.lag.mu.Lock()
 	defer d.lag.mu.Unlock()
-	d.queued.add(func() error { return nil }, d.lag.of(marks))
+	d.line().add(func() error { return nil }, d.lag.of(marks))
 	return nil
+}
+
+func (d *Lagging) Beside(f func() error, after ...kernels.Mark) (kernels.Mark, error) {
+	d.aside = true
+	defer func() { d.aside = false }()
+	if err := errors.Join(d.Follow(after...), f()); err != nil {
+		return 0, err
+	}
+	m, err := d.Mark()
+	if err == nil && d.lag.Eager {
+		err = d.Await(m)
+	}
+	return m, err
 }
 
 func (d *Lagging) Await(marks ...kernels.Mark) error {

@@ -33,6 +33,7 @@ func TestLagging(t *testing.T) {
 		kerneltest.Marks(t, a, b)
 		kerneltest.Again(t, a, a)
 		kerneltest.Again(t, a, b)
+		kerneltest.Beside(t, a)
 	}
 }
 

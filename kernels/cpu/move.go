@@ -75,6 +75,9 @@ func (d *device) Bring(dst, src kernels.Panel, _ ...kernels.Mark) (kernels.Mark,
 	return 0, d.copied("Bring", dst, src)
 }
 
+// Beside has nothing else to be beside of.
+func (d *device) Beside(f func() error, _ ...kernels.Mark) (kernels.Mark, error) { return 0, f() }
+
 func (d *device) Identity(dst kernels.Panel, row0 int) error {
 	err := dst.CheckAny("dst")
 	if err == nil {

@@ -46,10 +46,10 @@ func (b *blas) check(call string, code int32) error {
 }
 
 func (b *blas) open(d *device) error {
-	if b.handle != 0 {
-		return nil
+	err := d.together("cuBLAS")
+	if err != nil || b.handle != 0 {
+		return err
 	}
-	var err error
 	if b.api, err = loadBLAS(); err != nil {
 		return err
 	}

@@ -69,6 +69,7 @@ func TestMarks(t *testing.T) {
 	kerneltest.Marks(t, other, a)
 	kerneltest.Again(t, a, other)
 	kerneltest.Again(t, other, a)
+	kerneltest.Beside(t, a)
 }
 
 func TestDense(t *testing.T) { kerneltest.AllDense(t, mustOpen(t, 0)) }

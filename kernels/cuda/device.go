@@ -23,8 +23,9 @@ const (
 // device implements kernels.Backend and kernels.Dense. Primitives are queued on the lanes.
 type device struct {
 	*driver
-	*lane     // that is queued on: the first, but for parts of batches
+	*lane     // that is queued on: the first, but for parts of batches and what is called beside
 	lanes     [laneCount]lane
+	beside    beside
 	claims    claims
 	turns     turns
 	schedules schedules
@@ -124,15 +125,7 @@ func (d *device) open() error {
 		return err
 	}
 	defer d.leave()
-	for i := range d.lanes {
-		if err := d.lanes[i].open(d); err != nil {
-			return err
-		}
-	}
-	d.lane = &d.lanes[0]
-	var least int32
-	if err := d.check("cuCtxGetStreamPriorityRange", nvidia.Invoke(d.cuCtxGetStreamPriorityRange,
-		uintptr(unsafe.Pointer(&least)), uintptr(unsafe.Pointer(&d.highest)))); err != nil {
+	if err := d.openLanes(); err != nil {
 		return err
 	}
 	if err := d.loadKernels(code); err != nil {
@@ -142,6 +135,21 @@ func (d *device) open() error {
 		return err
 	}
 	return d.befriend()
+}
+
+// openLanes makes the lanes. What is called beside has the lowest priority.
+func (d *device) openLanes() error {
+	var least int32
+	if err := d.check("cuCtxGetStreamPriorityRange", nvidia.Invoke(d.cuCtxGetStreamPriorityRange,
+		uintptr(unsafe.Pointer(&least)), uintptr(unsafe.Pointer(&d.highest)))); err != nil {
+		return err
+	}
+	err := d.beside.open(d, least)
+	for i := range d.lanes {
+		err = errors.Join(err, d.lanes[i].open(d, max(least-1, d.highest), &d.queue.staging))
+	}
+	d.lane = &d.lanes[0]
+	return err
 }
 
 // describe asks the driver what the device is.
@@ -323,7 +331,7 @@ func (d *device) Close() error {
 		for i := range d.lanes {
 			err = errors.Join(err, d.lanes[i].wait(d))
 		}
-		err = errors.Join(err, d.carrier.wait(d))
+		err = errors.Join(err, d.beside.wait(d), d.carrier.wait(d))
 		err = errors.Join(err, d.blas.close(), d.matmul.close(), d.solver.close(), d.movers.close(d),
 			d.carrier.close(d), d.queue.close(d), d.host.close(d))
 		for _, m := range d.modules {
@@ -332,6 +340,7 @@ func (d *device) Close() error {
 		for i := range d.lanes {
 			err = errors.Join(err, d.lanes[i].close(d))
 		}
+		err = errors.Join(err, d.beside.close(d))
 		err = errors.Join(err, d.heap.Close())
 	}
 	err = errors.Join(err, d.check("cuDevicePrimaryCtxRelease",

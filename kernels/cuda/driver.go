@@ -19,8 +19,8 @@ type driver struct {
 	cuDeviceCanAccessPeer uintptr
 	cuDevicePrimaryCtxRetain, cuDevicePrimaryCtxRelease, cuCtxSetCurrent, cuCtxEnablePeerAccess uintptr
 
-	cuStreamCreate, cuStreamDestroy, cuStreamSynchronize, cuStreamWaitEvent              uintptr
-	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventElapsedTime, cuEventSynchronize uintptr
+	cuStreamCreate, cuStreamCreateWithPriority, cuStreamDestroy, cuStreamSynchronize, cuStreamWaitEvent uintptr
+	cuEventCreate, cuEventDestroy, cuEventRecord, cuEventElapsedTime, cuEventSynchronize                uintptr
 
 	cuMemGetInfo, cuMemAlloc, cuMemFree, cuMemHostAlloc, cuMemFreeHost, cuMemsetD8Async, cuMemsetD2D8Async,
 	cuMemcpyAsync, cuMemcpy2DAsync, cuPointerGetAttribute uintptr
@@ -72,7 +72,8 @@ var loadDriver = sync.OnceValues(func() (*driver, error) {
 		"cuDevicePrimaryCtxRetain":     &d.cuDevicePrimaryCtxRetain,
 		"cuDevicePrimaryCtxRelease_v2": &d.cuDevicePrimaryCtxRelease,
 		"cuCtxSetCurrent":              &d.cuCtxSetCurrent, "cuCtxEnablePeerAccess": &d.cuCtxEnablePeerAccess,
-		"cuStreamCreate": &d.cuStreamCreate, "cuStreamDestroy_v2": &d.cuStreamDestroy,
+		"cuStreamCreateWithPriority": &d.cuStreamCreateWithPriority,
+		"cuStreamCreate":             &d.cuStreamCreate, "cuStreamDestroy_v2": &d.cuStreamDestroy,
 		"cuStreamSynchronize": &d.cuStreamSynchronize, "cuStreamWaitEvent": &d.cuStreamWaitEvent,
 		"cuEventCreate": &d.cuEventCreate, "cuEventDestroy_v2": &d.cuEventDestroy,
 		"cuEventRecord":      &d.cuEventRecord,

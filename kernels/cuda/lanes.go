@@ -23,6 +23,8 @@ const (
 type lane struct {
 	stream  uintptr
 	event   uintptr // what is queued now, for others to wait for
+	queued  marks   // of it
+	lists   *staging
 	scratch scratch
 	sent    [keptSchedules]schedule
 	epoch   epoch
@@ -30,9 +32,11 @@ type lane struct {
 	behind  bool // has not waited for what else the first lane has had
 }
 
-func (l *lane) open(d *device) error {
-	if err := d.check("cuStreamCreate", nvidia.Invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&l.stream)),
-		streamNonBlocking)); err != nil {
+// open makes the stream, whose blocks of threads go before those of a higher number.
+func (l *lane) open(d *device, priority int32, lists *staging) error {
+	l.lists = lists
+	if err := d.check("cuStreamCreateWithPriority", nvidia.Invoke(d.cuStreamCreateWithPriority,
+		uintptr(unsafe.Pointer(&l.stream)), streamNonBlocking, uintptr(priority))); err != nil {
 		return err
 	}
 	if err := d.check("cuEventCreate", nvidia.Invoke(d.cuEventCreate, uintptr(unsafe.Pointer(&l.event)),
@@ -52,7 +56,7 @@ func (l *lane) wait(d *device) error {
 }
 
 func (l *lane) close(d *device) error {
-	err := errors.Join(l.scratch.close(d), l.epoch.close(d))
+	err := errors.Join(l.scratch.close(d), l.epoch.close(d), l.queued.close(d))
 	if l.event != 0 {
 		err = errors.Join(err, d.check("cuEventDestroy", nvidia.Invoke(d.cuEventDestroy, l.event)))
 	}

@@ -6,7 +6,7 @@ import (
 	"jmpi/kernels"
 )
 
-// Lists of numbers go to the device through the queue's staging memory. They have a buffer of their own, by
+// Lists of numbers go to the device through the staging memory of a lane. They have a buffer of their own, by
 // what they are, and stay until the next list of that name.
 
 // integers and numbers return where a list is, 0 if it is empty.
@@ -61,18 +61,25 @@ func (d *device) members(what string, p []kernels.Panel) (l members, err error) 
 
 // post queues the copy of words.
 func (d *device) post(to kernels.Address, x []uint64) error {
-	q := &d.queue
 	for len(x) > 0 {
-		if stagingBytes-q.used < kernels.WordBytes {
-			if err := d.sync(); err != nil {
+		if d.lists.room() < kernels.WordBytes {
+			if err := d.emptied(); err != nil {
 				return err
 			}
 		}
-		count := min(len(x), (stagingBytes-q.used)/kernels.WordBytes)
-		if err := d.stage(d.stream, x[:count], to); err != nil {
+		count := min(len(x), d.lists.room()/kernels.WordBytes)
+		if err := d.stage(d.lane, x[:count], to); err != nil {
 			return err
 		}
 		x, to = x[count:], to+kernels.Address(count*kernels.WordBytes)
 	}
 	return nil
+}
+
+// emptied waits until what is in the staging memory of the lane is on the device.
+func (d *device) emptied() error {
+	if d.lane == &d.beside.lane {
+		return d.beside.clear(d)
+	}
+	return d.sync()
 }

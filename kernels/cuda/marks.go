@@ -50,8 +50,8 @@ func (m *marks) close(d *device) error {
 
 // carrier is the stream on which panels are brought, beside the lanes.
 type carrier struct {
-	stream        uintptr
-	queued, moved marks // of the first lane, and of this stream
+	stream uintptr
+	moved  marks
 }
 
 func (c *carrier) open(d *device) error {
@@ -68,7 +68,7 @@ func (c *carrier) wait(d *device) error {
 }
 
 func (c *carrier) close(d *device) error {
-	err := errors.Join(c.queued.close(d), c.moved.close(d))
+	err := c.moved.close(d)
 	if c.stream != 0 {
 		err = errors.Join(err, d.check("cuStreamDestroy", nvidia.Invoke(d.cuStreamDestroy, c.stream)))
 	}
@@ -92,7 +92,7 @@ func (d *device) after(stream uintptr, marks []kernels.Mark) error {
 
 func (d *device) Mark() (m kernels.Mark, err error) {
 	err = d.entered("Mark", func() error {
-		m, err = d.carrier.queued.record(d, d.stream)
+		m, err = d.queued.record(d, d.stream)
 		return err
 	})
 	return m, err

@@ -88,10 +88,10 @@ func (l *matmul) check(call string, code int32) error {
 }
 
 func (l *matmul) open(d *device) error {
-	if l.handle != 0 {
-		return nil
+	err := d.together("cuBLASLt")
+	if err != nil || l.handle != 0 {
+		return err
 	}
-	var err error
 	if l.api, err = loadLt(); err != nil {
 		return err
 	}

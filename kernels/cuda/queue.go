@@ -59,14 +59,29 @@ type queue struct {
 	last            *kernels.Batch // the batch that was sent last,
 	parts           []*batch       // and its parts
 
-	staging kernels.Address // for lists and tallies, filled from the start
-	used    int
+	staging staging // for lists and tallies
 
 	tallies     kernels.Address // on the device: tallyLimit of them
 	tallyMirror kernels.Address // host memory for what comes back
 	tallyCount  int
 	pending     []pendingTally
 }
+
+// staging is memory of the host through which something goes to the device. It is filled from the start.
+type staging struct {
+	at          kernels.Address
+	bytes, used int
+}
+
+// take returns so much of it, for which there is room.
+func (s *staging) take(bytes int) kernels.Address {
+	at := s.at + kernels.Address(s.used)
+	s.used += bytes
+	return at
+}
+
+// room is how many bytes are left.
+func (s *staging) room() int { return s.bytes - s.used }
 
 // pendingTally is a caller's tally whose values are on the device from number `first` on, if they are there.
 type pendingTally struct {
@@ -82,7 +97,7 @@ func (q *queue) open(d *device) error {
 		bytes    int
 	}{
 		{&q.problems, d.allocHost, tallyLimit * problemBytes}, {&q.image, d.heap.New, tallyLimit * problemBytes},
-		{&q.staging, d.allocHost, stagingBytes}, {&q.tallies, d.heap.New, tallyLimit * tallyBytes},
+		{&q.staging.at, d.allocHost, stagingBytes}, {&q.tallies, d.heap.New, tallyLimit * tallyBytes},
 		{&q.tallyMirror, d.allocHost, tallyLimit * tallyBytes},
 	} {
 		a, err := x.allocate(int64(x.bytes))
@@ -91,6 +106,7 @@ func (q *queue) open(d *device) error {
 		}
 		*x.to = a
 	}
+	q.staging.bytes = stagingBytes
 	return d.check("cuStreamCreate", nvidia.Invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&q.upload)),
 		streamNonBlocking))
 }
@@ -100,7 +116,7 @@ func (q *queue) close(d *device) error {
 	if q.upload != 0 {
 		err = errors.Join(err, d.check("cuStreamDestroy", nvidia.Invoke(d.cuStreamDestroy, q.upload)))
 	}
-	for _, a := range []kernels.Address{q.problems, q.staging, q.tallyMirror} {
+	for _, a := range []kernels.Address{q.problems, q.staging.at, q.tallyMirror} {
 		if a != 0 {
 			err = errors.Join(err, d.freeHost(a))
 		}
@@ -149,7 +165,7 @@ func (d *device) send(b *kernels.Batch, tally, fresh bool) ([]*batch, error) {
 		return nil, fmt.Errorf("%w: %d problems, %d are the limit", kernels.ErrShape, len(b.R), tallyLimit)
 	}
 	if q.count+len(b.R) > tallyLimit || q.tallyCount+len(b.R) > tallyLimit ||
-		q.used+len(b.R)*tallyBytes > stagingBytes {
+		len(b.R)*tallyBytes > q.staging.room() {
 		if err := d.sync(); err != nil {
 			return nil, err
 		}
@@ -168,7 +184,7 @@ func (d *device) send(b *kernels.Batch, tally, fresh bool) ([]*batch, error) {
 			if fresh {
 				break
 			}
-			if err := d.stage(d.lanes[i].stream, words(s.Tally), s.tallies); err != nil {
+			if err := d.stage(&d.lanes[i], words(s.Tally), s.tallies); err != nil {
 				return nil, err
 			}
 		}
@@ -260,13 +276,11 @@ func (d *device) uploadTo(stream, to, from uintptr, bytes int64) error {
 	return d.after(stream, []kernels.Mark{m})
 }
 
-// stage queues the copy of words for which there is room.
-func (d *device) stage(stream uintptr, x []uint64, to kernels.Address) error {
-	q := &d.queue
-	host := q.staging + kernels.Address(q.used)
-	q.used += len(x) * kernels.WordBytes
+// stage queues the copy of words for which there is room, on a lane.
+func (d *device) stage(l *lane, x []uint64, to kernels.Address) error {
+	host := l.lists.take(len(x) * kernels.WordBytes)
 	copy(structs[uint64](host, len(x)), x)
-	return d.copyBytes(stream, uintptr(to), uintptr(host), int64(len(x)*kernels.WordBytes))
+	return d.copyBytes(l.stream, uintptr(to), uintptr(host), int64(len(x)*kernels.WordBytes))
 }
 
 // tally returns the place of the caller's tallies on the device.
@@ -363,9 +377,11 @@ func (d *device) sync() error {
 		d.lanes[i].behind = false
 	}
 	clear(q.pending)
-	q.pending, q.tallyCount, q.used, q.count, q.last, q.parts = q.pending[:0], 0, 0, 0, nil, nil
+	q.pending, q.tallyCount, q.staging.used, q.count, q.last, q.parts = q.pending[:0], 0, 0, 0, nil, nil
 	return nil
 }
 
 // Sync waits for everything that is queued, and fails if any of it has failed.
-func (d *device) Sync() error { return d.entered("Sync", d.sync) }
+func (d *device) Sync() error {
+	return d.entered("Sync", func() error { return errors.Join(d.sync(), d.beside.clear(d)) })
+}

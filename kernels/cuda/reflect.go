@@ -11,7 +11,7 @@ const (
 
 	// bytes of the sums over pieces that are kept at a time, where one panel needs no more; and for many
 	// reflectors, with which a few columns give all multiprocessors something to do
-	reflectBytes, reflectFew = 256 << 20, 32 << 20
+	reflectBytes, reflectFew = 128 << 20, 32 << 20
 )
 
 // reflection is Reflection of reflect.cu.

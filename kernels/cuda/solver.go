@@ -39,10 +39,10 @@ func (s *solver) check(call string, code int32) error {
 }
 
 func (s *solver) open(d *device) error {
-	if s.handle != 0 {
-		return nil
+	err := d.together("cuSOLVER")
+	if err != nil || s.handle != 0 {
+		return err
 	}
-	var err error
 	if s.api, err = loadSolver(); err != nil {
 		return err
 	}

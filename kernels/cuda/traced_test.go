@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"runtime"
-	"slices"
 	"sync"
 	"testing"
 	"unsafe"
@@ -141,10 +140,12 @@ func openTraced(t testing.TB) *traced {
 	}
 	for i := range d.lanes {
 		d.lanes[i].stream, d.lanes[i].event = uintptr(1+i), uintptr(tracedEvents+i)
+		d.lanes[i].lists = &d.queue.staging
 	}
 	d.lane = &d.lanes[0]
 	d.queue = queue{problems: host(tallyLimit * problemBytes), image: 1 << 50, upload: tracedUpload,
-		staging: host(stagingBytes), tallies: 1 << 51, tallyMirror: host(tallyLimit * tallyBytes)}
+		staging: staging{at: host(stagingBytes), bytes: stagingBytes}, tallies: 1 << 51,
+		tallyMirror: host(tallyLimit * tallyBytes)}
 	d.movers.free = []mover{{stream: tracedMover, event: tracedEvents - 1, pinned: host(1 << 16)}}
 	next := kernels.Address(1 << 52)
 	d.heap = &kernels.Heap{Get: func(bytes int64) (kernels.Address, error) {
@@ -165,9 +166,10 @@ func (d *traced) run(name string, b *kernels.Batch) error {
 	d.call++
 	needs := kernels.Needs{G: true, R: true, T: true, Tally: name != "Gram"}
 	return d.primitive(name, b, needs, name == "Cholesky", func(s *batch) error {
-		x := traceOp{name: name, call: call, lane: slices.IndexFunc(d.lanes[:], func(l lane) bool {
-			return l.stream == d.stream
-		})}
+		x := traceOp{name: name, call: call}
+		for x.lane < len(d.lanes)-1 && d.lane != &d.lanes[x.lane] {
+			x.lane++
+		}
 		for _, p := range s.panels() {
 			x.pages.add(p)
 		}
