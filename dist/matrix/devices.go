@@ -89,6 +89,20 @@ func (d *Devices) each(f func(i int, dev *device) error) error {
 	return parallel.Each(len(d.own), len(d.own), func(i int) error { return f(i, d.own[i]) })
 }
 
+// beside calls f, and queues what f calls on the devices of this rank beside what else is queued there,
+// behind a mark of each. It returns marks of it.
+func (d *Devices) beside(after []kernels.Mark, f func() error) ([]kernels.Mark, error) {
+	marks := make([]kernels.Mark, len(d.own))
+	for i, dev := range d.own {
+		inner := f
+		f = func() (err error) {
+			marks[i], err = dev.Beside(inner, after[i])
+			return err
+		}
+	}
+	return marks, f()
+}
+
 // HostMemory tells whether the devices have the memory of the hosts.
 func (d *Devices) HostMemory() bool { return d.own[0].Limits().HostMemory }
 

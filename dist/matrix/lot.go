@@ -10,17 +10,19 @@ import (
 )
 
 // A lot are the longest columns of what remains of a matrix. One device factors them by themselves, panel by
-// panel, and then all devices apply the reflectors to the other columns. A lot ends where a pivot would be
-// shorter than kernels.PanelThreshold times the longest of the others, and where noise shows up in it: then
-// all columns are looked at.
+// panel. While it factors one, all devices apply the reflectors of the panel before to the other columns. A
+// lot ends where a pivot would be shorter than kernels.PanelThreshold times the longest of the others, and
+// where noise shows up in it: then all columns are looked at.
 type lot struct {
 	columns []int   // of the matrix
 	lead    int     // the device
 	bound   float64 // length of the longest of the others
 	told
 	panels []reflectors
-	factor kernels.Panel // R of the pivots, and in the last rows the ratios of their noise
-	errors kernels.Panel // of the rows, if they are followed
+	shown  int            // how many of them all devices have
+	beside []kernels.Mark // of each device of this rank: behind this comes what is done with the next panel
+	factor kernels.Panel  // R of the pivots, and in the last rows the ratios of their noise
+	errors kernels.Panel  // of the rows, if they are followed
 }
 
 // told is what every rank is told of a lot.
@@ -54,31 +56,86 @@ func (f *factorization) factorLot(lead int, chosen []int, lengths []float64, bou
 	if err := f.collect(lead, chosen, width, a); err != nil {
 		return l, err
 	}
-	if dev != nil {
+	ready, err := f.ready()
+	if err != nil {
+		return l, err
+	}
+	l.beside = ready.marks
+	if dev == nil {
+		err = f.listen(l)
+	} else {
 		b := &bench{f: f, lot: l, dev: dev, i: lead - f.first, a: a, left: Natural(n)}
 		for _, j := range chosen {
 			b.lengths = append(b.lengths, lengths[j])
 		}
-		if err := b.work(); err != nil {
-			return l, err
+		if err = b.work(); err == nil {
+			err = f.tell(l, l.told.pack())
 		}
-	}
-	if f.Comm.Size() > 1 {
-		message, err := comm.FromRank(f.Comm, f.ranks[lead], l.told.pack())
-		if err != nil {
-			return l, err
-		}
-		l.told = unpack(message, f.bounds)
-	}
-	for k, row := 0, f.done; k < len(l.counts); k++ {
-		if dev == nil {
-			l.panels = append(l.panels, reflectors{row: row, count: l.counts[k], owner: lead})
-		}
-		row += l.counts[k]
 	}
 	f.q.panels = append(f.q.panels, l.panels...)
 	l.factor = l.factor.Columns(0, len(l.pivots))
-	return l, nil
+	return l, err
+}
+
+// tell sends the other ranks the number of reflectors of the next panel of a lot, or all that is told of it.
+func (f *factorization) tell(l *lot, message []float64) error {
+	_, err := comm.FromRank(f.Comm, f.ranks[l.lead], message)
+	return err
+}
+
+// listen takes what another rank tells of a lot.
+func (f *factorization) listen(l *lot) error {
+	for row := f.done; ; {
+		message, err := comm.FromRank(f.Comm, f.ranks[l.lead], nil)
+		if err != nil {
+			return err
+		}
+		last, count := len(message) > 1, 0
+		if !last {
+			count = int(message[0])
+		} else if l.told = unpack(message, f.bounds); len(l.panels) < len(l.counts) {
+			count = l.counts[len(l.panels)]
+		}
+		if count > 0 {
+			l.panels = append(l.panels, reflectors{row: row, count: count, owner: l.lead})
+			row += count
+		}
+		if last {
+			return nil
+		}
+		if _, err := f.show(l, f.idle()); err != nil {
+			return err
+		}
+	}
+}
+
+// show gives all devices some panels and the next one of a lot, if there is one, and applies its reflectors
+// to the columns that are not done, beside what else is queued. It returns what was shown. It is collective.
+func (f *factorization) show(l *lot, ready readiness, all ...cargo) ([]cargo, error) {
+	var next []reflectors
+	if l.shown < len(l.panels) {
+		next = l.panels[l.shown : l.shown+1]
+		l.shown++
+	}
+	for _, r := range next {
+		all = append(all, f.q.cargo(r, ready))
+	}
+	marks, err := f.Devices.beside(l.beside, func() error {
+		if err := f.toAll(all); err != nil {
+			return err
+		}
+		return f.each(func(i int, dev *device) error {
+			for _, r := range next {
+				q := r.of(f.M, all[len(all)-1].dst[i])
+				if err := dev.Reflect(q, true, f.live(i, r.row, f.M), 0); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+	l.beside = marks
+	return all, err
 }
 
 // bench is a device that works on a lot.
@@ -132,17 +189,16 @@ func (b *bench) panel() (more bool, err error) {
 		return false, err
 	}
 	// The rest of the lot has the reflectors before the host knows how many there are.
-	rest, lengths := b.a.Rows(done, done+rows), []float64(nil)
 	if more = n < len(b.left) && k < rows; more {
-		if err := dev.Reflect(q, true, []kernels.Panel{rest}, 0); err != nil {
+		if err := b.reflect(q, ratios); err != nil {
 			return false, err
 		}
-		if b.f.following() {
-			if err := dev.Gemm([]kernels.Gemm{{Alpha: -1, A: ratios, B: rest.Rows(0, k), Beta: 1,
-				C: b.a.Rows(b.a.M-width, b.a.M)}}); err != nil {
-				return false, err
-			}
-		}
+	}
+	if err := b.show(); err != nil { // the panel before, while the device factors this one
+		return false, err
+	}
+	var lengths []float64
+	if more {
 		if lengths, err = b.measure(done + k); err != nil {
 			return false, err
 		}
@@ -168,6 +224,29 @@ func (b *bench) panel() (more bool, err error) {
 		}
 	}
 	return b.goesOn(lengths), nil
+}
+
+// reflect applies the reflectors of a panel to what is left of the lot.
+func (b *bench) reflect(q kernels.Reflectors, ratios kernels.Panel) error {
+	done, last := len(b.pivots), b.a.M-b.f.width()
+	rest := b.a.Rows(done, last)
+	if err := b.dev.Reflect(q, true, []kernels.Panel{rest}, 0); err != nil || !b.f.following() {
+		return err
+	}
+	return b.dev.Gemm([]kernels.Gemm{{Alpha: -1, A: ratios, B: rest.Rows(0, q.Y.N), Beta: 1,
+		C: b.a.Rows(last, b.a.M)}})
+}
+
+// show shows all devices the last panel, if they have not got it.
+func (b *bench) show() error {
+	if b.shown == len(b.panels) {
+		return nil
+	}
+	err := b.f.tell(b.lot, []float64{float64(b.panels[b.shown].count)})
+	if err == nil {
+		_, err = b.f.show(b.lot, b.f.idle())
+	}
+	return err
 }
 
 // take notes what was found of a panel of columns of the lot.
@@ -246,25 +325,13 @@ func (f *factorization) apply(l *lot) error {
 	}
 	mark, count := ready.of(l.lead), len(l.pivots)
 	all := []cargo{{owner: l.lead, src: l.factor, ready: mark}, {owner: l.lead, src: l.errors, ready: mark}}
-	for _, r := range l.panels {
-		all = append(all, f.q.cargo(r, ready))
-	}
-	if err := f.toAll(all); err != nil {
+	if all, err = f.show(l, ready, all...); err != nil {
 		return err
-	}
-	live := make([][][]kernels.Panel, len(f.own)) // of each device, for each panel
-	for i := range live {
-		for _, r := range l.panels {
-			live[i] = append(live[i], f.live(i, r.row, f.M))
-		}
 	}
 	before := f.retire(l.columns, l.pivots)
 	return f.each(func(i int, dev *device) error {
-		// The reflectors first: what follows is queued while the device works on them.
-		for k, r := range l.panels {
-			if err := dev.Reflect(r.of(f.M, all[2+k].dst[i]), true, live[i][k], 0); err != nil {
-				return err
-			}
+		if err := dev.Follow(l.beside[i]); err != nil {
+			return err
 		}
 		factor := all[0].dst[i]
 		if f.following() {
