@@ -75,7 +75,7 @@ func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel)
 	}
 	rest, right := a.Columns(h, n), kernels.Reflectors{Y: q.Y.Columns(h, n).Rows(h, m)}
 	right.T = q.T.Columns(h, n).Rows(h, n)
-	if err := d.reflectList(left, true, []kernels.Panel{rest}); err != nil {
+	if err := d.reflectList(left, true, []kernels.Panel{rest}, 0); err != nil {
 		return err
 	}
 	if err := d.copyMatrix(d.stream, on(r.Columns(h, n)), on(rest), h, n-h); err != nil {

@@ -17,11 +17,11 @@ func (d *device) GatherRows(dst, src kernels.Panel, from []int) error {
 func (d *device) MoveColumns(dst kernels.Panel, to []int, src kernels.Panel, from []int) error {
 	count := len(to)
 	return d.checked("MoveColumns", kernels.CheckMove(dst, to, src, from), func() error {
-		targets, err := d.integers("target columns", to)
+		targets, err := d.places("target columns", to)
 		if err != nil {
 			return err
 		}
-		sources, err := d.integers("source columns", from)
+		sources, err := d.places("source columns", from)
 		if err != nil {
 			return err
 		}
@@ -52,6 +52,16 @@ func (d *device) MoveColumns(dst kernels.Panel, to []int, src kernels.Panel, fro
 		}
 		return nil
 	})
+}
+
+// places returns where a list of columns is: 0 for the first ones in their order, which needs no list.
+func (d *device) places(what string, columns []int) (kernels.Address, error) {
+	for k, j := range columns {
+		if j != k {
+			return d.integers(what, columns)
+		}
+	}
+	return 0, nil
 }
 
 const (

@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"fmt"
+	"slices"
 	"unsafe"
 
 	"jmpi/kernels"
@@ -76,7 +77,7 @@ func (d *device) factor(a kernels.Panel, q kernels.Reflectors, f factoring) erro
 
 func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.Panel,
 	o kernels.PanelOptions) (kernels.Found, error) {
-	wrong, bounds := kernels.CheckFactorPivoted(a, q, r, o), o.Noise.Bounds()
+	wrong, bounds, there := kernels.CheckFactorPivoted(a, q, r, o), o.Noise.Bounds(), kernels.Mark(0)
 	if wrong == nil && bounds > panelBounds {
 		wrong = fmt.Errorf("%w: noise has %d bounds, %d are the limit", kernels.ErrShape, bounds, panelBounds)
 	}
@@ -94,15 +95,44 @@ func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.
 			f.errors, f.samples, f.ratios = x.Rows.Data, x.Samples.Data, x.Ratios.Data
 			f.lde, f.lds, f.ldq = int64(x.Rows.Ld), int64(x.Samples.Ld), int64(x.Ratios.Ld)
 		}
-		return d.factor(a, q, f)
+		if err := d.factor(a, q, f); err != nil {
+			return err
+		}
+		there, err = d.news.copied(d, out.Data)
+		return err
 	})
 	return func() (kernels.PanelResult, error) {
-		all := make([]float64, out.M)
-		if err := d.Read(all, out.M, out); err != nil {
+		if err := d.Await(there); err != nil {
 			return kernels.PanelResult{}, err
 		}
-		return result(all, bounds), nil
+		return result(slices.Clone(structs[float64](d.news.host, foundWords)), bounds), nil
 	}, err
+}
+
+// news is pinned memory for what a panel has given, which comes to the host behind the kernel.
+type news struct{ host kernels.Address }
+
+// copied queues the copy and returns its mark.
+func (n *news) copied(d *device, from kernels.Address) (kernels.Mark, error) {
+	const bytes = foundWords * kernels.WordBytes
+	var err error
+	if n.host == 0 {
+		if n.host, err = d.allocHost(int64(bytes)); err != nil {
+			return 0, err
+		}
+	}
+	if err := d.copyBytes(d.stream, uintptr(n.host), uintptr(from), int64(bytes)); err != nil {
+		return 0, err
+	}
+	return d.queued.record(d, d.stream)
+}
+
+func (n *news) close(d *device) error {
+	if n.host == 0 {
+		return nil
+	}
+	defer func() { n.host = 0 }()
+	return d.freeHost(n.host)
 }
 
 // result puts what the kernel has found into the form of the interface.

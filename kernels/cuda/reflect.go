@@ -6,7 +6,7 @@ const (
 	reflectSide   = 64   // SIDE of reflect.cu
 	reflectTurned = 8    // TURNED
 	reflectPiece  = 512  // rows that are summed by themselves,
-	reflectShort  = 128  // or so many, for a panel of QR and what is left of its block,
+	reflectShort  = 128  // or so many, for a panel of QR and for panels by themselves,
 	reflectRows   = 8192 // of so many rows at most
 
 	// bytes of the sums over pieces that are kept at a time, where one panel needs no more; and for many
@@ -45,7 +45,7 @@ func (r reflection) bytes() int64 {
 func (d *device) Reflect(q kernels.Reflectors, transposed bool, c []kernels.Panel, of int) error {
 	return d.checked("Reflect", q.Check(c, of), func() error {
 		if q.Y.N <= kernels.PanelWidth {
-			return d.reflectList(q, transposed, c)
+			return d.reflectList(q, transposed, c, of)
 		}
 		panels := adjoined(c)
 		for _, x := range panels {
@@ -111,7 +111,7 @@ func (d *device) inner(y, c, w kernels.Panel, short bool) error {
 }
 
 // reflectList is the same for a list, by kernels of our own, as many panels at a time as there is room for.
-func (d *device) reflectList(q kernels.Reflectors, transposed bool, c []kernels.Panel) error {
+func (d *device) reflectList(q kernels.Reflectors, transposed bool, c []kernels.Panel, of int) error {
 	k, widest := q.Y.N, 0
 	for _, x := range c {
 		widest = max(widest, x.N)
@@ -119,7 +119,7 @@ func (d *device) reflectList(q kernels.Reflectors, transposed bool, c []kernels.
 	if k == 0 || widest == 0 {
 		return nil
 	}
-	r := newReflection(q.Y, widest, k > kernels.PivotedWidth)
+	r := newReflection(q.Y, widest, k > kernels.PivotedWidth || of == 0)
 	r.t, r.ldt = q.T.Data, int64(q.T.Ld)
 	if transposed {
 		r.transposed = 1
