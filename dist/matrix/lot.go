@@ -127,7 +127,7 @@ func (f *factorization) show(l *lot, ready readiness, all ...cargo) ([]cargo, er
 		return f.each(func(i int, dev *device) error {
 			for _, r := range next {
 				q := r.of(f.M, all[len(all)-1].dst[i])
-				if err := dev.Reflect(q, true, f.live(i, r.row, f.M), 0); err != nil {
+				if err := dev.Reflect(q, true, f.live(i, r.row, f.M), f.N); err != nil {
 					return err
 				}
 			}
@@ -154,6 +154,9 @@ func (b *bench) work() error {
 	err := b.dev.Zero(b.factor)
 	for more := true; more && err == nil; {
 		more, err = b.panel()
+	}
+	if err == nil && b.shown < len(b.panels) {
+		err = b.above()
 	}
 	return err
 }
@@ -209,12 +212,6 @@ func (b *bench) panel() (more bool, err error) {
 	}
 	r.count = p.Count
 	b.take(r, chosen, p)
-	if done > 0 { // the rows of R above
-		if err := dev.MoveColumns(factor.Rows(0, done).Columns(0, p.Count), Natural(p.Count), b.a.Rows(0, done),
-			b.pivots[done:]); err != nil {
-			return false, err
-		}
-	}
 	if !more || len(p.Noisy) > 0 {
 		return false, nil
 	}
@@ -246,7 +243,21 @@ func (b *bench) show() error {
 	if err == nil {
 		_, err = b.f.show(b.lot, b.f.idle())
 	}
+	if err == nil {
+		err = b.above()
+	}
 	return err
+}
+
+// above copies the rows of R above those of the last panel.
+func (b *bench) above() error {
+	count := b.counts[len(b.counts)-1]
+	done := len(b.pivots) - count
+	if done == 0 {
+		return nil
+	}
+	return b.dev.MoveColumns(b.factor.Columns(done, done+count).Rows(0, done), Natural(count),
+		b.a.Rows(0, done), b.pivots[done:])
 }
 
 // take notes what was found of a panel of columns of the lot.

@@ -13,6 +13,7 @@ type moving struct {
 	done  int           // columns, and rows, of R that are done
 	place []int         // of each column in R, −1 while it is not done
 	slots map[int][]int // the column in each slot of this rank's blocks
+	slot  []int         // of each column of this rank in its block
 	left  map[int]int   // how many columns of each block are not done
 	// of this rank's devices: some numbers for each column, which move with it; nil for none
 	samples []kernels.Panel
@@ -22,7 +23,7 @@ type moving struct {
 
 // unsettled returns a matrix of which nothing is done yet.
 func unsettled(x *Matrix) moving {
-	f := moving{Matrix: x, place: make([]int, x.N), slots: map[int][]int{}, left: map[int]int{},
+	f := moving{Matrix: x, place: make([]int, x.N), slots: map[int][]int{}, left: map[int]int{}, slot: make([]int, x.N),
 		work: make([]buffer, len(x.own)), single: make([]buffer, len(x.own)), factor: make([]buffer, len(x.own))}
 	for j := range f.place {
 		f.place[j] = -1
@@ -34,7 +35,7 @@ func unsettled(x *Matrix) moving {
 		j0, j1 := x.span(b)
 		f.left[b] = j1 - j0
 		for j := j0; j < j1; j++ {
-			f.slots[b] = append(f.slots[b], j)
+			f.slots[b], f.slot[j] = append(f.slots[b], j), j-j0
 		}
 	}
 	return f
@@ -70,6 +71,7 @@ func (f *moving) live(i, i0, i1 int) (all []kernels.Panel) {
 
 // liveColumns returns the columns that are not done, in the order of live.
 func (f *moving) liveColumns(i int) (columns []int) {
+	columns = make([]int, 0, f.countOf(f.first+i))
 	for b := range f.blocksOf(f.first + i) {
 		columns = append(columns, f.slots[b][:f.left[b]]...)
 	}
@@ -126,13 +128,10 @@ func (f *moving) lengths(join func(all []float64, count int) int,
 	return all, nil
 }
 
-// slot returns where column j, which must be this rank's, is now in its block.
-func (f *moving) slot(j int) int { return slices.Index(f.slots[j/f.tile], j) }
-
 // at returns where column j, which must be this rank's, is now in the share of its device.
 func (f *moving) at(j int) int {
 	_, at := f.home(j)
-	return at - j%f.tile + f.slot(j)
+	return at - j%f.tile + f.slot[j]
 }
 
 // rest returns what is left, from a row on, of column j, which must be this rank's, and its device.
@@ -231,8 +230,9 @@ func (f *moving) retire(chosen, pivots []int) (before map[int]shrunk) {
 		if _, known := before[b]; !known {
 			before[b] = shrunk{slices.Clone(f.slots[b]), f.left[b]}
 		}
-		slots, slot, last := f.slots[b], f.slot(j), f.left[b]-1
+		slots, slot, last := f.slots[b], f.slot[j], f.left[b]-1
 		slots[slot], slots[last] = slots[last], slots[slot]
+		f.slot[slots[slot]], f.slot[slots[last]] = slot, last
 		f.left[b] = last
 	}
 	return before
@@ -248,9 +248,9 @@ func (f *moving) swap(i int, dev *device, before map[int]shrunk) error {
 		}
 		j0, _ := f.span(b)
 		_, start := f.home(j0)
-		for slot, j := range f.slots[b] {
-			if old[slot] != j {
-				to, from = append(to, start+slot), append(from, start+slices.Index(old, j))
+		for slot, j := range old {
+			if f.slot[j] != slot {
+				to, from = append(to, start+f.slot[j]), append(from, start+slot)
 			}
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 
 	"jmpi/internal/dense"
 	"jmpi/kernels"
@@ -129,14 +130,12 @@ func foremost(columns []int, lengths []float64, most int) ([]int, float64) {
 func longest(columns []int, lengths []float64, most int) []int {
 	first := make([]int, 0, most+1)
 	for _, j := range columns {
-		at := len(first)
-		for at > 0 && lengths[first[at-1]] < lengths[j] {
-			at--
+		if n := len(first); n == most && !(lengths[first[n-1]] < lengths[j]) {
+			continue
 		}
-		if at < most {
-			first = slices.Insert(first, at, j)
-			first = first[:min(len(first), most)]
-		}
+		at := sort.Search(len(first), func(i int) bool { return lengths[first[i]] < lengths[j] })
+		first = slices.Insert(first, at, j)
+		first = first[:min(len(first), most)]
 	}
 	return first
 }
