@@ -244,7 +244,7 @@ func (b *bench) show() error {
 		_, err = b.f.show(b.lot, b.f.idle())
 	}
 	if err == nil {
-		err = b.above()
+		b.lot.beside[b.i], err = b.dev.Beside(b.above)
 	}
 	return err
 }

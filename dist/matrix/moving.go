@@ -23,7 +23,8 @@ type moving struct {
 
 // unsettled returns a matrix of which nothing is done yet.
 func unsettled(x *Matrix) moving {
-	f := moving{Matrix: x, place: make([]int, x.N), slots: map[int][]int{}, left: map[int]int{}, slot: make([]int, x.N),
+	f := moving{Matrix: x, place: make([]int, x.N), slots: map[int][]int{}, slot: make([]int, x.N),
+		left: map[int]int{},
 		work: make([]buffer, len(x.own)), single: make([]buffer, len(x.own)), factor: make([]buffer, len(x.own))}
 	for j := range f.place {
 		f.place[j] = -1

@@ -59,7 +59,6 @@ type device struct {
 	blas     blas
 	matmul   matmul
 	solver   solver
-	news     news
 }
 
 // opened are the devices of this process, which give each other access to their memory.
@@ -334,7 +333,7 @@ func (d *device) Close() error {
 		}
 		err = errors.Join(err, d.beside.wait(d), d.carrier.wait(d))
 		err = errors.Join(err, d.blas.close(), d.matmul.close(), d.solver.close(), d.movers.close(d),
-			d.carrier.close(d), d.queue.close(d), d.news.close(d), d.host.close(d))
+			d.carrier.close(d), d.queue.close(d), d.host.close(d))
 		for _, m := range d.modules {
 			err = errors.Join(err, d.check("cuModuleUnload", nvidia.Invoke(d.cuModuleUnload, m)))
 		}

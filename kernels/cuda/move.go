@@ -103,16 +103,19 @@ func (x mover) follow(d *device) error {
 		return err
 	}
 	for i := range d.lanes {
-		err := d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, x.event, d.lanes[i].stream))
-		if err != nil {
-			return err
-		}
-		err = d.check("cuStreamWaitEvent", nvidia.Invoke(d.cuStreamWaitEvent, x.stream, x.event, 0))
-		if err != nil {
+		if err := x.behind(d, d.lanes[i].stream); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// behind lets the stream of x wait for what is queued on another one.
+func (x mover) behind(d *device, stream uintptr) error {
+	if err := d.check("cuEventRecord", nvidia.Invoke(d.cuEventRecord, x.event, stream)); err != nil {
+		return err
+	}
+	return d.check("cuStreamWaitEvent", nvidia.Invoke(d.cuStreamWaitEvent, x.stream, x.event, 0))
 }
 
 func (x mover) wait(d *device) error {

@@ -77,7 +77,8 @@ func (d *device) factor(a kernels.Panel, q kernels.Reflectors, f factoring) erro
 
 func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.Panel,
 	o kernels.PanelOptions) (kernels.Found, error) {
-	wrong, bounds, there := kernels.CheckFactorPivoted(a, q, r, o), o.Noise.Bounds(), kernels.Mark(0)
+	var m mover
+	wrong, bounds := kernels.CheckFactorPivoted(a, q, r, o), o.Noise.Bounds()
 	if wrong == nil && bounds > panelBounds {
 		wrong = fmt.Errorf("%w: noise has %d bounds, %d are the limit", kernels.ErrShape, bounds, panelBounds)
 	}
@@ -98,41 +99,30 @@ func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.
 		if err := d.factor(a, q, f); err != nil {
 			return err
 		}
-		there, err = d.news.copied(d, out.Data)
+		m, err = d.fetching(out)
 		return err
 	})
 	return func() (kernels.PanelResult, error) {
-		if err := d.Await(there); err != nil {
+		defer d.movers.give(m)
+		if err := d.bound("FactorPivoted", func() error { return m.wait(d) }); err != nil {
 			return kernels.PanelResult{}, err
 		}
-		return result(slices.Clone(structs[float64](d.news.host, foundWords)), bounds), nil
+		return result(slices.Clone(m.small(out.M, 1)), bounds), nil
 	}, err
 }
 
-// news is pinned memory for what a panel has given, which comes to the host behind the kernel.
-type news struct{ host kernels.Address }
-
-// copied queues the copy and returns its mark.
-func (n *news) copied(d *device, from kernels.Address) (kernels.Mark, error) {
-	const bytes = foundWords * kernels.WordBytes
-	var err error
-	if n.host == 0 {
-		if n.host, err = d.allocHost(int64(bytes)); err != nil {
-			return 0, err
-		}
+// fetching queues the copy of a column to a mover's memory, beside what comes next.
+func (d *device) fetching(p kernels.Panel) (m mover, err error) {
+	if m, err = d.movers.take(d); err != nil {
+		return m, err
 	}
-	if err := d.copyBytes(d.stream, uintptr(n.host), uintptr(from), int64(bytes)); err != nil {
-		return 0, err
+	if err = m.behind(d, d.stream); err == nil {
+		err = d.copyMatrix(m.stream, m.side(p.M), on(p), p.M, 1)
 	}
-	return d.queued.record(d, d.stream)
-}
-
-func (n *news) close(d *device) error {
-	if n.host == 0 {
-		return nil
+	if err != nil {
+		d.movers.give(m)
 	}
-	defer func() { n.host = 0 }()
-	return d.freeHost(n.host)
+	return m, err
 }
 
 // result puts what the kernel has found into the form of the interface.
