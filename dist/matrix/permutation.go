@@ -1,7 +1,8 @@
 package matrix
 
 import (
-	"sort"
+	"cmp"
+	"slices"
 )
 
 // Inverse returns the inverse of a permutation.
@@ -16,13 +17,10 @@ func Inverse(p []int) []int {
 	return q
 }
 
-// Decreasing returns the indices of x by decreasing x.
+// Decreasing returns the indices of x by decreasing x, of one x in their order.
 func Decreasing(x []float64) []int {
-	order := make([]int, len(x))
-	for i := range order {
-		order[i] = i
-	}
-	sort.SliceStable(order, func(a, b int) bool { return x[order[a]] > x[order[b]] })
+	order := Natural(len(x))
+	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(x[b], x[a]), a-b) })
 	return order
 }
 

@@ -4,6 +4,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
 
@@ -35,7 +36,7 @@ func NewNoise(tol float64, norms []float64, bounds ...Bound) Noise {
 	}
 	n.Columns = make([]float64, n.Width()*len(norms))
 	const errors = 0x6e6f697365 // so that no other numbers are the same
-	for j, norm := range norms {
+	parallel.All(len(norms), 256, func(j int) {
 		var sample [kernels.Samples]float64
 		random := rand.New(rand.NewPCG(uint64(j), errors))
 		for i := range sample {
@@ -43,7 +44,7 @@ func NewNoise(tol float64, norms []float64, bounds ...Bound) Noise {
 		}
 		length, x := Length(sample[:]), n.Column(j)
 		for b := range len(bounds) + 1 {
-			size := tol * norm
+			size := tol * norms[j]
 			if b < len(bounds) {
 				size = bounds[b].Columns[j]
 			}
@@ -51,7 +52,7 @@ func NewNoise(tol float64, norms []float64, bounds ...Bound) Noise {
 				x[b*kernels.Samples+i] = e * (size / length)
 			}
 		}
-	}
+	})
 	return n
 }
 
