@@ -154,9 +154,15 @@
 // half of Multiply is held back on the host until the next Gram, or whatever else comes. A small batch of
 // which little is expected (Quiet) is not cut.
 //
+// # Beside
+//
+// What is called beside all else has a stream of the lowest priority, with scratch memory of its own, and
+// memory through which lists go to it (beside.go). Nothing waits for it but what follows its marks, and Sync.
+// Libraries serve the first lane alone: there they fail.
+//
 // # Marks
 //
-// A mark is an event on the first lane, when it has waited for the others. Panels are brought on a stream of
-// their own (marks.go), by copies that take no multiprocessor. Devices of a process wait for each other's
-// events.
+// A mark is an event on the first lane, when it has waited for the others, or on the stream of what is called
+// beside. Panels are brought on a stream of their own (marks.go), by copies that take no multiprocessor.
+// Devices of a process wait for each other's events.
 package cuda
