@@ -11,6 +11,7 @@ import (
 	"runtime/debug"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Panic is what an iteration panicked with. The loop panics with it in turn.
@@ -66,6 +67,12 @@ func Guard(f func(), lost func(error)) {
 // caller's is number 0. When a call fails no more are begun on its goroutine. It returns the error of the
 // first task, by number, that failed.
 func Workers(threads, tasks int, f func(w, i int) error) error {
+	return workers(threads, tasks, f, func(work func()) { go work() }, 0)
+}
+
+// workers is Workers with goroutines that start has. The caller waits for tasks, not for goroutines: one that
+// comes when all tasks have been begun finds nothing to do. It waits awake for some time.
+func workers(threads, tasks int, f func(w, i int) error, start func(work func()), awake time.Duration) error {
 	count := min(max(1, threads), tasks)
 	if count <= 0 {
 		return nil
@@ -76,29 +83,46 @@ func Workers(threads, tasks int, f func(w, i int) error) error {
 		panic *Panic
 	}
 	before := fault(f)
-	var next atomic.Int64
+	var begun, done atomic.Int64
+	all := make(chan struct{})
 	failures := make([]failure, count)
-	run := func(w int) {
-		i := 0
+	call := func(w, i int) (ok bool) {
 		defer func() {
 			if p := recover(); p != nil {
 				failures[w] = failure{task: i, panic: recovered(p)}
 			}
+			if done.Add(1) == int64(tasks) {
+				close(all)
+			}
 		}()
-		for i = int(next.Add(1)) - 1; i < tasks; i = int(next.Add(1)) - 1 {
-			before()
-			if err := f(w, i); err != nil {
-				failures[w] = failure{task: i, err: err}
-				return
+		before()
+		err := f(w, i)
+		failures[w] = failure{task: i, err: err}
+		return err == nil
+	}
+	run := func(w int) (ok bool) {
+		for i := int(begun.Add(1)) - 1; i < tasks; i = int(begun.Add(1)) - 1 {
+			if !call(w, i) {
+				return false
 			}
 		}
+		return true
 	}
 	var others sync.WaitGroup
 	for w := 1; w < count; w++ {
-		others.Go(func() { run(w) })
+		others.Add(1)
+		start(func() {
+			defer others.Done()
+			run(w)
+		})
 	}
-	run(0)
-	others.Wait()
+	if run(0) {
+		if !spin(awake, func() bool { return done.Load() == int64(tasks) }) {
+			<-all
+		}
+	} else { // others do what is left, if they do not fail too
+		others.Wait()
+	}
 	var first *failure
 	for w := range failures {
 		x := &failures[w]

@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func TestEveryTaskIsDoneOnce(t *testing.T) {
@@ -116,4 +118,93 @@ func TestGuardHandsOverAPanic(t *testing.T) {
 		}
 	}
 	Guard(func() {}, func(err error) { t.Errorf("without a panic: %v", err) })
+}
+
+// A goroutine that comes late is not waited for: here it cannot come before the loop has ended.
+func TestLateGoroutinesAreNotWaitedFor(t *testing.T) {
+	var late []func()
+	done := 0
+	loop := func(tasks int, f func(w, i int) error) error {
+		return workers(3, tasks, f, func(work func()) { late = append(late, work) }, 0)
+	}
+	if err := loop(5, func(w, i int) error { done++; return nil }); err != nil || done != 5 {
+		t.Errorf("%d of 5 tasks, %v", done, err)
+	}
+	for _, work := range late {
+		work()
+	}
+	if len(late) != 2 || done != 5 {
+		t.Errorf("%d goroutines, %d tasks when the last have come", len(late), done)
+	}
+}
+
+// The goroutines of a crew do one loop after the other, at the same time from several callers, and with
+// pauses in between that are longer and shorter than they stay awake.
+func TestCrew(t *testing.T) {
+	cause := errors.New("the cause")
+	for _, awake := range []time.Duration{0, 20 * time.Microsecond, time.Millisecond} {
+		c := &Crew{Awake: awake}
+		Do(3, 3, func(caller int) {
+			for round := range 60 {
+				const tasks = 4
+				var done [tasks]atomic.Int64
+				var meeting sync.WaitGroup
+				meeting.Add(tasks) // all tasks run at the same time
+				err := c.Each(tasks, func(i int) error {
+					meeting.Done()
+					meeting.Wait()
+					done[i].Add(1)
+					if i == round%(2*tasks) {
+						return cause
+					}
+					return nil
+				})
+				if (round%(2*tasks) < tasks) != errors.Is(err, cause) {
+					t.Errorf("round %d: %v", round, err)
+				}
+				for i := range done {
+					if n := done[i].Load(); n != 1 {
+						t.Errorf("round %d: task %d was done %d times", round, i, n)
+					}
+				}
+				if round%20 == caller {
+					time.Sleep(time.Millisecond)
+				}
+			}
+		})
+		func() {
+			defer func() {
+				if p, ok := recover().(*Panic); !ok || !errors.Is(p, cause) {
+					t.Errorf("the panic of a task is %v", p)
+				}
+			}()
+			_ = c.Each(2, func(i int) error {
+				if i == 1 {
+					panic(cause)
+				}
+				return nil
+			})
+		}()
+	}
+}
+
+// No goroutine of a crew stays for longer than it is to stay awake.
+func TestCrewGoesHome(t *testing.T) {
+	c := &Crew{Awake: time.Millisecond}
+	for range 10 {
+		if err := c.Each(3, func(int) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for begin := time.Now(); ; time.Sleep(time.Millisecond) {
+		c.mu.Lock()
+		count := len(c.waiting)
+		c.mu.Unlock()
+		if count == 0 {
+			return
+		}
+		if time.Since(begin) > 10*time.Second {
+			t.Fatalf("%d goroutines still wait", count)
+		}
+	}
 }
