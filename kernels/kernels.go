@@ -281,11 +281,11 @@ type Memory interface {
 	Mark() (Mark, error)
 	Follow(marks ...Mark) error
 	Await(marks ...Mark) error
-	// Bring starts to copy src, on this device or on another of the same kind in this process, to dst on this
-	// device when the marks are done, and returns the mark of the copy. It does not wait for what is queued, nor
-	// the other way round: who uses dst, or changes src, follows that mark. Copies that are brought to a device
-	// follow one another. Shapes and element types are those of Copy.
-	Bring(dst, src Panel, after ...Mark) (Mark, error)
+	// Bring starts to copy each src, on this device or on another of the same kind in this process, to the dst of
+	// the same number on this device when the marks are done, and returns the mark of the copies. It does not
+	// wait for what is queued, nor the other way round: who uses a dst, or changes a src, follows that mark.
+	// Copies that are brought to a device follow one another. Shapes and element types are those of Copy.
+	Bring(dst, src []Panel, after ...Mark) (Mark, error)
 	// Beside calls f, and queues what f calls by itself: behind the marks and what was called beside before,
 	// but not behind what else is queued, nor the other way round. It returns a mark of that, which what
 	// depends on it follows. f may call all of Memory that does not wait for what is queued, and of Dense what

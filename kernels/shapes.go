@@ -27,6 +27,19 @@ func CheckCopy(dst, src Panel) error {
 	return nil
 }
 
+// CheckBring tells whether each src can be copied to the dst of the same number as it is.
+func CheckBring(dst, src []Panel) error {
+	if len(dst) != len(src) {
+		return fmt.Errorf("%w: %d panels for copies of %d", ErrShape, len(dst), len(src))
+	}
+	for k := range dst {
+		if err := CheckCopy(dst[k], src[k]); err != nil {
+			return fmt.Errorf("copy %d: %w", k, err)
+		}
+	}
+	return nil
+}
+
 // CheckAdd tells whether src can be added to dst: the shapes are the same.
 func CheckAdd(dst, src Panel) error {
 	if err := checkFloat64(dst, "dst", src, "src"); err != nil {

@@ -103,7 +103,7 @@ func (d *Falling) Await(marks ...kernels.Mark) error {
 	return d.do("Await", func() error { return d.Apart.Await(marks...) })
 }
 
-func (d *Falling) Bring(dst, src kernels.Panel, after ...kernels.Mark) (kernels.Mark, error) {
+func (d *Falling) Bring(dst, src []kernels.Panel, after ...kernels.Mark) (kernels.Mark, error) {
 	return give(d, "Bring", func() (kernels.Mark, error) { return d.Apart.Bring(dst, src, after...) })
 }
 

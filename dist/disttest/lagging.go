@@ -178,13 +178,19 @@ func (d *Lagging) Await(marks ...kernels.Mark) error {
 	return nil
 }
 
-func (d *Lagging) Bring(dst, src kernels.Panel, after ...kernels.Mark) (kernels.Mark, error) {
-	if err := kernels.CheckCopy(dst, src); err != nil {
+func (d *Lagging) Bring(dst, src []kernels.Panel, after ...kernels.Mark) (kernels.Mark, error) {
+	if err := kernels.CheckBring(dst, src); err != nil {
 		return 0, err
 	}
+	dst, src = slices.Clone(dst), slices.Clone(src)
 	d.lag.mu.Lock()
 	defer d.lag.mu.Unlock()
-	t := d.brought.add(func() error { return d.Apart.Copy(dst, src) }, d.lag.of(after))
+	t := d.brought.add(func() (err error) {
+		for k := 0; k < len(dst) && err == nil; k++ {
+			err = d.Apart.Copy(dst[k], src[k])
+		}
+		return err
+	}, d.lag.of(after))
 	if d.lag.Eager {
 		if err := d.lag.finish(t); err != nil {
 			return 0, err

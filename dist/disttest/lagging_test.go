@@ -34,6 +34,7 @@ func TestLagging(t *testing.T) {
 		kerneltest.Again(t, a, a)
 		kerneltest.Again(t, a, b)
 		kerneltest.Beside(t, a)
+		kerneltest.Brought(t, a, b)
 	}
 }
 
@@ -58,13 +59,14 @@ func TestLaggingShows(t *testing.T) {
 		if !early {
 			do(b.Sync())
 		}
-		_, e := b.Bring(dst, src) // no mark: dst is not zero yet, and a does not follow
+		_, e := b.Bring([]kernels.Panel{dst}, []kernels.Panel{src}) // no mark: dst is not zero yet, and a does not follow
 		do(e)
 		if !early {
 			do(a.Free(src.Data))
 			do(a.Zero(alloc(a)))
 			do(a.Sync())
-			mark, e := b.Bring(dst.Columns(2, 3), dst.Columns(2, 3)) // what was brought before comes first
+			last := []kernels.Panel{dst.Columns(2, 3)}
+			mark, e := b.Bring(last, last) // what was brought before comes first
 			do(e)
 			do(b.Follow(mark))
 		}

@@ -83,7 +83,7 @@ func TestBenchExchange(t *testing.T) {
 // idle is a device to which nothing is brought.
 type idle struct{ *disttest.Apart }
 
-func (idle) Bring(dst, src kernels.Panel, _ ...kernels.Mark) (kernels.Mark, error) { return 0, nil }
+func (idle) Bring(dst, src []kernels.Panel, _ ...kernels.Mark) (kernels.Mark, error) { return 0, nil }
 
 func TestBenchExchangeComparesTheBytes(t *testing.T) {
 	_, err := benchExchange(t, 1, 2, Transport{}, func(d *disttest.Apart) kernels.Backend { return idle{d} })

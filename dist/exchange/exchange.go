@@ -146,7 +146,8 @@ func (x *Exchange) Receive(be kernels.Memory, from, to int, what Label, p kernel
 		go parallel.Guard(func() {
 			select {
 			case offer := <-x.box(address{from, to, what}):
-				copied, err := be.Bring(p, offer.from, append([]kernels.Mark{offer.ready}, free...)...)
+				copied, err := be.Bring([]kernels.Panel{p}, []kernels.Panel{offer.from},
+					append([]kernels.Mark{offer.ready}, free...)...)
 				offer.message.finish(copied, err)
 				m.finish(copied, err)
 			case <-x.run.Done():

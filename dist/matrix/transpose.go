@@ -10,11 +10,14 @@ func (s *Matrix) Transpose(place []int, m int) (*Matrix, error) {
 		return nil, err
 	}
 	// Every device makes the rows of its blocks of t of the columns that pass by.
-	err = s.part(0, m).visit(false, func(i, i0, i1 int, a kernels.Panel) error {
+	err = s.visitBlocks(func(int) int { return m }, func(i, b int, some []kernels.Panel) error {
 		var to, from []kernels.Panel
-		for b := range t.blocksOf(t.first + i) {
-			r0, r1 := t.span(b)
-			to, from = append(to, t.block(b).Rows(i0, i1)), append(from, a.Rows(r0, r1))
+		for k, a := range some {
+			c0, c1 := s.span(b + k)
+			for own := range t.blocksOf(t.first + i) {
+				r0, r1 := t.span(own)
+				to, from = append(to, t.block(own).Rows(c0, c1)), append(from, a.Rows(r0, r1))
+			}
 		}
 		return t.own[i].Transpose(to, from)
 	})
@@ -40,28 +43,20 @@ func (s *Matrix) permuteRows(from []int) error {
 
 // mirror copies what a square matrix has above its diagonal blocks below them. It is collective.
 func (s *Matrix) mirror() error {
-	ready, err := s.ready()
-	for i0 := 0; i0 < s.N && err == nil; {
-		i1 := min(s.N, i0+s.passWidth())
-		var all []kernels.Panel
-		if all, err = s.part(0, i1).shown(i0, i1, false, ready); err == nil {
-			err = s.each(func(i int, dev *device) error { return s.mirrored(i, i0, i1, all[i]) })
-		}
-		i0 = i1
+	above := func(b int) int {
+		j0, _ := s.span(b)
+		return j0
 	}
-	return err
-}
-
-// mirrored makes what this rank's device i has below the diagonal, and in the rows i0 ≤ i < i1, of these
-// columns.
-func (s *Matrix) mirrored(i, i0, i1 int, a kernels.Panel) error {
-	var to, from []kernels.Panel
-	for b := range s.blocksOf(s.first + i) {
-		j0, j1 := s.span(b)
-		if first := max(i0, j1); first < i1 { // the columns behind those of the block
-			to = append(to, s.block(b).Rows(first, i1))
-			from = append(from, a.Rows(j0, j1).Columns(first-i0, i1-i0))
+	return s.visitBlocks(above, func(i, b int, some []kernels.Panel) error {
+		var to, from []kernels.Panel
+		for k, a := range some {
+			c0, c1 := s.span(b + k)
+			for own := range s.blocksOf(s.first + i) {
+				if r0, r1 := s.span(own); r1 <= c0 {
+					to, from = append(to, s.block(own).Rows(c0, c1)), append(from, a.Rows(r0, r1))
+				}
+			}
 		}
-	}
-	return s.own[i].Transpose(to, from)
+		return s.own[i].Transpose(to, from)
+	})
 }

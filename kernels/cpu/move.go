@@ -71,8 +71,12 @@ func (d *device) Follow(...kernels.Mark) error { return nil }
 
 func (d *device) Await(...kernels.Mark) error { return nil }
 
-func (d *device) Bring(dst, src kernels.Panel, _ ...kernels.Mark) (kernels.Mark, error) {
-	return 0, d.copied("Bring", dst, src)
+func (d *device) Bring(dst, src []kernels.Panel, _ ...kernels.Mark) (kernels.Mark, error) {
+	err := named("Bring", kernels.CheckBring(dst, src))
+	for k := 0; k < len(dst) && err == nil; k++ {
+		err = d.copied("Bring", dst[k], src[k])
+	}
+	return 0, err
 }
 
 // Beside has nothing else to be beside of.

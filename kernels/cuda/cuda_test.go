@@ -68,6 +68,7 @@ func TestMarks(t *testing.T) {
 	kerneltest.Marks(t, a, other)
 	kerneltest.Marks(t, other, a)
 	kerneltest.Again(t, a, other)
+	kerneltest.Brought(t, a, other)
 	kerneltest.Again(t, other, a)
 	kerneltest.Beside(t, a)
 }

@@ -302,7 +302,7 @@ func TestHeldIsFound(t *testing.T) {
 			steps()
 			m, err := s.d.Mark()
 			must(t, err)
-			m, err = s.d.Bring(other, g, m)
+			m, err = s.d.Bring([]kernels.Panel{other}, []kernels.Panel{g}, m)
 			must(t, err)
 			must(t, s.d.Follow(m))
 			kerneltest.SameBits(t, "Bring", [][]float64{s.wide(t, other)}, want[1:])

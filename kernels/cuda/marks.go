@@ -54,9 +54,11 @@ type carrier struct {
 	moved  marks
 }
 
+// open gives the stream the highest priority. Copies inside a device are kernels. Without it they would begin
+// when the last blocks of a product do, and the copies behind them would be late.
 func (c *carrier) open(d *device) error {
-	return d.check("cuStreamCreate", nvidia.Invoke(d.cuStreamCreate, uintptr(unsafe.Pointer(&c.stream)),
-		streamNonBlocking))
+	return d.check("cuStreamCreateWithPriority", nvidia.Invoke(d.cuStreamCreateWithPriority,
+		uintptr(unsafe.Pointer(&c.stream)), streamNonBlocking, uintptr(d.highest)))
 }
 
 // wait waits for everything that is brought.
@@ -116,8 +118,9 @@ func (d *device) Await(marks ...kernels.Mark) error {
 	})
 }
 
-func (d *device) Bring(dst, src kernels.Panel, after ...kernels.Mark) (m kernels.Mark, err error) {
-	if err := kernels.CheckCopy(dst, src); err != nil {
+// Bring copies panels at equal distances by one call, where each is one piece of memory.
+func (d *device) Bring(dst, src []kernels.Panel, after ...kernels.Mark) (m kernels.Mark, err error) {
+	if err := kernels.CheckBring(dst, src); err != nil {
 		return 0, fmt.Errorf("cuda: Bring: %w", err)
 	}
 	c := &d.carrier
@@ -125,11 +128,46 @@ func (d *device) Bring(dst, src kernels.Panel, after ...kernels.Mark) (m kernels
 		if err := d.after(c.stream, after); err != nil {
 			return err
 		}
-		if err := d.copyMatrix(c.stream, on(dst), on(src), dst.M, dst.N); err != nil {
-			return err
+		for len(dst) > 0 {
+			count := equidistant(dst, src)
+			to, from, rows, columns := on(dst[0]), on(src[0]), dst[0].M, dst[0].N
+			if count > 1 { // each panel as a column
+				rows, columns = rows*columns, count
+				to.ld, from.ld = distance(dst), distance(src)
+			}
+			if err := d.copyMatrix(c.stream, to, from, rows, columns); err != nil {
+				return err
+			}
+			dst, src = dst[count:], src[count:]
 		}
 		m, err = c.moved.record(d, c.stream)
 		return err
 	})
 	return m, err
 }
+
+// farApart is how many elements of float64 may be between two panels that are copied by one call: the
+// driver's limit of 2³¹ bytes, and half of it for good measure.
+const farApart = 1 << 27
+
+// equidistant returns how many panels at the beginning of two lists can be copied by one call, at least 1: of
+// one shape, each one piece of memory, and each as far behind the one before as the second behind the first.
+func equidistant(dst, src []kernels.Panel) int {
+	whole := func(p kernels.Panel) bool { return p.Ld == p.M && p.M == dst[0].M && p.N == dst[0].N }
+	if len(dst) < 2 || !whole(dst[0]) || !whole(src[0]) {
+		return 1
+	}
+	to, from, size := distance(dst), distance(src), dst[0].M*dst[0].N
+	if min(to, from) < size || max(to, from) > farApart || dst[0].Type.Bytes() != kernels.WordBytes {
+		return 1
+	}
+	count := 1
+	for count < len(dst) && whole(dst[count]) && whole(src[count]) && distance(dst[count-1:]) == to &&
+		distance(src[count-1:]) == from {
+		count++
+	}
+	return count
+}
+
+// distance returns how many elements of float64 the second panel of a list begins behind the first.
+func distance(p []kernels.Panel) int { return (int(p[1].Data) - int(p[0].Data)) / kernels.WordBytes }

@@ -7,7 +7,7 @@ import (
 )
 
 // Marks tests that marks keep the order between two devices of a kind, which may be the same: what is brought
-// is there when it is brought, and stays until it has been read.
+// is there when it is brought, and stays until it has been read. It is brought in pieces.
 func Marks(t *testing.T, a, b kernels.Backend) {
 	const m, n, rounds = 700, 500, 12
 	ones := newMatrix(m, n)
@@ -35,7 +35,7 @@ func Marks(t *testing.T, a, b kernels.Backend) {
 		must(t, b.Convert(landing[to].Panel, landing[1-to].Panel)) // so that what arrives late is seen
 		cleared, err := b.Mark()
 		must(t, err)
-		arrived, err := b.Bring(inner(landing[to]), inner(source), ready, free[to], cleared)
+		arrived, err := b.Bring(pieces(inner(landing[to])), pieces(inner(source)), ready, free[to], cleared)
 		must(t, err)
 		must(t, a.Follow(arrived))
 		must(t, b.Follow(arrived))
@@ -57,11 +57,73 @@ func Marks(t *testing.T, a, b kernels.Backend) {
 		equal(t, sums[to].download(), want)
 	}
 	// Without elements there is nothing to do.
-	none, err := b.Bring(kernels.Panel{Ld: 1}, kernels.Panel{Ld: 1})
+	empty := []kernels.Panel{{Ld: 1}}
+	none, err := b.Bring(empty, empty)
 	must(t, err)
 	must(t, b.Await(none))
-	if _, err := b.Bring(landing[0].Panel, source.Columns(0, 1)); err == nil {
+	none, err = b.Bring(nil, nil)
+	must(t, err)
+	must(t, b.Await(none))
+	one, other := []kernels.Panel{landing[0].Panel}, []kernels.Panel{source.Columns(0, 1)}
+	if _, err := b.Bring(one, other); err == nil {
 		t.Error("panels of other shapes were taken")
+	}
+	if _, err := b.Bring(one, nil); err == nil {
+		t.Error("lists of other lengths were taken")
+	}
+}
+
+// pieces cuts a panel into columns.
+func pieces(p kernels.Panel) (all []kernels.Panel) {
+	for j := 0; j < p.N; j += 100 {
+		all = append(all, p.Columns(j, min(j+100, p.N)))
+	}
+	return all
+}
+
+// Brought tests what is brought in one call: panels of one shape at equal distances, which may be brought
+// together, some that are further apart, or in the other order, or of other shapes, and one that is not whole.
+func Brought(t *testing.T, a, b kernels.Backend) {
+	const m, n, width = 48, 120, 10
+	from := random(newRand(3), m, n)
+	for _, x := range []struct {
+		name  string
+		pairs [][2]int // first columns
+		part  bool     // not all rows
+		last  int      // columns of the last one
+	}{
+		{"in turn", [][2]int{{0, 10}, {20, 20}, {40, 30}, {60, 40}}, false, width},
+		{"side by side", [][2]int{{0, 50}, {10, 60}, {20, 70}}, false, width},
+		{"two runs", [][2]int{{0, 0}, {20, 10}, {80, 60}, {100, 70}}, false, width},
+		{"one run and more", [][2]int{{0, 0}, {20, 20}, {40, 30}, {50, 100}}, false, width},
+		{"backwards", [][2]int{{80, 0}, {40, 20}, {0, 40}}, false, width},
+		{"the last is narrow", [][2]int{{0, 0}, {20, 10}, {40, 20}}, false, 7},
+		{"some rows", [][2]int{{0, 0}, {20, 10}, {40, 20}}, true, width},
+		{"one", [][2]int{{30, 90}}, false, width},
+	} {
+		src, dst, want := upload(t, a, from), upload(t, b, nan(m, n)), nan(m, n)
+		var sources, targets []kernels.Panel
+		whole, count := src.whole().M, m // with what lies between the columns
+		if x.part {
+			whole, count = m-1, m-1
+		}
+		for k, pair := range x.pairs {
+			columns := width
+			if k == len(x.pairs)-1 {
+				columns = x.last
+			}
+			sources = append(sources, src.whole().Columns(pair[1], pair[1]+columns).Rows(0, whole))
+			targets = append(targets, dst.whole().Columns(pair[0], pair[0]+columns).Rows(0, whole))
+			for j := range columns {
+				for i := range count {
+					want.set(i, pair[0]+j, from.at(i, pair[1]+j))
+				}
+			}
+		}
+		mark, err := b.Bring(targets, sources)
+		must(t, err)
+		must(t, b.Await(mark))
+		t.Run(x.name, func(t *testing.T) { equal(t, dst.download(), want) })
 	}
 }
 
@@ -101,7 +163,7 @@ func Again(t *testing.T, a, b kernels.Backend) {
 		q := panel(b)
 		zero, err := b.Mark()
 		must(t, err)
-		arrived, err := b.Bring(q, p, ready, zero)
+		arrived, err := b.Bring([]kernels.Panel{q}, []kernels.Panel{p}, ready, zero)
 		must(t, err)
 		must(t, a.Follow(arrived))
 		must(t, b.Follow(arrived))
