@@ -30,6 +30,9 @@ type Dense interface {
 	Ldexp(p Panel, e int) error
 	// Add does dst ← dst + src, of the same shape.
 	Add(dst, src Panel) error
+	// Put gives dst the elements x, column-major. It is like Write, but queued: the host waits for nothing,
+	// unless there are many.
+	Put(dst Panel, x []float64) error
 
 	// Elements returns the elements of all panels, one after the other, column-major.
 	Elements(p []Panel) ([]float64, error)

@@ -195,6 +195,10 @@ func (d *Falling) Add(dst, src kernels.Panel) error {
 	return d.do("Add", func() error { return d.Apart.Add(dst, src) })
 }
 
+func (d *Falling) Put(dst kernels.Panel, x []float64) error {
+	return d.do("Put", func() error { return d.Apart.Put(dst, x) })
+}
+
 func (d *Falling) Elements(p []kernels.Panel) ([]float64, error) {
 	return give(d, "Elements", func() ([]float64, error) { return d.Apart.Elements(p) })
 }

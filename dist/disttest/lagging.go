@@ -305,6 +305,11 @@ func (d *Lagging) Add(dst, src kernels.Panel) error {
 	return d.later(func() error { return d.Apart.Add(dst, src) })
 }
 
+func (d *Lagging) Put(dst kernels.Panel, x []float64) error {
+	x = slices.Clone(x)
+	return d.later(func() error { return d.Apart.Put(dst, x) })
+}
+
 func (d *Lagging) Elements(p []kernels.Panel) ([]float64, error) {
 	return told(d, func() ([]float64, error) { return d.Apart.Elements(p) })
 }

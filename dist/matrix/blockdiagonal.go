@@ -36,7 +36,7 @@ func (d *Devices) BlockDiagonal(squares [][]float64) (*Matrix, error) {
 				copy(x[(j-j0)*rows+start[i]-top:], squares[i][k*order[i]:(k+1)*order[i]])
 			}
 		}
-		return dev.Write(p.Rows(top, top+rows), x, max(1, rows))
+		return dev.Put(p.Rows(top, top+rows), x)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("matrix: squares along a diagonal: %w", err)

@@ -264,6 +264,6 @@ func Signs(x []float64) []float64 {
 func (s *Matrix) SetDiagonal(x []float64) error {
 	return s.eachBlock(func(dev *device, b int, _ kernels.Panel) error {
 		j0, j1 := s.span(b)
-		return dev.Write(diagonalOf(s.diagonalBlock(b)), x[j0:j1], 1)
+		return dev.Put(diagonalOf(s.diagonalBlock(b)), x[j0:j1])
 	})
 }

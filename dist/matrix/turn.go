@@ -65,7 +65,7 @@ func (s *Matrix) turnOwn(i int, dev *device, spans [][2]int, squares [][]float64
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.release(all.Data)) }()
-	if err = dev.Write(all, q, len(q)); err != nil {
+	if err = dev.Put(all, q); err != nil {
 		return err
 	}
 	for k := range factors {

@@ -2,6 +2,7 @@ package refine
 
 import (
 	"slices"
+	"sync"
 
 	"gonum.org/v1/gonum/blas"
 	"gonum.org/v1/gonum/lapack"
@@ -67,32 +68,40 @@ type turn struct {
 	q []float64
 }
 
-// turnsOf finds the turns of the clusters from the cosines. It is collective.
-func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (all []turn, err error) {
+// turnsOf returns what finds the turns of the clusters from the cosines, as they are now. The first rank works
+// on them while devices go on. Both are collective.
+func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (found func() ([]turn, error), err error) {
 	if len(clusters) == 0 {
-		return nil, nil
+		return func() ([]turn, error) { return nil, nil }, nil
 	}
 	squares, err := h.Squares(spansOf(clusters))
 	if err != nil {
 		return nil, err
 	}
-	var q []float64 // of all, one after the other
+	find := func() []float64 { return nil }
 	if s.x.Comm.Rank() == 0 {
-		parts := make([][]float64, len(clusters))
-		parallel.All(len(clusters), 1, func(i int) {
-			c := clusters[i]
-			parts[i] = eigenvectors(squares[i], s.norms[c.start:c.end])
+		norms := slices.Clone(s.norms)
+		find = sync.OnceValue(func() []float64 { // of all, one after the other
+			parts := make([][]float64, len(clusters))
+			parallel.All(len(clusters), 1, func(i int) {
+				c := clusters[i]
+				parts[i] = eigenvectors(squares[i], norms[c.start:c.end])
+			})
+			return slices.Concat(parts...)
 		})
-		q = slices.Concat(parts...)
+		go parallel.Guard(func() { find() }, func(error) {}) // whoever asks for them has the panic too
 	}
-	if q, err = comm.FromRank(s.x.Comm, 0, q); err != nil {
-		return nil, err
-	}
-	for _, c := range clusters {
-		count := c.width() * c.width()
-		all, q = append(all, turn{c, q[:count]}), q[count:]
-	}
-	return all, nil
+	return func() (all []turn, err error) {
+		q, err := comm.FromRank(s.x.Comm, 0, find())
+		if err != nil {
+			return nil, err
+		}
+		for _, c := range clusters {
+			count := c.width() * c.width()
+			all, q = append(all, turn{c, q[:count]}), q[count:]
+		}
+		return all, nil
+	}, nil
 }
 
 // eigenvectors returns those of D·H·D, for the largest eigenvalue first. D·H·D/d₁² − I has the same ones, and
@@ -138,19 +147,18 @@ func orthonormal(q []float64, k int) []float64 {
 	return r
 }
 
-// turn turns the columns of clusters, of G and of V. It is collective.
-func (s *state) turn(all []turn) error {
-	if len(all) == 0 {
-		return nil
+// turn turns the columns of clusters, of G and of V, and makes unit columns again. V comes first: it does not
+// wait for the norms. It is collective.
+func (s *state) turn(found func() ([]turn, error)) error {
+	all, err := found()
+	if err != nil {
+		return err
 	}
-	spans, squares, scaled := make([][2]int, len(all)), make([][]float64, len(all)), make([][]float64, len(all))
+	spans, squares := make([][2]int, len(all)), make([][]float64, len(all))
 	for i, t := range all {
-		spans[i], squares[i], scaled[i] = [2]int{t.start, t.end}, t.q, slices.Clone(t.q)
-		for j := range scaled[i] {
-			scaled[i][j] *= s.norms[t.start+j%t.width()]
-		}
+		spans[i], squares[i] = [2]int{t.start, t.end}, t.q
 	}
-	if s.v != nil {
+	if s.v != nil && len(all) > 0 {
 		if err := s.v.Turn(spans, squares); err != nil {
 			return err
 		}
@@ -158,7 +166,16 @@ func (s *state) turn(all []turn) error {
 	if s.u == nil {
 		return nil
 	}
-	if err := s.u.Turn(spans, scaled); err != nil {
+	if err := s.normalize(); len(all) == 0 || err != nil {
+		return err
+	}
+	for i, t := range all {
+		squares[i] = slices.Clone(t.q)
+		for j := range squares[i] {
+			squares[i][j] *= s.norms[t.start+j%t.width()]
+		}
+	}
+	if err := s.u.Turn(spans, squares); err != nil {
 		return err
 	}
 	norms, err := s.u.Norms()

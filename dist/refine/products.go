@@ -65,8 +65,8 @@ func (s *state) power(e, x *matrix.Matrix, norm float64) (*matrix.Matrix, error)
 	return square, nil
 }
 
-// apply does V ← V + V·F, if V is carried, and G ← G + G·F. F becomes D·F·D⁻¹. If V is not exact G is given
-// back instead.
+// apply does V ← V + V·F, if V is carried, and G ← G + G·F, whose columns are not unit ones then. F becomes
+// D·F·D⁻¹. If V is not exact G is given back instead.
 func (s *state) apply(f *matrix.Matrix) error {
 	if !s.Exact {
 		s.u.Free()
@@ -82,10 +82,7 @@ func (s *state) apply(f *matrix.Matrix) error {
 	if err := f.Scale(s.ratios()); err != nil {
 		return err
 	}
-	if err := s.addProduct(s.u, s.u, f, 1, rough); err != nil {
-		return err
-	}
-	return s.normalize()
+	return s.addProduct(s.u, s.u, f, 1, rough)
 }
 
 // addProduct does w ← w + α·x·u, in float32 where blocks of u are that small.

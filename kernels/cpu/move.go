@@ -27,16 +27,21 @@ func (d *device) eachColumn(p kernels.Panel, f func(j int, c []float64)) error {
 }
 
 func (d *device) Write(dst kernels.Panel, src []float64, ld int) error {
+	return d.written("Write", dst, src, ld)
+}
+
+func (d *device) written(operation string, dst kernels.Panel, src []float64, ld int) error {
 	err := dst.CheckHost("dst", src, ld)
 	if err == nil {
 		err = d.eachColumn(dst, func(j int, c []float64) {
 			copy(c, src[j*ld:j*ld+dst.M])
 		})
 	}
-	if err != nil {
-		return fmt.Errorf("cpu: Write: %w", err)
-	}
-	return nil
+	return named(operation, err)
+}
+
+func (d *device) Put(dst kernels.Panel, x []float64) error {
+	return d.written("Put", dst, x, max(1, dst.M))
 }
 
 func (d *device) Read(dst []float64, ld int, src kernels.Panel) error {

@@ -34,6 +34,25 @@ func (d *device) Add(dst, src kernels.Panel) error {
 	})
 }
 
+// putBytes is the most that Put has of the staging memory at a time. Every lane has so much.
+const putBytes = besideBytes
+
+func (d *device) Put(dst kernels.Panel, x []float64) error {
+	wrong, ld, bytes := dst.CheckHost("dst", x, max(1, dst.M)), max(1, dst.M), dst.M*dst.N*kernels.WordBytes
+	if wrong == nil && bytes > putBytes {
+		return d.Write(dst, x, ld)
+	}
+	return d.checked("Put", wrong, func() error {
+		if bytes > d.lists.room() {
+			if err := d.emptied(); err != nil {
+				return err
+			}
+		}
+		at := d.lists.place(words(x[:dst.M*dst.N]))
+		return d.copyMatrix(d.stream, on(dst), side{host: true, address: uintptr(at), ld: ld}, dst.M, dst.N)
+	})
+}
+
 // Zero takes panels of float64 in one launch, where there are several.
 func (d *device) Zero(all ...kernels.Panel) error {
 	var wrong error

@@ -80,6 +80,13 @@ func (s *staging) take(bytes int) kernels.Address {
 	return at
 }
 
+// place copies words, for which there is room, to it.
+func (s *staging) place(x []uint64) kernels.Address {
+	at := s.take(len(x) * kernels.WordBytes)
+	copy(structs[uint64](at, len(x)), x)
+	return at
+}
+
 // room is how many bytes are left.
 func (s *staging) room() int { return s.bytes - s.used }
 
@@ -278,9 +285,7 @@ func (d *device) uploadTo(stream, to, from uintptr, bytes int64) error {
 
 // stage queues the copy of words for which there is room, on a lane.
 func (d *device) stage(l *lane, x []uint64, to kernels.Address) error {
-	host := l.lists.take(len(x) * kernels.WordBytes)
-	copy(structs[uint64](host, len(x)), x)
-	return d.copyBytes(l.stream, uintptr(to), uintptr(host), int64(len(x)*kernels.WordBytes))
+	return d.copyBytes(l.stream, uintptr(to), uintptr(l.lists.place(x)), int64(len(x)*kernels.WordBytes))
 }
 
 // tally returns the place of the caller's tallies on the device.

@@ -13,7 +13,7 @@ func AllDense(t *testing.T, b kernels.Backend) {
 		name string
 		run  func(*testing.T, kernels.Backend)
 	}{
-		{"Convert", Convert}, {"Zero", Zero}, {"Transpose", Transpose}, {"Elements", Elements},
+		{"Convert", Convert}, {"Zero", Zero}, {"Transpose", Transpose}, {"Elements", Elements}, {"Put", Put},
 		{"GatherRows", GatherRows},
 		{"MoveColumns", MoveColumns}, {"Scale", Scale}, {"Divide", Divide}, {"Ldexp", Ldexp},
 		{"Add", Add}, {"Lengths", Lengths}, {"Maxima", Maxima}, {"Leads", Leads},

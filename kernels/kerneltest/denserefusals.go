@@ -62,6 +62,8 @@ func DenseRefusals(t *testing.T, b kernels.Backend) {
 		{"Scale: no columns", b.Scale(p, nil, []float64{})}, {"Scale: float32", b.Scale(single, nil, nil)},
 		{"Ldexp: float32", b.Ldexp(single, 1)},
 		{"Add: another shape", b.Add(p, q)}, {"Add: float32", b.Add(p, single)},
+		{"Put: float32", b.Put(single, make([]float64, 1000))},
+		{"Put: too few numbers", b.Put(p, nil)},
 		{"Elements: float32", numbers(b.Elements(list(p, single)))},
 		{"Lengths: float32", numbers(b.Lengths(list(p, single)))},
 		{"Lengths: Ld", numbers(b.Lengths(list(p, short)))},

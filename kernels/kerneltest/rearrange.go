@@ -274,3 +274,39 @@ func Ldexp(t *testing.T, b kernels.Backend) {
 		}
 	}
 }
+
+// Put tests whole panels and parts of them, small and large ones, and that what is put comes in the order of
+// what is queued: after what was queued before, and before what is queued afterwards. The slice may change
+// after the call.
+func Put(t *testing.T, b kernels.Backend) {
+	for _, s := range []struct{ m, n int }{{0, 0}, {0, 3}, {3, 0}, {1, 1}, {7, 5}, {300, 200}, {1001, 333}} {
+		p, x, want := upload(t, b, nan(s.m, s.n)), random(newRand(s.m), s.m, s.n), newMatrix(s.m, s.n)
+		copy(want.a, x.a)
+		must(t, b.Zero(p.Panel))
+		must(t, b.Put(p.Panel, x.a))
+		clear(x.a)
+		must(t, b.Ldexp(p.Panel, 1))
+		if s.m > 2 && s.n > 2 {
+			must(t, b.Put(p.Rows(1, s.m-1).Columns(1, s.n-1), x.a))
+		}
+		for j := range s.n {
+			for i := range s.m {
+				want.set(i, j, 2*want.at(i, j))
+				if i > 0 && i < s.m-1 && j > 0 && j < s.n-1 {
+					want.set(i, j, 0)
+				}
+			}
+		}
+		equal(t, p.download(), want)
+	}
+	p, want := upload(t, b, newMatrix(1000, 100)), newMatrix(1000, 100) // more than is on its way at a time
+	for k := range 20 {
+		x := nan(1000, 100)
+		for i := range x.a {
+			x.a[i] = float64(i + k)
+		}
+		must(t, b.Put(p.Panel, x.a))
+		copy(want.a, x.a)
+	}
+	equal(t, p.download(), want)
+}
