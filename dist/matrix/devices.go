@@ -45,7 +45,7 @@ func NewDevices(world comm.Comm, backends []kernels.Backend, direct bool) (*Devi
 	}
 	d := &Devices{Comm: world, tile: backends[0].Limits().Tile, direct: direct}
 	if !backends[0].Limits().HostMemory && runtime.GOMAXPROCS(0) >= 2*len(backends) {
-		d.crew.Awake = awake
+		d.crew.Awake, d.crew.Patience = awake, patience
 	}
 	for rank, count := range all {
 		if rank == world.Rank() {
@@ -90,9 +90,10 @@ func (d *Devices) Free() error {
 	return nil
 }
 
-// awake is how long a thread that has queued work on a GPU waits for the next one. What the host does between
-// two calls of each takes less, mostly.
-const awake = 200 * time.Microsecond
+// awake is how long a thread that has queued work on a GPU waits for the next one: longer than what the host
+// does between two calls of each, mostly. patience is how long that which has called each waits for the
+// others: as long as a few products take.
+const awake, patience = time.Millisecond, 20 * time.Millisecond
 
 // each calls f for the devices of this rank, all at a time.
 func (d *Devices) each(f func(i int, dev *device) error) error {

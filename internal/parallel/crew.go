@@ -12,7 +12,8 @@ import (
 // more to do stays awake for some time, and so does the caller of a loop that waits for its tasks. A thread
 // that is awake keeps a core busy.
 type Crew struct {
-	Awake time.Duration // 0: no goroutine stays awake
+	Awake    time.Duration // 0: no goroutine stays awake
+	Patience time.Duration // how long the caller does
 
 	mu      sync.Mutex
 	waiting []*hand
@@ -23,7 +24,7 @@ type hand struct{ work atomic.Pointer[func()] }
 
 // Each is that of the package, on as many goroutines as there are tasks.
 func (c *Crew) Each(tasks int, f func(i int) error) error {
-	return workers(tasks, tasks, func(_, i int) error { return f(i) }, c.start, c.Awake)
+	return workers(tasks, tasks, func(_, i int) error { return f(i) }, c.start, c.Patience)
 }
 
 // start lets a goroutine do some work.

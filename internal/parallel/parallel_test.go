@@ -143,7 +143,7 @@ func TestLateGoroutinesAreNotWaitedFor(t *testing.T) {
 func TestCrew(t *testing.T) {
 	cause := errors.New("the cause")
 	for _, awake := range []time.Duration{0, 20 * time.Microsecond, time.Millisecond} {
-		c := &Crew{Awake: awake}
+		c := &Crew{Awake: awake, Patience: awake / 2}
 		Do(3, 3, func(caller int) {
 			for round := range 60 {
 				const tasks = 4
