@@ -91,26 +91,14 @@ type Columns struct {
 // Take copies columns into the matrix, but for those that belong beyond its last one. Every rank names all of
 // them, in one order. Panels may be float32. It is collective.
 func (s *Matrix) Take(from []Columns) error {
-	return s.exchangeAll(from, func(c Columns, id int) error { return s.exchange(c, id, true, nil) })
+	return s.exchange(from, true, nil)
 }
 
 // Give copies columns of the matrix to panels: column k of a panel becomes column To[k] of the matrix,
 // divided by over[To[k]]; nil stands for ones. Every rank names all of them, in one order. Panels may be
 // float32. It is collective.
 func (s *Matrix) Give(to []Columns, over []float64) error {
-	return s.exchangeAll(to, func(c Columns, id int) error { return s.exchange(c, id, false, over) })
-}
-
-// exchangeAll calls f for all columns, and all devices that may have some of them.
-func (s *Matrix) exchangeAll(all []Columns, f func(c Columns, id int) error) error {
-	for _, c := range all {
-		for id := range s.ranks {
-			if err := f(c, id); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return s.exchange(to, false, over)
 }
 
 // Direct returns the direct sum [X 0; 0 Y] with the columns in another order: column j of it becomes column
@@ -139,88 +127,6 @@ func (s *Matrix) all(to func(j int) int) (all []Columns) {
 		all = append(all, c)
 	}
 	return all
-}
-
-// exchange copies those columns that device id has of the matrix: into the matrix, or from it, divided.
-func (s *Matrix) exchange(c Columns, id int, into bool, over []float64) error {
-	var outside, inside []int // where they are in the panel, and in the share
-	var divisors []float64
-	for k, j := range c.To {
-		if home, at := s.home(j); home == id && j < s.N {
-			outside, inside = append(outside, k), append(inside, at)
-			if over != nil {
-				divisors = append(divisors, over[j])
-			}
-		}
-	}
-	there, here := s.here(c.Device), s.here(id)
-	if len(inside) == 0 || there == nil && here == nil {
-		return nil
-	}
-	share := kernels.Panel{M: s.M, N: len(inside)}
-	if here != nil {
-		share = s.shares[id-s.first]
-	}
-	from, to, source, target := c.Device, id, end{there, c.Panel, outside}, end{here, share, inside}
-	if !into {
-		from, to, source, target = to, from, target, source
-	}
-	if from == to && over == nil {
-		return here.MoveColumns(target.panel, target.at, source.panel, source.at)
-	}
-	for first := 0; first < len(inside); first += s.tile {
-		last := min(first+s.tile, len(inside))
-		var some []float64
-		if over != nil {
-			some = divisors[first:last]
-		}
-		if err := s.carry(from, source.some(first, last), to, target.some(first, last), some); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// end is where some columns come from, or go to.
-type end struct {
-	dev   *device // nil: of another rank
-	panel kernels.Panel
-	at    []int // the columns in it
-}
-
-func (e end) some(first, last int) end { return end{e.dev, e.panel, e.at[first:last]} }
-
-// carry copies columns from one device to another, or to the same. On the way they lie side by side, and are
-// divided.
-func (s *Matrix) carry(from int, source end, to int, target end, divisors []float64) error {
-	count := len(target.at)
-	f := flight{from: from, to: to, m: s.M, n: count, pack: func(dev *device, p kernels.Panel) error {
-		err := dev.MoveColumns(p, Natural(count), source.panel, source.at)
-		if err == nil && divisors != nil {
-			err = dev.Divide(p, nil, divisors)
-		}
-		return err
-	}}
-	return s.land(f, target.dev, target.panel, target.at)
-}
-
-// land lets a panel fly to a device, nil if that is another rank's, and takes its columns apart there: column
-// k becomes column at[k] of p.
-func (d *Devices) land(f flight, dev *device, p kernels.Panel, at []int) (err error) {
-	if dev != nil {
-		if f.dst, f.free, err = dev.inbox.next(dev, f.m, f.n); err != nil {
-			return err
-		}
-	}
-	if f.from == f.to {
-		err = f.pack(dev, f.dst)
-	} else {
-		err = d.fly(f)
-	}
-	if err != nil || dev == nil {
-		return err
-	}
-	return dev.MoveColumns(p, at, f.dst, Natural(f.n))
 }
 
 // Times is that of Operator.
