@@ -281,9 +281,9 @@ type Memory interface {
 	Mark() (Mark, error)
 	Follow(marks ...Mark) error
 	Await(marks ...Mark) error
-	// Bring starts to copy each src, on this device or on another of the same kind in this process, to the dst of
-	// the same number on this device when the marks are done, and returns the mark of the copies. It does not
-	// wait for what is queued, nor the other way round: who uses a dst, or changes a src, follows that mark.
+	// Bring starts to copy each src, on this device or on another of the same kind in this process, to the dst
+	// of the same number on this device when the marks are done, and returns the mark of the copies. It does
+	// not wait for what is queued, nor the other way round: who uses a dst, or changes a src, follows that mark.
 	// Copies that are brought to a device follow one another. Shapes and element types are those of Copy.
 	Bring(dst, src []Panel, after ...Mark) (Mark, error)
 	// Beside calls f, and queues what f calls by itself: behind the marks and what was called beside before,

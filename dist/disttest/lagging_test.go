@@ -59,7 +59,8 @@ func TestLaggingShows(t *testing.T) {
 		if !early {
 			do(b.Sync())
 		}
-		_, e := b.Bring([]kernels.Panel{dst}, []kernels.Panel{src}) // no mark: dst is not zero yet, and a does not follow
+		// no mark: dst is not zero yet, and a does not follow
+		_, e := b.Bring([]kernels.Panel{dst}, []kernels.Panel{src})
 		do(e)
 		if !early {
 			do(a.Free(src.Data))

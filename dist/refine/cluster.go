@@ -68,8 +68,8 @@ type turn struct {
 	q []float64
 }
 
-// turnsOf returns what finds the turns of the clusters from the cosines, as they are now. The first rank works
-// on them while devices go on. Both are collective.
+// turnsOf returns what finds the turns of the clusters from the cosines, as these are now. The first rank
+// works on them while devices go on. Both are collective.
 func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (found func() ([]turn, error), err error) {
 	if len(clusters) == 0 {
 		return func() ([]turn, error) { return nil, nil }, nil

@@ -35,7 +35,8 @@ func Marks(t *testing.T, a, b kernels.Backend) {
 		must(t, b.Convert(landing[to].Panel, landing[1-to].Panel)) // so that what arrives late is seen
 		cleared, err := b.Mark()
 		must(t, err)
-		arrived, err := b.Bring(pieces(inner(landing[to])), pieces(inner(source)), ready, free[to], cleared)
+		arrived, err := b.Bring(pieces(inner(landing[to])), pieces(inner(source)), ready, free[to],
+			cleared)
 		must(t, err)
 		must(t, a.Follow(arrived))
 		must(t, b.Follow(arrived))
@@ -82,7 +83,8 @@ func pieces(p kernels.Panel) (all []kernels.Panel) {
 }
 
 // Brought tests what is brought in one call: panels of one shape at equal distances, which may be brought
-// together, some that are further apart, or in the other order, or of other shapes, and one that is not whole.
+// together, some that are further apart, or in the other order, or of other shapes, and some that are not
+// whole.
 func Brought(t *testing.T, a, b kernels.Backend) {
 	const m, n, width = 48, 120, 10
 	from := random(newRand(3), m, n)
