@@ -9,12 +9,12 @@
 // with them the bits of the results, do not depend on the number of devices. Sums over the columns of several
 // devices are formed in twice the working precision and rounded once (SumTwice, [Knu97], [ORO05]).
 //
-// In an operation on two matrices the blocks of one, or panels of reflectors, pass by on every device
-// (Devices.spread). Nothing is gathered on one device. The devices of a rank copy from each other, and ranks
-// send messages, which are direct or pass through the memory of the hosts (flight.go). What arrives lies in
-// one of two slots (landing), while the devices still work on the other. Marks keep the order
+// In an operation on two matrices the blocks of one pass by on every device (visit), and so do panels of
+// reflectors (Devices.spread). Nothing is gathered on one device. The devices of a rank copy from each other,
+// and ranks send messages, which are direct or pass through the memory of the hosts (flight.go). What arrives
+// lies in one of two slots (landing), while the devices still work on the other. Marks keep the order
 // (kernels.Memory): work is queued, and no host waits for it, but before a message and where numbers come to
-// it.
+// it. A thread queues the work of a device; all meet after each operation (Devices.each, parallel.Crew).
 //
 // Memory on the devices is not left to the garbage collector. Who has no more use for a matrix frees it, and
 // Devices.Free gives back what is left in the end.

@@ -163,6 +163,7 @@
 // # Marks
 //
 // A mark is an event on the first lane, when it has waited for the others, or on the stream of what is called
-// beside. Panels are brought on a stream of their own (marks.go), by copies that take no multiprocessor.
-// Devices of a process wait for each other's events.
+// beside. Panels are brought on a stream of their own (marks.go). Those of another device take no
+// multiprocessor; those of the device itself are copied by kernels, for which the stream has the highest
+// priority. Devices of a process wait for each other's events.
 package cuda
