@@ -13,13 +13,7 @@ func (s *Matrix) Angles(norms []float64,
 	o kernels.AngleOptions) (a kernels.Angles, active float64, err error) {
 	own := make([]kernels.Angles, len(s.own))
 	err = s.each(func(i int, dev *device) (err error) {
-		var panels []kernels.Panel
-		var first []int
-		for b := range s.blocksOf(s.first + i) {
-			j0, _ := s.span(b)
-			panels, first = append(panels, s.block(b)), append(first, j0)
-		}
-		own[i], err = dev.Angles(panels, first, norms, o)
+		own[i], err = s.anglesOf(i, dev, norms, o)
 		return err
 	})
 	if err == nil {
@@ -35,6 +29,55 @@ func (s *Matrix) Angles(norms []float64,
 		pieces += rows * ((j1 - j0 + kernels.PivotSide - 1) / kernels.PivotSide)
 	}
 	return a, float64(a.Active) / float64(max(1, pieces)), nil
+}
+
+// anglesOf is Angles for this rank's device i.
+func (s *Matrix) anglesOf(i int, dev *device, norms []float64,
+	o kernels.AngleOptions) (kernels.Angles, error) {
+	var panels []kernels.Panel
+	var first []int
+	for b := range s.blocksOf(s.first + i) {
+		j0, _ := s.span(b)
+		panels, first = append(panels, s.block(b)), append(first, j0)
+	}
+	return dev.Angles(panels, first, norms, o)
+}
+
+// AngleNorms puts angles in the place of cosines, as the options say, and then multiplies row i by rows[i],
+// and column j by columns[j]. It returns the norms of the columns of cosines, of angles, and in the end. It
+// is collective.
+func (s *Matrix) AngleNorms(norms []float64, o kernels.AngleOptions, rows, columns []float64) (
+	cosines, angles, scaled []float64, err error) {
+	own := [3][][]float64{}
+	for k := range own {
+		own[k] = make([][]float64, len(s.own))
+	}
+	err = s.each(func(i int, dev *device) (err error) { // no device waits for the numbers of others
+		share := s.shares[i]
+		if own[0][i], err = dev.ColumnNorms(share); err == nil {
+			_, err = s.anglesOf(i, dev, norms, o)
+		}
+		if err == nil {
+			own[1][i], err = dev.ColumnNorms(share)
+		}
+		if err == nil {
+			err = dev.Scale(share, rows, s.local(i, columns, 1))
+		}
+		if err == nil {
+			own[2][i], err = dev.ColumnNorms(share)
+		}
+		return err
+	})
+	var all [3][]float64
+	for k := range all {
+		if err == nil {
+			all[k], err = gather(s, 1, own[k])
+		}
+	}
+	if err != nil {
+		return nil, nil, nil, fmt.Errorf("matrix: norms of angles: %w", err)
+	}
+	return all[0], all[1], all[2], nil
 }
 
 // joined gives every rank what all devices have found, for so many limits. It is collective.

@@ -55,6 +55,17 @@ func (s *Matrix) Norms() ([]float64, error) {
 	return s.perColumn(func(i int, dev *device) ([]float64, error) { return dev.ColumnNorms(s.shares[i]) })
 }
 
+// Normalize divides the columns by their norms, and returns these. It is collective.
+func (s *Matrix) Normalize() ([]float64, error) {
+	return s.perColumn(func(i int, dev *device) ([]float64, error) {
+		norms, err := dev.ColumnNorms(s.shares[i])
+		if err == nil {
+			err = dev.Divide(s.shares[i], nil, norms)
+		}
+		return norms, err
+	})
+}
+
 // Norm returns the Frobenius norm. It is collective.
 func (s *Matrix) Norm() (float64, error) {
 	norms, err := s.Norms()

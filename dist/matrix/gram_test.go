@@ -1,6 +1,7 @@
 package matrix
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -173,6 +174,59 @@ func TestAngles(t *testing.T) {
 			s.copyTo(t, e)
 		})
 		if !slices.Equal(e, angles) {
+			t.Errorf("%v: other elements", grid)
+		}
+	}
+}
+
+// TestAngleNorms compares what is found, and what is left, with what the steps by themselves make.
+func TestAngleNorms(t *testing.T) {
+	const n = 300
+	r := rand.New(rand.NewPCG(2, 1))
+	numbers := func(count int, least, size float64) []float64 {
+		x := make([]float64, count)
+		for i := range x {
+			x[i] = least + size*r.Float64()
+		}
+		return x
+	}
+	c, norms, rows, columns := numbers(n*n, -1e-6, 2e-6), numbers(n, 1, 1), numbers(n, 1, 1), numbers(n, 1, 1)
+	o := kernels.AngleOptions{Tolerance: 1e-7, Limits: []float64{1e-3}, Write: true}
+	for _, grid := range grids {
+		left, expected := make([]float64, n*n), make([]float64, n*n)
+		onGrid(t, grid, func(d *Devices) {
+			s, x := of(t, d, n, n, c), of(t, d, n, n, c)
+			var want, got [4][]float64
+			var err, failed error
+			step := func(e error) { err = errors.Join(err, e) }
+			want[0], failed = s.Norms()
+			step(failed)
+			_, _, failed = s.Angles(norms, o)
+			step(failed)
+			want[1], failed = s.Norms()
+			step(failed)
+			step(s.Scale(rows, columns))
+			want[2], failed = s.Norms()
+			step(failed)
+			want[3] = want[2]
+			step(s.Divide(nil, want[2]))
+			got[0], got[1], got[2], failed = x.AngleNorms(norms, o, rows, columns)
+			step(failed)
+			got[3], failed = x.Normalize()
+			step(failed)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			for k := range want {
+				if !slices.Equal(got[k], want[k]) {
+					t.Errorf("%v: other norms, of step %d", grid, k)
+				}
+			}
+			s.copyTo(t, expected)
+			x.copyTo(t, left)
+		})
+		if !slices.Equal(left, expected) {
 			t.Errorf("%v: other elements", grid)
 		}
 	}

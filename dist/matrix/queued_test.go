@@ -47,6 +47,7 @@ func everything(d *Devices, m, n int, read func(p Part) error) (all []*Matrix, e
 		func() { made(Direct(v, small, func(j int) int { return (j + 7) % (2 * n) })) },
 		func() { err = scale(small) },
 		func() { err = t.Turn(turns(t.N)) },
+		func() { _, err = t.Normalize() },
 		func() { err = q.Apply(w) },
 		func() { q.Free() },
 		func() { q, _, _, _, err = FactorPivoted(w, noise, false) },

@@ -211,14 +211,19 @@ func (s *state) lowest(e *matrix.Matrix, norm float64) (order int, err error) {
 // angles puts the angles in the place of cosines, up to a limit, and none in clusters. It returns a bound of
 // the 2-norm.
 func (s *state) angles(h *matrix.Matrix, clusters []cluster, limit float64) (norm float64, err error) {
-	// What is just below the tolerance is rotated too: rounding errors may lift it above. But where norms are
-	// nearly equal the angle would be nothing but such errors.
-	angles, _, err := h.Angles(s.norms, kernels.AngleOptions{Tolerance: s.tolerance() / 4,
-		Limits: []float64{max(limit, firstOrder)}, Write: true})
+	angles, _, err := h.Angles(s.norms, s.angleOptions(limit))
 	if err != nil {
 		return 0, err
 	}
 	return finite(angles.Within[0].Sum), h.ZeroSquares(spansOf(clusters))
+}
+
+// angleOptions are those of angles up to a limit, in the place of cosines.
+func (s *state) angleOptions(limit float64) kernels.AngleOptions {
+	// What is just below the tolerance is rotated too: rounding errors may lift it above. But where norms are
+	// nearly equal the angle would be nothing but such errors.
+	return kernels.AngleOptions{Tolerance: s.tolerance() / 4, Limits: []float64{max(limit, firstOrder)},
+		Write: true}
 }
 
 // second adds to the cosines what a pass leaves of them to second order: H ← H + (Q + Qᵀ)/2 with Q =

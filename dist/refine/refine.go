@@ -292,14 +292,11 @@ func (s *state) measured() (served bool, err error) {
 
 // normalize makes unit columns again.
 func (s *state) normalize() error {
-	norms, err := s.u.Norms()
-	if err != nil {
-		return err
-	}
+	norms, err := s.u.Normalize()
 	for j, x := range norms {
 		s.norms[j] *= x
 	}
-	return s.u.Divide(nil, norms)
+	return err
 }
 
 // sort puts the columns in the order of decreasing norms.

@@ -69,21 +69,8 @@ func (s *state) toSecondOrder(l look, off offs) error {
 	if err := e.AddIdentity(-1); err != nil {
 		return err
 	}
-	zeroth, err := e.Norms()
-	if err == nil {
-		_, err = s.angles(e, nil, largeAngle)
-	}
-	if err != nil {
-		return err
-	}
-	first, err := e.Norms()
-	if err == nil {
-		err = e.Scale(s.ratios())
-	}
-	if err != nil {
-		return err
-	}
-	second, err := e.Norms()
+	ratios, inverse := s.ratios()
+	zeroth, first, second, err := e.AngleNorms(s.norms, s.angleOptions(largeAngle), ratios, inverse)
 	if err != nil {
 		return err
 	}
