@@ -89,6 +89,7 @@ var panickings = []panicking{
 	{"dist/comm comm.startWatch", "svd a.npy -o x", []int{4}, onLast},
 	{"dist/checkpoint", "svd a.npy -o x --checkpoint ck", []int{1, 4}, onLast},
 	{"dist/checkpoint", "svd a.npy -o x --checkpoint ck", []int{4}, onFirst},
+	{"internal/dense", "svd a.npy -o x --precondition qrcp-lq", []int{1, 4}, onLast},
 	{"internal/gen", "gen geometric -o x.npy --shape 100x100", []int{1, 4}, onFirst},
 	{"internal/reference", "gen geometric -o x.npy --shape 100x100 --reference", []int{1}, onFirst},
 	{"internal/residual", "check c.npy c.svd", []int{1, 4}, onFirst},
