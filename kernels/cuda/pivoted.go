@@ -102,13 +102,16 @@ func (d *device) FactorPivoted(a kernels.Panel, q kernels.Reflectors, r kernels.
 		m, err = d.fetching(out)
 		return err
 	})
+	if err != nil {
+		return nil, err
+	}
 	return func() (kernels.PanelResult, error) {
 		defer d.movers.give(m)
 		if err := d.bound("FactorPivoted", func() error { return m.wait(d) }); err != nil {
 			return kernels.PanelResult{}, err
 		}
 		return result(slices.Clone(m.small(out.M, 1)), bounds), nil
-	}, err
+	}, nil
 }
 
 // fetching queues the copy of a column to a mover's memory, beside what comes next.
