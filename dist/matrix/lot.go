@@ -85,24 +85,24 @@ func (f *factorization) tell(l *lot, message []float64) error {
 
 // listen takes what another rank tells of a lot.
 func (f *factorization) listen(l *lot) error {
-	for row := f.done; ; {
+	row := f.done
+	add := func(count int) {
+		l.panels = append(l.panels, reflectors{row: row, count: count, owner: l.lead})
+		row += count
+	}
+	for {
 		message, err := comm.FromRank(f.Comm, f.ranks[l.lead], nil)
 		if err != nil {
 			return err
 		}
-		last, count := len(message) > 1, 0
-		if !last {
-			count = int(message[0])
-		} else if l.told = unpack(message, f.bounds); len(l.panels) < len(l.counts) {
-			count = l.counts[len(l.panels)]
-		}
-		if count > 0 {
-			l.panels = append(l.panels, reflectors{row: row, count: count, owner: l.lead})
-			row += count
-		}
-		if last {
+		if len(message) > 1 {
+			l.told = unpack(message, f.bounds)
+			for _, count := range l.counts[len(l.panels):] {
+				add(count)
+			}
 			return nil
 		}
+		add(int(message[0]))
 		if _, err := f.show(l, f.idle()); err != nil {
 			return err
 		}
