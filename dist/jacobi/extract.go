@@ -21,15 +21,12 @@ func extract(s *spread, p Problem, e int) (sigma []float64, at columns, err erro
 	if err := matrix.InRange(unscaled, e); err != nil {
 		return nil, at, err
 	}
-	order := make([]int, len(norm)) // order[k]: column of G·V that holds Sigma[k]
-	for j := range order {
-		order[j] = j
-	}
 	positive := p.positive()
 	if p.Rising {
 		positive = 0
 	}
-	sort.SliceStable(order[:positive], func(a, b int) bool { return unscaled[order[a]] > unscaled[order[b]] })
+	order := matrix.Natural(len(norm)) // order[k]: column of G·V that holds Sigma[k]
+	copy(order, matrix.Decreasing(unscaled[:positive]))
 	rest := order[positive:]
 	sort.SliceStable(rest, func(a, b int) bool { return unscaled[rest[a]] < unscaled[rest[b]] })
 	at = columns{norm: norm, position: make([]int, len(norm)), scale: e}
