@@ -103,39 +103,35 @@ func (f *factorization) listen(l *lot) error {
 			return nil
 		}
 		add(int(message[0]))
-		if _, err := f.show(l, f.idle()); err != nil {
+		if err := f.show(l, f.idle()); err != nil {
 			return err
 		}
 	}
 }
 
-// show gives all devices some panels and the next one of a lot, if there is one, and applies its reflectors
-// to the columns that are not done, beside what else is queued. It returns what was shown. It is collective.
-func (f *factorization) show(l *lot, ready readiness, all ...cargo) ([]cargo, error) {
-	var next []reflectors
-	if l.shown < len(l.panels) {
-		next = l.panels[l.shown : l.shown+1]
-		l.shown++
+// show gives all devices the next panel of a lot, if there is one, and applies its reflectors to the columns
+// that are not done, beside what else is queued. It is collective.
+func (f *factorization) show(l *lot, ready readiness) (err error) {
+	if l.shown == len(l.panels) {
+		return nil
 	}
-	for _, r := range next {
-		all = append(all, f.q.cargo(r, ready))
-	}
-	marks, err := f.Devices.beside(l.beside, func() error {
+	r := l.panels[l.shown]
+	l.shown++
+	l.beside, err = f.Devices.beside(l.beside, func() error {
+		all := []cargo{f.q.cargo(r, ready)}
 		if err := f.toAll(all); err != nil {
 			return err
 		}
 		return f.each(func(i int, dev *device) error {
-			for _, r := range next {
-				q := r.of(f.M, all[len(all)-1].dst[i])
-				if err := dev.Reflect(q, true, f.live(i, r.row, f.M), f.N); err != nil {
-					return err
-				}
-			}
-			return nil
+			return dev.Reflect(r.of(f.M, all[0].dst[i]), true, f.live(i, r.row, f.M), f.N)
 		})
 	})
-	l.beside = marks
-	return all, err
+	return err
+}
+
+// meet lets all devices wait for what is done beside.
+func (f *factorization) meet(l *lot) error {
+	return f.each(func(i int, dev *device) error { return dev.Follow(l.beside[i]) })
 }
 
 // bench is a device that works on a lot.
@@ -241,7 +237,7 @@ func (b *bench) show() error {
 	}
 	err := b.f.tell(b.lot, []float64{float64(b.panels[b.shown].count)})
 	if err == nil {
-		_, err = b.f.show(b.lot, b.f.idle())
+		err = b.f.show(b.lot, b.f.idle())
 	}
 	if err == nil {
 		b.lot.beside[b.i], err = b.dev.Beside(b.above)
@@ -334,16 +330,23 @@ func (f *factorization) apply(l *lot) error {
 	if err != nil {
 		return err
 	}
+	if err := f.show(l, ready); err != nil {
+		return err
+	}
+	// Some rows of R were copied beside.
+	if err := f.meet(l); err != nil {
+		return err
+	}
+	if ready, err = f.ready(); err != nil {
+		return err
+	}
 	mark, count := ready.of(l.lead), len(l.pivots)
 	all := []cargo{{owner: l.lead, src: l.factor, ready: mark}, {owner: l.lead, src: l.errors, ready: mark}}
-	if all, err = f.show(l, ready, all...); err != nil {
+	if err := f.toAll(all); err != nil {
 		return err
 	}
 	before := f.retire(l.columns, l.pivots)
 	return f.each(func(i int, dev *device) error {
-		if err := dev.Follow(l.beside[i]); err != nil {
-			return err
-		}
 		factor := all[0].dst[i]
 		if f.following() {
 			if err := f.subtract(i, dev, factor.Rows(factor.M-f.width(), factor.M)); err != nil {

@@ -76,7 +76,7 @@ func turns(n int) (spans [][2]int, squares [][]float64) {
 }
 
 // bitsOn returns the elements of what everything makes.
-func bitsOn(t *testing.T, grid [2]int, direct bool, m, n int, a []float64,
+func bitsOn(t *testing.T, grid [2]int, direct bool, tile, m, n int, a []float64,
 	open func(lag *disttest.Lag) (kernels.Backend, error), eager bool) (bits [][]float64) {
 	t.Helper()
 	var wg sync.WaitGroup
@@ -91,6 +91,7 @@ func bitsOn(t *testing.T, grid [2]int, direct bool, m, n int, a []float64,
 			d, err := NewDevices(world, backends, direct)
 			var all []*Matrix
 			if err == nil {
+				d.tile = tile
 				all, err = everything(d, m, n, func(p Part) error {
 					for j := range p.N {
 						copy(p.Data[j*p.Ld:j*p.Ld+p.M], a[(p.Column+j)*m+p.Row:])
@@ -132,18 +133,26 @@ func same(t *testing.T, what string, got, want [][]float64) {
 	}
 }
 
-// TestQueued compares devices that do what is queued as late as they may with devices that do it at once.
+// TestQueued compares devices that do what is queued as late as they may with devices that do it at once. With
+// wide blocks, as GPUs have them, a lot of columns has many panels. With many rows the reflectors of a block
+// are joined.
 func TestQueued(t *testing.T) {
-	const m, n = 641, 577
-	a := disttest.Generate(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 4})
+	for _, c := range []struct{ tile, m, n int }{{64, 641, 577}, {160, 641, 577}, {160, joinedRows, 340}} {
+		name := fmt.Sprintf("%d×%d, blocks of %d", c.m, c.n, c.tile)
+		t.Run(name, func(t *testing.T) { queued(t, c.tile, c.m, c.n) })
+	}
+}
+
+func queued(t *testing.T, tile, m, n int) {
+	a := disttest.Generate(t, "gauss", gen.Options{Rows: int64(m), Cols: int64(n), Seed: 4})
 	apart := func(*disttest.Lag) (kernels.Backend, error) { return disttest.OpenApart() }
 	lagging := func(lag *disttest.Lag) (kernels.Backend, error) { return disttest.OpenLagging(lag) }
 	for _, splits := range [][][2]int{{{1, 1}}, {{1, 2}, {2, 1}}, {{1, 4}, {2, 2}}, {{3, 1}}} {
-		want := bitsOn(t, splits[0], true, m, n, a, apart, false)
+		want := bitsOn(t, splits[0], true, tile, m, n, a, apart, false)
 		for _, grid := range splits {
 			for _, direct := range []bool{true, false} {
 				for _, eager := range []bool{true, false} {
-					got := bitsOn(t, grid, direct, m, n, a, lagging, eager)
+					got := bitsOn(t, grid, direct, tile, m, n, a, lagging, eager)
 					same(t, fmt.Sprintf("%v, direct %t, eager %t", grid, direct, eager), got, want)
 				}
 			}
@@ -154,13 +163,13 @@ func TestQueued(t *testing.T) {
 // TestQueuedGPU compares the splits of GPUs; one GPU may be several devices.
 func TestQueuedGPU(t *testing.T) {
 	disttest.GPUs(t)
-	const m, n = 2311, 2100
+	const tile, m, n = 256, 2311, 2100
 	a := disttest.Generate(t, "gauss", gen.Options{Rows: m, Cols: n, Seed: 4})
 	gpu := func(*disttest.Lag) (kernels.Backend, error) { return disttest.OpenGPU() }
 	for _, splits := range [][][2]int{{{1, 2}, {2, 1}, {1, 2}}, {{1, 3}, {3, 1}}} {
-		want := bitsOn(t, splits[0], false, m, n, a, gpu, false)
+		want := bitsOn(t, splits[0], false, tile, m, n, a, gpu, false)
 		for _, grid := range splits[1:] {
-			same(t, fmt.Sprint(grid), bitsOn(t, grid, false, m, n, a, gpu, false), want)
+			same(t, fmt.Sprint(grid), bitsOn(t, grid, false, tile, m, n, a, gpu, false), want)
 		}
 	}
 }
