@@ -289,8 +289,8 @@ type Memory interface {
 	// Beside calls f, and queues what f calls by itself: behind the marks and what was called beside before,
 	// but not behind what else is queued, nor the other way round. It returns a mark of that, which what
 	// depends on it follows. f may call all of Memory that does not wait for what is queued, and of Dense what
-	// returns no numbers, but for products, factors, and Reflect with more than PanelWidth reflectors. Where
-	// both want a multiprocessor, what was called beside gives way.
+	// returns no numbers, but for factors, and products that are not of some columns of a matrix (Gemm, Of).
+	// Where both want a multiprocessor, what was called beside gives way.
 	Beside(f func() error, after ...Mark) (Mark, error)
 
 	// AllocHost returns bytes of host memory that this device copies to and from at full speed (pinned, for a

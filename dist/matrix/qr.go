@@ -25,12 +25,13 @@ func FactorIndependent(s *Matrix, tol []float64) (q *Orthogonal, independent boo
 // waits.
 const checkedPanels = 8
 
-// factorWhile factors blocks while no element on the diagonal of R is at most tol[j]; nil: all blocks. A
-// device factors its block as soon as it may, and sends the reflectors, before it applies those of the block
-// before to its other blocks. So all have something to do while one factors.
+// factorWhile factors blocks while no element on the diagonal of R is at most tol[j]; nil: all blocks. While a
+// device factors its block, all devices apply the reflectors of the block before to the blocks behind it.
 func factorWhile(s *Matrix, tol []float64) (q *Orthogonal, independent bool, err error) {
-	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M}, triangles: make([]buffer, len(s.own))}
+	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M}, triangles: make([]buffer, len(s.own)),
+		beside: make([]kernels.Mark, len(s.own))}
 	defer func() { err = errors.Join(err, s.drop(f.triangles)) }()
+	independent = true
 	count, seen := min(s.M, s.N), 0 // columns to be factored, and those of which the diagonal was looked at
 	for b := 0; b*s.tile < count && err == nil; b++ {
 		if err = f.block(b); err != nil {
@@ -41,18 +42,21 @@ func factorWhile(s *Matrix, tol []float64) (q *Orthogonal, independent bool, err
 		if tol == nil || (end-seen)/kernels.PanelWidth < checkedPanels && end < count {
 			continue
 		}
-		if independent, err = s.exceed(seen, end, tol); err == nil && !independent {
-			return f.q, false, nil
+		if independent, err = s.exceed(seen, end, tol); !independent {
+			break
 		}
 		seen = end
 	}
-	if err == nil {
+	if err == nil && independent {
 		err = f.reflect((count + s.tile - 1) / s.tile)
+	}
+	if err == nil {
+		err = f.meet()
 	}
 	if err != nil {
 		return f.q, false, fmt.Errorf("matrix: QR factorization: %w", err)
 	}
-	return f.q, true, nil
+	return f.q, independent, nil
 }
 
 // stepping is a QR factorization under way. The reflectors of the last block that was factored have been
@@ -64,16 +68,15 @@ type stepping struct {
 	rows      []int                  // on which the reflectors of each panel act, from this one on
 	remaining int                    // how many columns of the matrix they are to be applied to
 	shown     [][]kernels.Reflectors // of each panel, on each device of this rank
+	// of each device of this rank: behind this come they, and what was applied before to the blocks
+	beside []kernels.Mark
 }
 
-// block factors block b, and applies the reflectors of the block before to those behind it.
+// block factors block b. Beside that the reflectors of the block before are applied to those behind it.
 func (f *stepping) block(b int) error {
 	lead := f.owner(b)
-	if len(f.ranks) == 1 { // no other device waits for this block
-		if err := f.reflect(b); err != nil {
-			return err
-		}
-		f.rows, f.shown = nil, nil
+	if err := f.reflect(b + 1); err != nil {
+		return err
 	}
 	var panels []reflectors
 	j0, j1 := f.span(b)
@@ -87,13 +90,6 @@ func (f *stepping) block(b int) error {
 		}
 	}
 	f.q.panels = append(f.q.panels, panels...)
-	ready, err := f.ready() // before what follows
-	if err != nil {
-		return err
-	}
-	if err := f.reflect(b + 1); err != nil {
-		return err
-	}
 	f.rows, f.shown = nil, nil
 	if j1 == f.N { // no columns are left
 		return nil
@@ -102,13 +98,33 @@ func (f *stepping) block(b int) error {
 		f.rows = append(f.rows, p.row)
 	}
 	f.remaining = f.N - j1
-	f.shown, err = f.q.shown(panels, ready)
+	ready, err := f.ready()
+	if err != nil {
+		return err
+	}
+	// What is shown takes the place of the block before the last, whose reflectors a device may have used in
+	// factoring.
+	f.beside, err = f.Devices.beside(ready.marks, func() (err error) {
+		f.shown, err = f.q.shown(panels, ready)
+		return err
+	})
 	return err
+}
+
+// meet lets the devices wait for what is applied beside.
+func (f *stepping) meet() error {
+	return f.each(func(i int, dev *device) error {
+		m, err := dev.Beside(func() error { return nil })
+		return errors.Join(err, dev.Follow(m))
+	})
 }
 
 // factor applies the reflectors of the block before to block b, and factors it panel by panel, on its device.
 func (f *stepping) factor(dev *device, b int, panels []reflectors) (err error) {
 	i, x := f.indexOf(dev), f.Matrix.block(b)
+	if err := dev.Follow(f.beside[i]); err != nil {
+		return err
+	}
 	for k, row := range f.rows {
 		if err := dev.Reflect(f.shown[k][i], true, []kernels.Panel{x.Rows(row, f.M)}, f.remaining); err != nil {
 			return err
@@ -156,15 +172,18 @@ func (f *stepping) columns(dev *device, x kernels.Panel, q kernels.Reflectors) e
 	return dev.Join(q)
 }
 
-// reflect applies the reflectors that are shown to the blocks from one on.
+// reflect applies the reflectors that are shown to the blocks from one on, beside what else is queued.
 func (f *stepping) reflect(from int) error {
 	return f.each(func(i int, dev *device) error {
-		for k, row := range f.rows {
-			if err := dev.Reflect(f.shown[k][i], true, f.behind(i, from*f.tile, row), f.remaining); err != nil {
-				return err
+		_, err := dev.Beside(func() error {
+			for k, row := range f.rows {
+				if err := dev.Reflect(f.shown[k][i], true, f.behind(i, from*f.tile, row), f.remaining); err != nil {
+					return err
+				}
 			}
-		}
-		return nil
+			return nil
+		})
+		return err
 	})
 }
 

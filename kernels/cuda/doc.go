@@ -158,7 +158,7 @@
 //
 // What is called beside all else has a stream of the lowest priority, with scratch memory of its own, and
 // memory through which lists go to it (beside.go). Nothing waits for it but what follows its marks, and Sync.
-// Libraries serve the first lane alone: there they fail.
+// cuBLASLt serves every lane. cuBLAS and cuSOLVER serve the first alone: there they fail.
 //
 // # Marks
 //

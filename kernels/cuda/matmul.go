@@ -47,11 +47,10 @@ const (
 
 // matmul multiplies matrices by cuBLASLt. An algorithm adds the products of an element in an order of its
 // own, wherever the element is. It is chosen for the product with all columns (kernels.Gemm, Of). So a column
-// has the same bits whichever others are there.
+// has the same bits whichever others are there. Every lane has a workspace of its own.
 type matmul struct {
 	api                *cublasLt
 	handle, preference uintptr
-	workspace          kernels.Address
 	descriptors        map[productKind]uintptr
 	algorithms         map[product]algorithm
 }
@@ -88,14 +87,11 @@ func (l *matmul) check(call string, code int32) error {
 }
 
 func (l *matmul) open(d *device) error {
-	err := d.together("cuBLASLt")
-	if err != nil || l.handle != 0 {
-		return err
+	if l.handle != 0 {
+		return nil
 	}
+	var err error
 	if l.api, err = loadLt(); err != nil {
-		return err
-	}
-	if l.workspace, err = d.need("cuBLAS", blasWorkspace); err != nil {
 		return err
 	}
 	l.descriptors, l.algorithms = map[productKind]uintptr{}, map[product]algorithm{}
@@ -134,11 +130,15 @@ func (l *matmul) gemm(d *device, g kernels.Gemm) error {
 	if err != nil {
 		return err
 	}
+	workspace, err := d.need("cuBLAS", blasWorkspace)
+	if err != nil {
+		return err
+	}
 	err = l.layouts([3]kernels.Panel{g.A, g.B, g.C}, func(a, b, c uintptr) error {
 		alpha, beta := newScalar(g.Alpha), newScalar(g.Beta)
 		return l.check("cublasLtMatmul", nvidia.Invoke(l.api.cublasLtMatmul, l.handle, descriptor,
 			uintptr(alpha.of(p.element)), uintptr(g.A.Data), a, uintptr(g.B.Data), b, uintptr(beta.of(p.element)),
-			uintptr(g.C.Data), c, uintptr(g.C.Data), c, uintptr(unsafe.Pointer(&how.how)), uintptr(l.workspace),
+			uintptr(g.C.Data), c, uintptr(g.C.Data), c, uintptr(unsafe.Pointer(&how.how)), uintptr(workspace),
 			blasWorkspace, d.stream))
 	})
 	if err != nil {

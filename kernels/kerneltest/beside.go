@@ -7,9 +7,19 @@ import (
 	"jmpi/kernels"
 )
 
-// Beside tests what is called beside all else: it comes behind its marks, in its order, and what follows its
-// mark comes behind it. Lists of numbers of both arrive as they were in the call.
+// Beside tests what is called beside all else.
 func Beside(t *testing.T, d kernels.Backend) {
+	t.Run("order", func(t *testing.T) { besideOrder(t, d) })
+	t.Run("reflectors", func(t *testing.T) { besideReflectors(t, d) })
+	fault := errors.New("a fault")
+	if _, err := d.Beside(func() error { return fault }); !errors.Is(err, fault) {
+		t.Errorf("the error of what is called beside is %v", err)
+	}
+}
+
+// besideOrder: what is called comes behind its marks, in its order, and what follows its mark comes behind it.
+// Lists of numbers of both arrive as they were in the call.
+func besideOrder(t *testing.T, d kernels.Backend) {
 	const m, n, rounds, times = 2000, 60, 6, 40
 	ones := newMatrix(m, n)
 	for i := range ones.a {
@@ -58,8 +68,39 @@ func Beside(t *testing.T, d kernels.Backend) {
 		}
 		equal(t, x.download(), all)
 	}
-	fault := errors.New("a fault")
-	if _, err := d.Beside(func() error { return fault }); !errors.Is(err, fault) {
-		t.Errorf("the error of what is called beside is %v", err)
+}
+
+// besideReflectors: reflectors of a block are applied to columns beside others to others, with the bits of one
+// after the other.
+func besideReflectors(t *testing.T, d kernels.Backend) {
+	const m, k, rounds = 1100, 3 * kernels.PanelWidth, 5
+	rnd := newRand(2)
+	type columns struct {
+		q       kernels.Reflectors
+		x, y    panel
+		flipped bool
+	}
+	var parts [2]columns
+	for i := range parts {
+		y, tr := reflectors(rnd, m, k)
+		x := random(rnd, m, 700-200*i)
+		parts[i] = columns{placeReflectors(t, d, y, tr), upload(t, d, x), upload(t, d, x), i > 0}
+	}
+	reflect := func(c columns, p panel) func() error {
+		return func() error { return d.Reflect(c.q, !c.flipped, []kernels.Panel{p.Panel}, p.N) }
+	}
+	for range rounds {
+		for _, c := range parts {
+			must(t, reflect(c, c.x)())
+		}
+	}
+	for range rounds {
+		must(t, reflect(parts[0], parts[0].y)())
+		_, err := d.Beside(reflect(parts[1], parts[1].y))
+		must(t, err)
+	}
+	must(t, d.Sync())
+	for _, c := range parts {
+		equal(t, c.y.download(), c.x.download())
 	}
 }
