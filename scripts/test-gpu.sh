@@ -70,7 +70,7 @@ program() { # NAME PATTERN: a test program of Go; the figure is the number of it
 	local code
 	cp "bin/$1.test" "$work"
 	# Tests look for their files in the folder of their package.
-	(cd "${3-.}" && run 240 "$work/$1.test" -test.v -test.run "$2" -test.timeout 230s)
+	(cd "${3-.}" && run 480 "$work/$1.test" -test.v -test.run "$2" -test.timeout 470s)
 	code=$?
 	figure="$(grep -c '^ *--- PASS' "$work/out") passed, $(grep -c '^ *--- SKIP' "$work/out") skipped"
 	((code == 0)) && return
