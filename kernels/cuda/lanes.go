@@ -279,9 +279,9 @@ func (d *device) arrange(parts []*batch) error {
 }
 
 // primitive checks a batch, sends it to the device and runs a primitive on its parts, each on its lane.
-// fresh: the primitive sets the tally.
+// fresh: the primitive sets the tally. What is ahead of it is queued before, and waits for no turn.
 func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh bool,
-	run func(*batch) error) error {
+	run func(*batch) error, ahead ...func(*batch) error) error {
 	if err := b.Check(n); err != nil {
 		return fmt.Errorf("cuda: %s: %w", name, err)
 	}
@@ -293,7 +293,7 @@ func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh
 		defer d.turns.mu.Unlock()
 		parts, err := d.send(b, n.Tally, fresh)
 		if err == nil {
-			err = d.onLanes(name, parts, run)
+			err = d.onLanes(name, parts, run, ahead)
 		}
 		if err != nil {
 			d.turns.held = nil // nothing but Free and Close follows
@@ -303,7 +303,7 @@ func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh
 }
 
 // onLanes runs a primitive on the parts of a batch.
-func (d *device) onLanes(name string, parts []*batch, run func(*batch) error) error {
+func (d *device) onLanes(name string, parts []*batch, run func(*batch) error, ahead []func(*batch) error) error {
 	if name != "Gram" || parts[0].spared == 0 {
 		if err := d.release(); err != nil {
 			return err
@@ -313,6 +313,11 @@ func (d *device) onLanes(name string, parts []*batch, run func(*batch) error) er
 	defer func() { d.lane, d.urgent = &d.lanes[0], false }()
 	for i, s := range parts {
 		d.lane = &d.lanes[i]
+		for _, f := range ahead {
+			if err := f(s); err != nil {
+				return err
+			}
+		}
 		if err := d.take(name, s, run); err != nil {
 			return err
 		}

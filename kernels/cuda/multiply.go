@@ -13,20 +13,34 @@ func (d *device) productShared(columns int) int {
 
 func (d *device) Multiply(b *kernels.Batch) error {
 	return d.primitive("Multiply", b, kernels.Needs{G: true, V: b.V != nil, R: true, T: true, Tally: true},
-		false, d.yielding(d.multiply))
+		false, d.yielding(d.multiply), d.weigh)
 }
 
-// multiply forms the products in place where one block of threads has all columns of T, else from
-// copies of rows.
+// weigh queues what the products need of R and T, in the form in which they need it.
+func (d *device) weigh(s *batch) error {
+	if s.Single != nil {
+		return d.singleWeigh(s)
+	}
+	flags, err := d.flags(s)
+	if err != nil {
+		return err
+	}
+	return d.launch("mark_columns", s.n(), 1, 1, 1024, 0, s.at, word(flags), uint64(s.order))
+}
+
+// flags is where mark_columns puts the flags of the columns of T.
+func (d *device) flags(s *batch) (kernels.Address, error) {
+	return d.need("flags of columns", 2*int64(s.n())*int64(s.order))
+}
+
+// multiply forms the products, of what weigh has found, in place where one block of threads has all columns
+// of T, else from copies of rows.
 func (d *device) multiply(s *batch) error {
 	if s.Single != nil {
 		return d.singleMultiply(s)
 	}
-	flags, err := d.need("flags of columns", 2*int64(s.n())*int64(s.order))
+	flags, err := d.flags(s)
 	if err != nil {
-		return err
-	}
-	if err := d.launch("mark_columns", s.n(), 1, 1, 1024, 0, s.at, word(flags), uint64(s.order)); err != nil {
 		return err
 	}
 	if d.streams(s.order) {

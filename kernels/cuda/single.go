@@ -1,6 +1,7 @@
 package cuda
 
 import (
+	"fmt"
 	"math"
 
 	"jmpi/kernels"
@@ -66,6 +67,9 @@ func (d *device) singleGram(s *batch) error {
 			}
 		}
 	}
+	if err := d.formed(s); err != nil {
+		return err
+	}
 	tiles := ceil(s.order, 32)
 	if large && len(s.Grams) > 0 {
 		tiles = max(tiles, 4) // where P and Q begin at 0 and at 64
@@ -86,39 +90,68 @@ func triangle(side int) int { return side * (side + 1) / 2 }
 // wgmma tells whether there are the products of wgmma.cuh.
 func (d *device) wgmma() bool { return d.target == "sm_90a" && d.shared > singleGramShared && !d.plain }
 
+// singleMatrices is how many matrices of a problem of float32 are multiplied.
+func singleMatrices(s *batch) int {
+	if len(s.V) > 0 {
+		return 2
+	}
+	return 1
+}
+
+// singleOrder is the order of the images of W that single_multiply takes, 0 where it does not serve.
+func (d *device) singleOrder(s *batch) int {
+	switch {
+	case s.order == 0 || s.order > 128 || !d.wgmma():
+		return 0
+	case s.order > 64:
+		return 128
+	}
+	return 64
+}
+
+// singleImages is where they are, and how many bytes one has.
+func (d *device) singleImages(s *batch, order int) (images kernels.Address, each int, err error) {
+	each = (2*order*order + order) * 4
+	images, err = d.need("weights", 2*int64(s.n())*int64(each))
+	return images, each, err
+}
+
+// singleWeigh is weigh for a batch of float32, where single_multiply serves. Elsewhere the weights come with
+// the products.
+func (d *device) singleWeigh(s *batch) error {
+	order := d.singleOrder(s)
+	if order == 0 {
+		return nil
+	}
+	images, _, err := d.singleImages(s, order)
+	if err != nil {
+		return err
+	}
+	return d.launch(fmt.Sprint("single_image_", order), order/8, s.n(), singleMatrices(s), 256, 0, s.at,
+		word(images))
+}
+
 // singleMultiply forms the products of a batch of float32. See single_multiply.cu.
 func (d *device) singleMultiply(s *batch) error {
-	matrices := 1
-	if len(s.V) > 0 {
-		matrices = 2
-	}
+	matrices, order := singleMatrices(s), d.singleOrder(s)
 	switch {
 	case s.order == 0:
 		return nil
 	case !d.wgmma():
 		return d.singleProduct(s, matrices)
-	case s.order > 128:
+	case order == 0:
 		return d.singleBlocks(s, matrices)
 	}
-	order, suffix := 64, "64"
-	if s.order > 64 {
-		order, suffix = 128, "128"
-	}
-	image := (2*order*order + order) * 4
-	images, err := d.need("weights", 2*int64(s.n())*int64(image))
-	if err != nil {
-		return err
-	}
-	err = d.launch("single_image_"+suffix, order/8, s.n(), matrices, 256, 0, s.at, word(images))
+	images, each, err := d.singleImages(s, order)
 	if err != nil {
 		return err
 	}
 	g, v := ceil(s.rows, singleRows), ceil(s.vRows, singleRows)
 	for first := 0; first < s.n(); first += streamListed {
 		count := min(streamListed, s.n()-first)
-		if err := d.launch("single_multiply_"+suffix, max(1, d.productBlocks(s, count*(g+v))), 1, 1,
+		if err := d.launch(fmt.Sprint("single_multiply_", order), max(1, d.productBlocks(s, count*(g+v))), 1, 1,
 			128*singleGroups, singleMultiplyShared(order), s.at+uint64(first*problemBytes), uint64(count),
-			word(images)+uint64(2*first*image), uint64(g), uint64(v)); err != nil {
+			word(images)+uint64(2*first*each), uint64(g), uint64(v)); err != nil {
 			return err
 		}
 	}

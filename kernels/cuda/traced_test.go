@@ -2,6 +2,7 @@ package cuda
 
 import (
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"unsafe"
@@ -165,15 +166,28 @@ func (d *traced) run(name string, b *kernels.Batch) error {
 	call := d.call
 	d.call++
 	needs := kernels.Needs{G: true, R: true, T: true, Tally: name != "Gram"}
-	return d.primitive(name, b, needs, name == "Cholesky", func(s *batch) error {
+	note := func(name string, panels []kernels.Panel) {
 		x := traceOp{name: name, call: call}
 		for x.lane < len(d.lanes)-1 && d.lane != &d.lanes[x.lane] {
 			x.lane++
 		}
-		for _, p := range s.panels() {
+		for _, p := range panels {
 			x.pages.add(p)
 		}
 		d.add(d.stream, x)
+	}
+	run := func(s *batch) error {
+		note(name, s.panels())
+		if name == "Gram" {
+			return d.formed(s)
+		}
+		return nil
+	}
+	if name != "Multiply" {
+		return d.primitive(name, b, needs, name == "Cholesky", run)
+	}
+	return d.primitive(name, b, needs, false, run, func(s *batch) error {
+		note("weigh", append(slices.Clone(s.R), s.T...))
 		return nil
 	})
 }

@@ -57,10 +57,6 @@ func (d *device) take(name string, s *batch, run func(*batch) error) error {
 		if err := d.releaseBehind(first); err != nil {
 			return err
 		}
-		if err := run(s); err != nil {
-			return err
-		}
-		return second.record(d)
 	case name == "Multiply" && d.lane == first:
 		// without a Gram in turn the event is an older one, or none
 		if err := d.follow(first.stream, second); err != nil {
@@ -73,13 +69,19 @@ func (d *device) take(name string, s *batch, run func(*batch) error) error {
 	return run(s)
 }
 
-// releaseBehind queues what is held behind all that another lane has now.
+// formed notes that all of the Gram matrices of a part is queued but for the sums of what blocks have formed,
+// which need few multiprocessors. The products of the other lane may come now.
+func (d *device) formed(s *batch) error {
+	if s.spared == 0 {
+		return nil
+	}
+	return d.lane.record(d)
+}
+
+// releaseBehind queues what is held behind the Gram matrices of another lane.
 func (d *device) releaseBehind(other *lane) error {
 	if d.turns.held == nil {
 		return nil
-	}
-	if err := other.record(d); err != nil {
-		return err
 	}
 	if err := d.follow(d.lanes[1].stream, other); err != nil {
 		return err

@@ -38,6 +38,9 @@ func TestTurnsKeepTheOrder(t *testing.T) {
 			for _, name := range names {
 				must(t, d.run(name, b))
 				want += len(d.queue.parts)
+				if name == "Multiply" {
+					want += len(d.queue.parts)
+				}
 				if d.turns.held != nil {
 					turns++
 				}
@@ -144,7 +147,8 @@ func TestTurns(t *testing.T) {
 						x[1].name, x[1].lane, !c.turns)
 				}
 			}
-			for _, x := range [][2]*traceOp{{second, of("Jacobi", j+1, 0)}, {first, of("Jacobi", j, 1)}} {
+			for _, x := range [][2]*traceOp{{second, of("Jacobi", j+1, 0)}, {first, of("Jacobi", j, 1)},
+				{of("weigh", j, 0), of("Gram", j, 1)}, {of("weigh", j, 1), of("Gram", j+1, 0)}} {
 				if x[0].follows(x[1]) || x[1].follows(x[0]) {
 					t.Errorf("%+v: p-step %d: %s is not beside %s of the other lane", c, j, x[0].name, x[1].name)
 				}
