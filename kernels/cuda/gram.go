@@ -95,9 +95,6 @@ func (d *device) gram(s *batch, c gramCall) error {
 		words...); err == nil {
 		err = d.launch("gram_other_"+suffix, side*(side-1)/2, c.chunks, s.n(), other, shared(tile, 2), words...)
 	}
-	if err == nil && c.purpose != purposeUpdate {
-		err = d.formed(s)
-	}
 	if err != nil {
 		return err
 	}

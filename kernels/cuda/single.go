@@ -67,9 +67,6 @@ func (d *device) singleGram(s *batch) error {
 			}
 		}
 	}
-	if err := d.formed(s); err != nil {
-		return err
-	}
 	tiles := ceil(s.order, 32)
 	if large && len(s.Grams) > 0 {
 		tiles = max(tiles, 4) // where P and Q begin at 0 and at 64

@@ -12,12 +12,12 @@ const (
 
 // turns let two lanes take turns. Products whose blocks stay on their multiprocessors (stays) fill the device
 // until they end. So what the other lane has to do waits for that, and then both lanes would do the same at
-// the same time. In turns the products of the second lane are queued behind the next Gram matrices of the
-// first, and those of the first behind the Gram matrices of the second. They leave multiprocessors to the
-// other lane's Jacobi. See docs/decisions/069-lanes-take-turns.md.
+// the same time. In turns the products of a lane come behind those of the other, and behind the blocks of its
+// next Gram matrices, which have priority and begin at once. They leave multiprocessors to the other lane's
+// Jacobi. See docs/decisions/069-lanes-take-turns.md.
 type turns struct {
 	mu   sync.Mutex   // of whatever is queued on the lanes: Read, Write and Copy may come from any goroutine
-	held func() error // queues products of the second lane, which are to come behind Gram matrices; or nil
+	held func() error // queues products of the second lane, which are to come after Gram matrices; or nil
 	none bool         // in tests: lanes take no turns
 }
 
@@ -48,13 +48,19 @@ func (d *device) productBlocks(s *batch, tiles int) int {
 	return min(d.processors-s.spared, tiles)
 }
 
-// take runs a primitive on a part whose lane is d.lane, when it is the turn of this lane.
+// take runs a primitive on a part whose lane is d.lane, when it is the turn of this lane. The event of a lane
+// stands before its Gram matrices, which begin some microseconds before whatever waits for the event.
 func (d *device) take(name string, s *batch, run func(*batch) error) error {
 	first, second := &d.lanes[0], &d.lanes[1]
 	switch {
 	case s.spared == 0: // no turns
-	case name == "Gram" && d.lane == second:
-		if err := d.releaseBehind(first); err != nil {
+	case name == "Gram":
+		if d.lane == second {
+			if err := d.releaseBehind(first); err != nil {
+				return err
+			}
+		}
+		if err := d.lane.record(d); err != nil {
 			return err
 		}
 	case name == "Multiply" && d.lane == first:
@@ -69,16 +75,7 @@ func (d *device) take(name string, s *batch, run func(*batch) error) error {
 	return run(s)
 }
 
-// formed notes that all of the Gram matrices of a part is queued but for the sums of what blocks have formed,
-// which need few multiprocessors. The products of the other lane may come now.
-func (d *device) formed(s *batch) error {
-	if s.spared == 0 {
-		return nil
-	}
-	return d.lane.record(d)
-}
-
-// releaseBehind queues what is held behind the Gram matrices of another lane.
+// releaseBehind queues what is held behind the event of another lane.
 func (d *device) releaseBehind(other *lane) error {
 	if d.turns.held == nil {
 		return nil

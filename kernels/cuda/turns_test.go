@@ -140,15 +140,19 @@ func TestTurns(t *testing.T) {
 				return x
 			}
 			first, second, next := of("Multiply", j, 0), of("Multiply", j, 1), of("Multiply", j+1, 0)
-			for _, x := range [][2]*traceOp{{second, first}, {next, second}, {second, of("Gram", j+1, 0)},
-				{first, of("Gram", j, 1)}} {
+			for _, x := range [][2]*traceOp{{second, first}, {next, second}} {
 				if x[0].follows(x[1]) != c.turns {
 					t.Errorf("%+v: p-step %d: %s on lane %d follows %s on lane %d: %t", c, j, x[0].name, x[0].lane,
 						x[1].name, x[1].lane, !c.turns)
 				}
 			}
+			// The device is told of the Gram matrices first.
+			if gram := of("Gram", j+1, 0); (gram.order < second.order) != c.turns || first.order < of("Gram", j, 1).order {
+				t.Errorf("%+v: p-step %d: products are queued before the other lane's Gram matrices", c, j)
+			}
 			for _, x := range [][2]*traceOp{{second, of("Jacobi", j+1, 0)}, {first, of("Jacobi", j, 1)},
-				{of("weigh", j, 0), of("Gram", j, 1)}, {of("weigh", j, 1), of("Gram", j+1, 0)}} {
+				{of("weigh", j, 0), of("Gram", j, 1)}, {of("weigh", j, 1), of("Gram", j+1, 0)},
+				{first, of("Gram", j, 1)}} {
 				if x[0].follows(x[1]) || x[1].follows(x[0]) {
 					t.Errorf("%+v: p-step %d: %s is not beside %s of the other lane", c, j, x[0].name, x[1].name)
 				}
