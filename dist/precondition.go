@@ -119,6 +119,7 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 		if err != nil {
 			return err
 		}
+		in.total = totalOf(g.Columns, in.signature.positive)
 		parallelism, err := matrix.Parallelism(in.x)
 		if err != nil {
 			return err

@@ -23,6 +23,9 @@ func values(o outcome) (sigma []float64, rank Rank, err error) {
 		sigma = o.deflated.values(sigma, o.n)
 	}
 	sigma = append(sigma, make([]float64, o.n-len(sigma))...) // X is of the order of the rank
+	if err := o.holdsTotal(sigma); err != nil {
+		return nil, rank, err
+	}
 	dense.Ldexp(sigma, o.exponent)
 	if err := matrix.InRange(sigma, o.exponent); err != nil {
 		return nil, rank, err

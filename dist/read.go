@@ -21,6 +21,7 @@ type origin struct {
 	// errors of the same size.
 	orthonormal bool
 	began       time.Time // when A was on the devices
+	total       total     // of 2^-exponent·A, or of its triangular factor
 }
 
 // hyperbolic tells whether there are both signs.
