@@ -17,8 +17,8 @@ func Beside(t *testing.T, d kernels.Backend) {
 	}
 }
 
-// besideOrder: what is called comes behind its marks, in its order, and what follows its mark comes behind it.
-// Lists of numbers of both arrive as they were in the call.
+// besideOrder: what is called comes behind its marks, in its order, and what follows its mark comes behind
+// it. Lists of numbers of both arrive as they were in the call.
 func besideOrder(t *testing.T, d kernels.Backend) {
 	const m, n, rounds, times = 2000, 60, 6, 40
 	ones := newMatrix(m, n)
@@ -70,8 +70,8 @@ func besideOrder(t *testing.T, d kernels.Backend) {
 	}
 }
 
-// besideReflectors: reflectors of a block are applied to columns beside others to others, with the bits of one
-// after the other.
+// besideReflectors: reflectors of a block are applied to columns beside others to others, with the bits of
+// one after the other.
 func besideReflectors(t *testing.T, d kernels.Backend) {
 	const m, k, rounds = 1100, 3 * kernels.PanelWidth, 5
 	rnd := newRand(2)
