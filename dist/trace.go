@@ -8,13 +8,13 @@ import (
 	"jmpi/kernels"
 )
 
-// traceLimit is how far the sum of the squares of the singular values may be from that of the elements of the
-// matrix: so many times max(m, n)·ε of the latter, and ‖V‖² times as far for a hyperbolic SVD. It follows from
-// the limit of the residual that the check has.
+// traceLimit is how far the sum of the squares of the singular values may be from that of the elements of
+// the matrix: so many times max(m, n)·ε of the latter, and ‖V‖² times as far for a hyperbolic SVD. It follows
+// from the limit of the residual that the check has.
 const traceLimit = 20
 
-// signedSquare returns the sum of the squares of x, in units of size², the ones from number positive on with the
-// sign −.
+// signedSquare returns the sum of the squares of x, in units of size², the ones from number positive on with
+// the sign −.
 func signedSquare(x []float64, positive int, size float64) (sum float64) {
 	for j, e := range x {
 		square := (e / size) * (e / size)
@@ -40,10 +40,10 @@ func totalOf(norms []float64, positive int) (t total) {
 	return t
 }
 
-// holdsTotal fails if singular values do not have the sum of squares that the matrix has: the trace of X·D·Xᵀ
-// is that of S²·D. They do not know each other, so it finds whatever went wrong between the two: a device or a
-// library that computes wrong, or an operation that came too early. sigma are those of X, in the order of the
-// signs.
+// holdsTotal fails if singular values do not have the sum of squares that the matrix has: the trace of
+// X·D·Xᵀ is that of S²·D. The two come from the ends of the run. So it finds what changes the sum in between:
+// a device or a library that computes wrong, or an operation that came too early. sigma are those of X, in
+// the order of the signs.
 func (o outcome) holdsTotal(sigma []float64) error {
 	if !o.Converged || !(o.total.Norm > 0) {
 		return nil

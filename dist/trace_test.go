@@ -93,7 +93,8 @@ func TestForgetfulDevices(t *testing.T) {
 				}
 			}
 		}
-		if t.Logf("%s, %s, %t: %d of %d caught", c.kind, c.precondition, c.signs != nil, caught, calls); caught == 0 {
+		t.Logf("%s, %s, %t: %d of %d caught", c.kind, c.precondition, c.signs != nil, caught, calls)
+		if caught == 0 {
 			t.Errorf("%s, %s: nothing was noticed", c.kind, c.precondition)
 		}
 	}

@@ -25,8 +25,8 @@ func FactorIndependent(s *Matrix, tol []float64) (q *Orthogonal, independent boo
 // waits.
 const checkedPanels = 8
 
-// factorWhile factors blocks while no element on the diagonal of R is at most tol[j]; nil: all blocks. While a
-// device factors its block, all devices apply the reflectors of the block before to the blocks behind it.
+// factorWhile factors blocks while no element on the diagonal of R is at most tol[j]; nil: all blocks. While
+// a device factors its block, all devices apply the reflectors of the block before to the blocks behind it.
 func factorWhile(s *Matrix, tol []float64) (q *Orthogonal, independent bool, err error) {
 	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M}, triangles: make([]buffer, len(s.own)),
 		beside: make([]kernels.Mark, len(s.own))}

@@ -133,9 +133,9 @@ func same(t *testing.T, what string, got, want [][]float64) {
 	}
 }
 
-// TestQueued compares devices that do what is queued as late as they may with devices that do it at once. With
-// wide blocks, as GPUs have them, a lot of columns has many panels. With many rows the reflectors of a block
-// are joined.
+// TestQueued compares devices that do what is queued as late as they may with devices that do it at once.
+// With wide blocks, as GPUs have them, a lot of columns has many panels. With many rows the reflectors of a
+// block are joined.
 func TestQueued(t *testing.T) {
 	for _, c := range []struct{ tile, m, n int }{{64, 641, 577}, {160, 641, 577}, {160, joinedRows, 340}} {
 		name := fmt.Sprintf("%d×%d, blocks of %d", c.m, c.n, c.tile)

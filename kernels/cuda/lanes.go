@@ -303,7 +303,8 @@ func (d *device) primitive(name string, b *kernels.Batch, n kernels.Needs, fresh
 }
 
 // onLanes runs a primitive on the parts of a batch.
-func (d *device) onLanes(name string, parts []*batch, run func(*batch) error, ahead []func(*batch) error) error {
+func (d *device) onLanes(name string, parts []*batch, run func(*batch) error,
+	ahead []func(*batch) error) error {
 	if name != "Gram" || parts[0].spared == 0 {
 		if err := d.release(); err != nil {
 			return err

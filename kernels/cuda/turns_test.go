@@ -147,7 +147,8 @@ func TestTurns(t *testing.T) {
 				}
 			}
 			// The device is told of the Gram matrices first.
-			if gram := of("Gram", j+1, 0); (gram.order < second.order) != c.turns || first.order < of("Gram", j, 1).order {
+			if gram := of("Gram", j+1, 0); (gram.order < second.order) != c.turns ||
+				first.order < of("Gram", j, 1).order {
 				t.Errorf("%+v: p-step %d: products are queued before the other lane's Gram matrices", c, j)
 			}
 			for _, x := range [][2]*traceOp{{second, of("Jacobi", j+1, 0)}, {first, of("Jacobi", j, 1)},
