@@ -130,6 +130,7 @@ func (p *prepared) describe(c *checkpoint.Codec, s site, t Task) {
 	if c.Loading() && c.Err() == nil {
 		c.Fail(p.begin(s, t, k))
 	}
+	checkpoint.Vector(c, "probe", (*[]float64)(&p.probe))
 	if c.Err() != nil {
 		return
 	}

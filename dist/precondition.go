@@ -120,6 +120,9 @@ func prepare(ctx context.Context, s site, t Task, in input) (p prepared, err err
 			return err
 		}
 		in.total = totalOf(g.Columns, in.signature.positive)
+		if in.probe, err = probeOf(in.x); err != nil {
+			return err
+		}
 		parallelism, err := matrix.Parallelism(in.x)
 		if err != nil {
 			return err

@@ -21,7 +21,9 @@ type origin struct {
 	// errors of the same size.
 	orthonormal bool
 	began       time.Time // when A was on the devices
-	total       total     // of 2^-exponent·A, or of its triangular factor
+	// of 2^-exponent·A, or of its triangular factor, before anything is done to it
+	total total
+	probe probe
 }
 
 // hyperbolic tells whether there are both signs.

@@ -1,10 +1,8 @@
 package dist
 
 import (
-	"fmt"
 	"math"
 
-	"jmpi/dist/comm"
 	"jmpi/kernels"
 )
 
@@ -54,10 +52,8 @@ func (o outcome) holdsTotal(sigma []float64) error {
 	}
 	sum := signedSquare(sigma, o.signature.positive, o.total.Norm)
 	if off := math.Abs(sum - o.total.Signed); !(off <= limit) {
-		return &comm.Failure{Kind: comm.BadResource, Text: fmt.Sprintf("the squares of the singular values do not "+
-			"add up to those of the matrix: they are off by %.2g of the sum, and rounding errors explain %.2g; "+
-			"a device or a library has computed wrong: run again, with --backend cpu or on other devices, "+
-			"and report it with what jmpi env prints", off, limit)}
+		return wrong("the squares of the singular values do not add up to those of the matrix: they are off by "+
+			"%.2g of the sum, and rounding errors explain %.2g", off, limit)
 	}
 	return nil
 }

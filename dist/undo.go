@@ -53,10 +53,14 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 		return done, nil
 	case o.method.precondition == NoPreconditioner && o.method.v != FromLeft && o.slabs == nil &&
 		o.formed == nil && !o.Deficient():
+		if err := s.timed("vectors", o.holdsDirect); err != nil {
+			return done, err
+		}
 		done.vectors = vectors{direct: o.Solution, order: o.signature.order, count: done.count,
 			rightLeads: t.RightLeads}
 		return done, nil
 	}
+	from := o.origin
 	err = s.timed("vectors", func() error {
 		c, err := collect(ctx, s, t, o, done.count)
 		done.Solution, done.method, done.ways, done.residual = c.Solution, c.method, c.ways(t), c.residual
@@ -88,6 +92,11 @@ func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err erro
 				return err
 			}
 			if err := holdsJ(v, c.signature.positive, done.VNorm); err != nil {
+				return err
+			}
+		}
+		if done.Converged {
+			if err := from.holds(u, v, done.sigma, done.VNorm); err != nil {
 				return err
 			}
 		}
