@@ -84,6 +84,7 @@ func (s site) aside(t Task, p prepared) (bool, error) {
 // keptPrepared is what a checkpoint has of X, besides matrices.
 type keptPrepared struct {
 	Exponent, Positive int
+	OutOfRange         OutOfRange
 	Rising             bool
 	Method             keptMethod
 	Rank               Rank
@@ -119,8 +120,8 @@ func (k keptMethod) method() method {
 // describe describes X, and all that is needed besides. What follows from the input in a short time is not
 // kept: the matrix as it was read, and the slabs of a tall one.
 func (p *prepared) describe(c *checkpoint.Codec, s site, t Task) {
-	k := keptPrepared{Exponent: p.exponent, Positive: p.positive, Rising: p.rising, Method: p.method.kept(),
-		Rank: p.rank, Unranked: p.unranked, Read: len(p.steps) == 0, Slabs: p.slabs != nil,
+	k := keptPrepared{Exponent: p.exponent, OutOfRange: p.outOfRange, Positive: p.positive, Rising: p.rising,
+		Method: p.method.kept(), Rank: p.rank, Unranked: p.unranked, Read: len(p.steps) == 0, Slabs: p.slabs != nil,
 		Deflated: p.deflated != nil}
 	for _, x := range p.steps {
 		k.Steps = append(k.Steps, nameOf(x))
@@ -148,7 +149,8 @@ func (p *prepared) describe(c *checkpoint.Codec, s site, t Task) {
 
 // begin fills in what a checkpoint has of X besides matrices, and reads what it has not. It is collective.
 func (p *prepared) begin(s site, t Task, k keptPrepared) error {
-	*p = prepared{origin: origin{m: t.M, n: t.N, signature: partition(t.N, t.Signs), exponent: k.Exponent},
+	*p = prepared{origin: origin{m: t.M, n: t.N, signature: partition(t.N, t.Signs), exponent: k.Exponent,
+		outOfRange: k.OutOfRange},
 		positive: k.Positive, rising: k.Rising, needs: t.needs(), method: k.Method.method(), rank: k.Rank,
 		unranked: k.Unranked}
 	if err := s.fits(t, p.ways(t), false); err != nil {

@@ -28,8 +28,8 @@ const evenRatio = 16
 // columns are nearly parallel after its sweeps, and those in float64 that follow take longer than without
 // them. So it was for Kahan's matrix of orders 1000 to 2048, 3e30 to 4e62, which took up to 3.5 times as
 // long, and for both rows and columns graded to 1e-16, 1e-20 and 1e-24, 1.03, 2.1 and 1.9 times. For 1e-12
-// they took 0.88, and Kahan's of order 900, 3e27, had 4 sweeps. Beyond 1e38 they lose digits as well: elements
-// of vectors, which are ratios of singular values, leave the range of float32.
+// they took 0.88, and Kahan's of order 900, 3e27, had 4 sweeps. Beyond 1e38 digits are lost as well: elements
+// of vectors are as small as ratios of singular values, and leave the range of float32.
 const extremeRatio = 1e28
 
 // decayingParallelism is the parallelism of the columns from which the singular values of a matrix count as

@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"jmpi/internal/dense"
 	"jmpi/internal/reference"
 )
 
@@ -28,6 +29,96 @@ func steep(random *rand.Rand, m, n int, rows, columns float64) []float64 {
 		}
 	}
 	return a
+}
+
+// Where columns, or rows of a square matrix, are in the range that float64 leaves to products, every singular
+// value is right. The others are counted, also those that scaling by a power of two brings to zero, and what
+// is larger than they is right all the same.
+func TestOutOfRange(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(2, 24).Draw(rt, "n")
+		m := n + rapid.SampledFrom([]int{0, 0, 1, 8, 3*n + 1, 1100}).Draw(rt, "m-n")
+		decades := rapid.SampledFrom([]float64{1, 200, 270, 284, 290, 300, 310, 400, 600}).Draw(rt, "decades")
+		levels := rapid.IntRange(2, n).Draw(rt, "levels")
+		largest := rapid.SampledFrom([]float64{1e300, 1e150, 1, 1e-20}).Draw(rt, "largest")
+		rows := m == n && rapid.Bool().Draw(rt, "rows")
+		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
+		exponents := make([]float64, n) // decimal ones, of the sizes
+		for k, i := range random.Perm(n) {
+			level := float64(k * levels / n)
+			exponents[i] = math.Log10(largest) - decades*level/float64(levels-1)
+		}
+		a := make([]float64, m*n)
+		for j := range n {
+			for i := range m {
+				x := random.NormFloat64()
+				if i == j {
+					x += float64(n)
+				}
+				e := exponents[j]
+				if rows {
+					e = exponents[i]
+				}
+				// In two steps, and no subnormal numbers: these have fewer digits.
+				if a[i+j*m] = x * math.Pow(10, e/2) * math.Pow(10, e/2); math.Abs(a[i+j*m]) < 0x1p-1022 {
+					a[i+j*m] = 0
+				}
+			}
+		}
+		want, err := reference.Sigma(a, m, n, m)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		task := both(m, n)
+		task.Block = rapid.SampledFrom([]int{0, 4}).Draw(rt, "block")
+		task.Precondition = rapid.SampledFrom([]Preconditioner{AutoPreconditioner, QRCPLQ}).Draw(rt, "precondition")
+		o, err := try(t, a, rapid.IntRange(1, 3).Draw(rt, "ranks"), 1, task)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if want := countTooSmall(a, m, n); o.OutOfRange != want {
+			rt.Errorf("%+v, not %+v", o.OutOfRange, want)
+		}
+		for k, x := range want {
+			if o.OutOfRange != (OutOfRange{}) && x < 0x1p-940*want[0] {
+				break
+			}
+			if d := math.Abs(o.s[k] - x); !(d <= 1e-13*x) {
+				rt.Errorf("%d×%d, rows %t, %g decades in %d steps: sigma %d is %g, not %g", m, n, rows, decades, levels,
+					k+1, o.s[k], x)
+			}
+		}
+		_, e := math.Frexp(largest) // squares are to be in the range
+		dense.Ldexp(a, -e)
+		dense.Ldexp(o.s, -e)
+		o.verify(rt, a, 10)
+	})
+}
+
+// countTooSmall counts what OutOfRange does, by numbers of any range.
+func countTooSmall(a []float64, m, n int) (o OutOfRange) {
+	exponent := func(x float64) float64 { return math.Log2(math.Abs(x)) }
+	count := func(outer, inner int, at func(i, j int) float64) (small int) {
+		sizes, largest := make([]float64, outer), math.Inf(-1)
+		for i := range sizes {
+			sizes[i] = math.Inf(-1)
+			for j := range inner {
+				sizes[i] = max(sizes[i], exponent(at(i, j)))
+			}
+			largest = max(largest, sizes[i])
+		}
+		for _, x := range sizes {
+			if !math.IsInf(x, -1) && x < largest-950 {
+				small++
+			}
+		}
+		return small
+	}
+	o.Columns = count(n, m, func(i, j int) float64 { return a[j+i*m] })
+	if m == n {
+		o.Rows = count(m, n, func(i, j int) float64 { return a[i+j*m] })
+	}
+	return o
 }
 
 // Where sweeps in float32 are asked for, the singular values of graded matrices are as right as those of
