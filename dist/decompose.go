@@ -114,6 +114,7 @@ func decomposed(ctx context.Context, s site, t Task) (u undone, err error) {
 // collective.
 func compute(ctx context.Context, s site, t Task) (u undone, err error) {
 	x, found, err := begin(ctx, s, t)
+	defer func() { err = x.outOfRange.explain(err) }()
 	if err != nil {
 		return u, err
 	}

@@ -1,8 +1,11 @@
 package dist
 
 import (
+	"errors"
 	"slices"
 
+	"jmpi/dist/comm"
+	"jmpi/dist/jacobi"
 	"jmpi/dist/matrix"
 )
 
@@ -16,6 +19,17 @@ const LeastShare = 0x1p-950
 type OutOfRange struct {
 	Columns int `json:"columns"`
 	Rows    int `json:"rows"`
+}
+
+// explain returns what is to be told of an error: where a hyperbolic SVD is refused and columns are out of
+// range, that they are.
+func (o OutOfRange) explain(err error) error {
+	var f *comm.Failure
+	if o.Columns == 0 || !errors.As(err, &f) || f.Kind != comm.NoDecomposition {
+		return err
+	}
+	return jacobi.NotHeld("the sizes of the columns span too much for it; leave out those that are smaller "+
+		"than %.0e times the largest, %d in all", LeastShare, o.Columns)
 }
 
 // outOfRange counts those of a matrix before it is scaled. It is collective.

@@ -1,34 +1,47 @@
 package dist
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"jmpi/dist/comm"
 	"jmpi/internal/dense"
 	"jmpi/internal/reference"
 )
 
-// steep returns a Gaussian matrix, m×n by columns, whose rows or columns are scaled by numbers that fall from
-// 1 to 10^-decades, in random order; 0 decades: not scaled.
-func steep(random *rand.Rand, m, n int, rows, columns float64) []float64 {
-	factors := func(count int, decades float64) []float64 {
-		f := make([]float64, count)
+// steep returns a Gaussian matrix, m×n by columns, whose rows or columns are scaled by numbers that fall by
+// so many decades, in random order; 0: not scaled. The largest are about 10^top.
+func steep(random *rand.Rand, m, n int, rows, columns, top float64) []float64 {
+	exponents := func(count int, decades float64) []float64 {
+		e := make([]float64, count)
 		for k, i := range random.Perm(count) {
-			f[i] = math.Pow(10, -decades*float64(k)/float64(max(1, count-1)))
+			e[i] = -decades * float64(k) / float64(max(1, count-1))
 		}
-		return f
+		return e
 	}
-	r, c := factors(m, rows), factors(n, columns)
+	r, c := exponents(m, rows), exponents(n, columns)
 	a := make([]float64, m*n)
 	for j := range n {
 		for i := range m {
-			a[i+j*m] = random.NormFloat64() * r[i] * c[j]
+			half := math.Pow(10, (top+r[i]+c[j])/2) // the whole may not be in the range of Pow
+			a[i+j*m] = random.NormFloat64() * half * half
 		}
 	}
 	return a
+}
+
+// verifyScaled is verify for a matrix whose largest numbers are about 10^top, which it overwrites.
+func (o solved) verifyScaled(rt *rapid.T, a []float64, top float64) {
+	_, e := math.Frexp(math.Pow(10, top)) // squares are to be in the range
+	dense.Ldexp(a, -e)
+	dense.Ldexp(o.s, -e)
+	o.verify(rt, a, 10)
 }
 
 // Where columns, or rows of a square matrix, are in the range that float64 leaves to products, every singular
@@ -40,13 +53,13 @@ func TestOutOfRange(t *testing.T) {
 		m := n + rapid.SampledFrom([]int{0, 0, 1, 8, 3*n + 1, 1100}).Draw(rt, "m-n")
 		decades := rapid.SampledFrom([]float64{1, 200, 270, 284, 290, 300, 310, 400, 600}).Draw(rt, "decades")
 		levels := rapid.IntRange(2, n).Draw(rt, "levels")
-		largest := rapid.SampledFrom([]float64{1e300, 1e150, 1, 1e-20}).Draw(rt, "largest")
+		top := rapid.SampledFrom([]float64{300, 150, 0, -20}).Draw(rt, "top")
 		rows := m == n && rapid.Bool().Draw(rt, "rows")
 		random := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0))
 		exponents := make([]float64, n) // decimal ones, of the sizes
 		for k, i := range random.Perm(n) {
 			level := float64(k * levels / n)
-			exponents[i] = math.Log10(largest) - decades*level/float64(levels-1)
+			exponents[i] = top - decades*level/float64(levels-1)
 		}
 		a := make([]float64, m*n)
 		for j := range n {
@@ -88,10 +101,37 @@ func TestOutOfRange(t *testing.T) {
 					k+1, o.s[k], x)
 			}
 		}
-		_, e := math.Frexp(largest) // squares are to be in the range
-		dense.Ldexp(a, -e)
-		dense.Ldexp(o.s, -e)
-		o.verify(rt, a, 10)
+		o.verifyScaled(rt, a, top)
+	})
+}
+
+// The hyperbolic SVD of columns in that range holds. Beyond it there is one, or it is told that the sizes of
+// the columns span too much.
+func TestHyperbolicOutOfRange(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(2, 24).Draw(rt, "n")
+		m := n + rapid.SampledFrom([]int{0, 1, 8, 3*n + 1}).Draw(rt, "m-n")
+		decades := rapid.SampledFrom([]float64{1, 100, 200, 284, 290, 300, 310, 600}).Draw(rt, "decades")
+		top := rapid.SampledFrom([]float64{300, 150, 0}).Draw(rt, "top")
+		seed := rapid.Uint64().Draw(rt, "seed")
+		a := steep(rand.New(rand.NewPCG(seed, 0)), m, n, 0, decades, top)
+		task := signed(m, n, rapid.IntRange(1, n-1).Draw(rt, "positive"), seed)
+		task.Block = rapid.SampledFrom([]int{0, 4}).Draw(rt, "block")
+		o, err := try(t, a, rapid.IntRange(1, 3).Draw(rt, "ranks"), 1, task)
+		small := countTooSmall(a, m, n).Columns
+		if err != nil {
+			var f *comm.Failure
+			told := fmt.Sprintf("1e-286 times the largest, %d in all", small)
+			if small == 0 || !errors.As(err, &f) || f.Kind != comm.NoDecomposition ||
+				!strings.HasSuffix(f.Text, told) {
+				rt.Fatalf("%d columns are out of range: %v", small, err)
+			}
+			return
+		}
+		if o.OutOfRange.Columns != small {
+			rt.Errorf("%+v, not %d columns", o.OutOfRange, small)
+		}
+		o.verifyScaled(rt, a, top)
 	})
 }
 
@@ -138,7 +178,7 @@ func TestFloat32Steep(t *testing.T) {
 		default:
 			rows, columns = decades/2, decades/2
 		}
-		a := steep(rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0)), m, n, rows, columns)
+		a := steep(rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 0)), m, n, rows, columns, 0)
 		want, err := reference.Sigma(a, m, n, m)
 		if err != nil {
 			rt.Fatal(err)
