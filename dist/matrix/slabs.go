@@ -143,10 +143,17 @@ func (s *Slabs) Read(from Source) (smallest float64, columns []float64, err erro
 func (p Part) maxima() (least float64, columns []float64) {
 	rows, columns := make([]float64, p.M), make([]float64, p.N)
 	for j := range p.N {
+		most := 0.0
 		for i, x := range p.Data[j*p.Ld:][:p.M] {
-			rows[i] = max(rows[i], math.Abs(x))
-			columns[j] = max(columns[j], math.Abs(x))
+			x = math.Abs(x)
+			if x > most {
+				most = x
+			}
+			if x > rows[i] {
+				rows[i] = x
+			}
 		}
+		columns[j] = most
 	}
 	least = math.Inf(1)
 	for _, size := range rows {
