@@ -134,7 +134,7 @@ func rankOf(m, n int, a []*big.Rat) (rank int) {
 	return rank
 }
 
-// exactRanks returns the ranks of A and of A·J·Aᵀ.
+// exactRanks returns the ranks of A and of A·D·Aᵀ.
 func exactRanks(m, n int, a, signs []float64) (of, indefinite int) {
 	rational := func() []*big.Rat {
 		x := make([]*big.Rat, len(a))
@@ -160,7 +160,7 @@ func exactRanks(m, n int, a, signs []float64) (of, indefinite int) {
 }
 
 // The hyperbolic SVD of matrices of all kinds passes the check, or is refused where it does not exist: where
-// A·J·Aᵀ has a lower rank than A.
+// A·D·Aᵀ has a lower rank than A.
 func TestHyperbolicAnything(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		n := rapid.IntRange(2, 14).Draw(rt, "n")
@@ -193,7 +193,7 @@ func TestHyperbolicAnything(t *testing.T) {
 		if indefinite < rank {
 			var f *comm.Failure
 			if !errors.As(err, &f) || f.Kind != comm.NoDecomposition {
-				rt.Fatalf("A has rank %d, A·J·Aᵀ %d: error %v", rank, indefinite, err)
+				rt.Fatalf("A has rank %d, A·D·Aᵀ %d: error %v", rank, indefinite, err)
 			}
 			return
 		}

@@ -22,10 +22,11 @@ type Decomposition struct {
 	Precision        Choice        // of the first sweeps
 	Refined          []refine.Step // what made an SVD of float64 of sweeps in float32
 	// ‖A − U·diag(σ)·Vᵀ‖_F/(‖A‖_F·N·ε) by the triangular factor that V comes from; 0 if V was accumulated
-	Residual float64
-	Rank     Rank
-	Fidelity *Fidelity // of a hyperbolic SVD, nil otherwise
-	Seconds  float64   // from the matrix on the devices to S, U and V there
+	Residual   float64
+	OutOfRange OutOfRange
+	Rank       Rank
+	Fidelity   *Fidelity // of a hyperbolic SVD, nil otherwise
+	Seconds    float64   // from the matrix on the devices to S, U and V there
 	// seconds that passed on this rank in each phase before and after the Jacobi method
 	Host map[string]float64
 	// what this rank was expected to take of the memory of its host, by what was chosen. Matrices count only
@@ -113,6 +114,7 @@ func decomposed(ctx context.Context, s site, t Task) (u undone, err error) {
 // collective.
 func compute(ctx context.Context, s site, t Task) (u undone, err error) {
 	x, found, err := begin(ctx, s, t)
+	defer func() { err = x.outOfRange.explain(err) }()
 	if err != nil {
 		return u, err
 	}
@@ -149,8 +151,9 @@ func begin(ctx context.Context, s site, t Task) (p prepared, found bool, err err
 // result is what is told of a decomposition.
 func result(s site, t Task, u undone) *Decomposition {
 	d := &Decomposition{
-		Solution: u.Solution, Sigma: u.sigma, Count: u.count, Residual: u.residual, Rank: u.rank,
-		Fidelity: u.fidelity, Host: s.seconds, where: s.where, journal: t.Journal,
+		Solution: u.Solution, Sigma: u.sigma, Count: u.count, Residual: u.residual,
+		OutOfRange: u.outOfRange, Rank: u.rank, Fidelity: u.fidelity, Host: s.seconds, where: s.where,
+		journal:        t.Journal,
 		EstimatedBytes: s.estimate(t, u.ways, len(u.Devices)),
 		DeviceBytes:    u.ways.footprint(t, len(u.Devices), s.devices[0].Limits()).Device,
 		threads:        s.Threads, vectors: u.vectors,

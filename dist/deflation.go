@@ -68,7 +68,7 @@ func deflate(ctx context.Context, s site, t Task, p prepared, r triangle) (prepa
 	}
 	for _, x := range f.row.lambda {
 		if math.Abs(x) <= max(degenerateSign*float64(n)*kernels.Epsilon, r.doubt) {
-			return p, jacobi.NoDecomposition("A has rank %d, but A·J·Aᵀ a lower one; there are combinations of "+
+			return p, jacobi.NoDecomposition("A has rank %d, but A·D·Aᵀ a lower one; there are combinations of "+
 				"columns of different signs that are equal", rank)
 		}
 		if x > 0 {
@@ -87,7 +87,7 @@ func deflate(ctx context.Context, s site, t Task, p prepared, r triangle) (prepa
 		}
 		if positive != p.signature.positive {
 			return p, jacobi.NoDecomposition("the null space of A, of dimension %d, contains vectors x that are "+
-				"J-orthogonal to it, xᵀ·J·y = 0 for all y in it", n-rank)
+				"D-orthogonal to it, xᵀ·D·y = 0 for all y in it", n-rank)
 		}
 	}
 	if p.x, err = matrix.Product(x, f.row.z, true); err != nil {

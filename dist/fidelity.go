@@ -138,8 +138,8 @@ func holdsJ(v *matrix.Matrix, positive int, norm float64) error {
 	defer e.Free()
 	size, err := e.Norm()
 	if off := worse(0, size, exactLimit*kernels.Epsilon*norm*norm); err == nil && !(off <= 1) {
-		err = jacobi.NoDecomposition("in float64: with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times "+
-			"what rounding errors explain", norm*norm, off)
+		err = jacobi.NotHeld("with its null space, ‖V‖² is %.2g, and VᵀDV − J is %.2g times what rounding "+
+			"errors explain", norm*norm, off)
 	}
 	return err
 }

@@ -62,7 +62,7 @@ func TestHyperbolicOfOneSign(t *testing.T) {
 	}
 }
 
-// Two columns that are equal, of different signs, leave A·J·Aᵀ with a lower rank than A.
+// Two columns that are equal, of different signs, leave A·D·Aᵀ with a lower rank than A.
 func TestHyperbolicThatDoesNotExist(t *testing.T) {
 	const m, n = 30, 20
 	for _, c := range [][2]int{{4, 4}, {61, 12}, {64, 8}, {600, 20}} {

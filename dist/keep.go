@@ -85,6 +85,7 @@ func (s site) aside(t Task, p prepared) (bool, error) {
 type keptPrepared struct {
 	Exponent, Positive int
 	Total              total
+	OutOfRange         OutOfRange
 	Rising             bool
 	Method             keptMethod
 	Rank               Rank
@@ -120,9 +121,9 @@ func (k keptMethod) method() method {
 // describe describes X, and all that is needed besides. What follows from the input in a short time is not
 // kept: the matrix as it was read, and the slabs of a tall one.
 func (p *prepared) describe(c *checkpoint.Codec, s site, t Task) {
-	k := keptPrepared{Exponent: p.exponent, Total: p.total, Positive: p.positive, Rising: p.rising,
-		Method: p.method.kept(), Rank: p.rank, Unranked: p.unranked, Read: len(p.steps) == 0, Slabs: p.slabs != nil,
-		Deflated: p.deflated != nil}
+	k := keptPrepared{Exponent: p.exponent, Total: p.total, OutOfRange: p.outOfRange, Positive: p.positive,
+		Rising: p.rising, Method: p.method.kept(), Rank: p.rank, Unranked: p.unranked, Read: len(p.steps) == 0,
+		Slabs: p.slabs != nil, Deflated: p.deflated != nil}
 	for _, x := range p.steps {
 		k.Steps = append(k.Steps, nameOf(x))
 	}
@@ -151,7 +152,7 @@ func (p *prepared) describe(c *checkpoint.Codec, s site, t Task) {
 // begin fills in what a checkpoint has of X besides matrices, and reads what it has not. It is collective.
 func (p *prepared) begin(s site, t Task, k keptPrepared) error {
 	*p = prepared{origin: origin{m: t.M, n: t.N, signature: partition(t.N, t.Signs), exponent: k.Exponent,
-		total: k.Total},
+		total: k.Total, outOfRange: k.OutOfRange},
 		positive: k.Positive, rising: k.Rising, needs: t.needs(), method: k.Method.method(), rank: k.Rank,
 		unranked: k.Unranked}
 	if err := s.fits(t, p.ways(t), false); err != nil {

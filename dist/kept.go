@@ -17,24 +17,25 @@ func (u undone) keepable() bool { return u.Converged && u.vectors.direct == nil 
 
 // keptDecomposition is what a checkpoint has of a decomposition, besides matrices.
 type keptDecomposition struct {
-	Count    int
-	Rank     Rank
-	Fidelity *Fidelity
-	Refined  []refine.Step
-	Method   keptMethod
-	Ways     keptWays
-	Residual float64
-	Slabs    bool // U is that of the triangular factor of a tall matrix, whose slabs are made again
+	Count      int
+	OutOfRange OutOfRange
+	Rank       Rank
+	Fidelity   *Fidelity
+	Refined    []refine.Step
+	Method     keptMethod
+	Ways       keptWays
+	Residual   float64
+	Slabs      bool // U is that of the triangular factor of a tall matrix, whose slabs are made again
 }
 
 // describe describes the decomposition, with the vectors as undo leaves them.
 func (u *undone) describe(c *checkpoint.Codec, s site, t Task) {
-	k := keptDecomposition{u.count, u.rank, u.fidelity, u.refined, u.method.kept(), u.ways.kept(), u.residual,
-		u.vectors.slabs != nil}
+	k := keptDecomposition{u.count, u.outOfRange, u.rank, u.fidelity, u.refined, u.method.kept(), u.ways.kept(),
+		u.residual, u.vectors.slabs != nil}
 	if checkpoint.Fact(c, "decomposition", &k); c.Loading() && c.Err() == nil {
-		*u = undone{Solution: &jacobi.Solution{}, count: k.Count, rank: k.Rank, fidelity: k.Fidelity,
-			refined: k.Refined, method: k.Method.method(), ways: k.Ways.ways(), residual: k.Residual,
-			began: time.Now()}
+		*u = undone{Solution: &jacobi.Solution{}, count: k.Count, outOfRange: k.OutOfRange, rank: k.Rank,
+			fidelity: k.Fidelity, refined: k.Refined, method: k.Method.method(), ways: k.Ways.ways(),
+			residual: k.Residual, began: time.Now()}
 		u.vectors.rightLeads = t.RightLeads
 		c.Fail(u.begin(s, t, k.Slabs))
 	}

@@ -28,7 +28,8 @@ const evenRatio = 16
 // columns are nearly parallel after its sweeps, and those in float64 that follow take longer than without
 // them. So it was for Kahan's matrix of orders 1000 to 2048, 3e30 to 4e62, which took up to 3.5 times as
 // long, and for both rows and columns graded to 1e-16, 1e-20 and 1e-24, 1.03, 2.1 and 1.9 times. For 1e-12
-// they took 0.88, and Kahan's of order 900, 3e27, had 4 sweeps.
+// they took 0.88, and Kahan's of order 900, 3e27, had 4 sweeps. Beyond 1e38 digits are lost as well: elements
+// of vectors are as small as ratios of singular values, and leave the range of float32.
 const extremeRatio = 1e28
 
 // decayingParallelism is the parallelism of the columns from which the singular values of a matrix count as
@@ -318,9 +319,9 @@ func choose(t Task, in input, limits kernels.Limits, g matrix.Grading, paralleli
 	m.turned = m.precondition == QRLQ && side == rowsGraded
 	switch m.reason.precision = t.refused(limits); {
 	case m.reason.precision != "":
-	case rows*columns >= extremeRatio && t.Precision != Float32:
-		m.reason.precision = fmt.Sprintf("graded by a factor of %.2g: sweeps in float32 would not pay",
-			rows*columns)
+	case rows*columns >= extremeRatio:
+		m.reason.precision = fmt.Sprintf("graded by factors of %.2g (rows) and %.2g (columns): sweeps in float32 "+
+			"would not serve", rows, columns)
 	case m.precondition == NoPreconditioner && (m.graded || m.decaying || in.x.M > in.x.N):
 		m.reason.precision = "the first sweeps would need a preconditioner to be of float32"
 	case columns < evenNorms && parallelism < closeParallelism*float64(in.x.N)*float64(in.x.N):

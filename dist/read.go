@@ -13,10 +13,11 @@ const TallRatio = matrix.TallRatio
 
 // origin is what must be known of the matrix that was read.
 type origin struct {
-	m, n      int // shape of A
-	exponent  int // the scaling by 2^-exponent
-	signature signature
-	slabs     *matrix.Slabs // of a tall matrix, which was reduced to a triangular factor; nil otherwise
+	m, n       int // shape of A
+	exponent   int // the scaling by 2^-exponent
+	signature  signature
+	outOfRange OutOfRange
+	slabs      *matrix.Slabs // of a tall matrix, which was reduced to a triangular factor; nil otherwise
 	// orthonormal says that the matrix is part of one with orthonormal columns: all its elements have
 	// errors of the same size.
 	orthonormal bool
@@ -57,7 +58,10 @@ func read(s site, t Task) (input, error) {
 	}
 	in.began = time.Now()
 	err = s.timed("precondition", func() (err error) {
-		in.exponent, err = scaled(in.x)
+		// Scaling by a power of two may bring them to zero.
+		if in.outOfRange, err = outOfRange(in.x); err == nil {
+			in.exponent, err = scaled(in.x)
+		}
 		return err
 	})
 	return in, err

@@ -15,6 +15,7 @@ import (
 	"jmpi/dist/checkpoint"
 	"jmpi/dist/comm"
 	"jmpi/dist/disttest"
+	"jmpi/internal/dense"
 	"jmpi/internal/gen"
 	"jmpi/kernels"
 )
@@ -69,6 +70,9 @@ var resumeCases = []resumeCase{
 		expect: func(o solved) bool { return strings.Contains(o.Precondition.Why, "the transpose is factored") }},
 	{name: "graded", kind: "graded-both", m: 60, n: 60,
 		expect: func(o solved) bool { return o.Precondition.Used == "qrcp-lq" }},
+	{name: "out of range", kind: "gauss", m: 70, n: 60,
+		prepare: func(_ *testing.T, a []float64, _ *Task) { dense.Ldexp(a[:7*70], -1000) },
+		expect:  func(o solved) bool { return o.OutOfRange == OutOfRange{Columns: 7} }},
 	{name: "low rank", kind: "lowrank", m: 70, n: 60,
 		prepare: func(_ *testing.T, _ []float64, k *Task) { k.Block = 2 }},
 	{name: "tall", kind: "gauss", m: 2100, n: 40},
@@ -203,6 +207,9 @@ func testResumeOn(t *testing.T, a []float64, task Task, want solved, run tryGrid
 	}
 	done.sameBits(t, want, "again")
 	for _, o := range []solved{got, done} {
+		if o.OutOfRange != want.OutOfRange {
+			t.Errorf("%+v are out of range, undisturbed %+v", o.OutOfRange, want.OutOfRange)
+		}
 		if o.Layout.Columns != want.Layout.Columns || o.Strategy != want.Strategy || len(o.Devices) == 0 ||
 			(len(o.Devices) == o.Layout.Macros/2) != (len(o.Plan) > 0) {
 			t.Errorf("layout %+v, strategy %s, %d devices, %d macro steps; undisturbed %+v, %s", o.Layout, o.Strategy,

@@ -83,10 +83,13 @@ func judge(o outcome, why string) (*Fidelity, error) {
 		return nil, err
 	}
 	if f.Again = why; !f.holds() || o.VNorm*o.VNorm > hugeV {
-		return nil, jacobi.NoDecomposition("that float64 can hold: columns of different signs nearly agree, ‖V‖² "+
-			"= %.2g; by way of the SVD too "+
-			"A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are %.2g, %.2g and %.2g times what rounding errors explain",
-			o.VNorm*o.VNorm, f.Columns, f.Residual, f.Signs)
+		near := ""
+		if o.VNorm*o.VNorm > 2*float64(o.n) { // n is the least that it can be
+			near = "columns of different signs nearly agree, "
+		}
+		return nil, jacobi.NotHeld("%s‖V‖² = %.2g; by way of the SVD too A·W − U·S, A − U·S·Vᵀ and VᵀDV − J are "+
+			"%.2g, %.2g and %.2g times what rounding errors explain", near, o.VNorm*o.VNorm, f.Columns, f.Residual,
+			f.Signs)
 	}
 	return &f, nil
 }
@@ -138,13 +141,13 @@ func factor(ctx context.Context, s site, t Task, p prepared) (f factors, err err
 	}
 	g, signs, err := matrix.FactorIndefinite(m, s.Threads)
 	if errors.Is(err, matrix.ErrSingular) {
-		return f, jacobi.NoDecomposition("%v", err)
+		return f, jacobi.NotHeld("A·D·Aᵀ is singular to working precision")
 	}
 	if err != nil {
 		return f, err
 	}
 	if !sameSigns(signs, p.positive) {
-		return f, jacobi.NoDecomposition("A·D·Aᵀ is so nearly singular that the signs of its eigenvalues " +
+		return f, jacobi.NotHeld("A·D·Aᵀ is so nearly singular that the signs of its eigenvalues " +
 			"are not those of the signature")
 	}
 	m.Free()

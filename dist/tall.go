@@ -3,6 +3,7 @@ package dist
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 
 	"jmpi/dist/comm"
@@ -12,16 +13,19 @@ import (
 // readTall reads a tall matrix in slabs, and reduces it to its triangular factor. The slabs stay nil if the
 // rows are of so different size that the reduction would lose the small ones. It is collective.
 func readTall(s site, t Task, in input) (input, error) {
-	slabs, largest, smallest, err := readSlabs(s, t, in)
+	slabs, smallest, columns, err := readSlabs(s, t, in)
 	if err := comm.Agree(s.comm, comm.KindOf(err), err); err != nil {
 		return in, err
 	}
 	in.began = time.Now()
-	if in.exponent, err = matrix.CommonExponent(s.comm, largest); err != nil {
+	if columns, err = matrix.Maxima(s.comm, columns); err != nil {
+		return in, fmt.Errorf("dist: columns: %w", err)
+	}
+	if in.exponent, err = matrix.CommonExponent(s.comm, slices.Max(columns)); err != nil {
 		return in, err
 	}
 	ends := []int64{math.MinInt64} // minus the exponent of the smallest row
-	if largest > 0 {
+	if smallest < math.Inf(1) {
 		_, e := math.Frexp(smallest)
 		ends[0] = int64(-e)
 	}
@@ -31,7 +35,7 @@ func readTall(s site, t Task, in input) (input, error) {
 	if ends[0] != math.MinInt64 && math.Ldexp(1, in.exponent+matrix.Top+int(ends[0])) > gradedRatio {
 		return in, slabs.Free()
 	}
-	in.slabs = slabs
+	in.slabs, in.outOfRange.Columns = slabs, tooSmall(columns)
 	err = s.timed("precondition", func() (err error) {
 		in.x, err = slabs.Reduce(-in.exponent)
 		return err
@@ -42,10 +46,11 @@ func readTall(s site, t Task, in input) (input, error) {
 	return in, err
 }
 
-// readSlabs reads the slabs of this rank, and tells the largest magnitude and the least max-norm of a row.
-func readSlabs(s site, t Task, in input) (slabs *matrix.Slabs, largest, smallest float64, err error) {
+// readSlabs reads the slabs of this rank, and tells the least max-norm of a row, and those of the columns.
+func readSlabs(s site, t Task, in input) (slabs *matrix.Slabs, smallest float64, columns []float64,
+	err error) {
 	if slabs, err = matrix.NewSlabs(s.where, t.M, t.N); err == nil {
-		largest, smallest, err = slabs.Read(s.source(t, in))
+		smallest, columns, err = slabs.Read(s.source(t, in))
 	}
-	return slabs, largest, smallest, err
+	return slabs, smallest, columns, err
 }

@@ -13,16 +13,17 @@ import (
 // undone is the decomposition of A.
 type undone struct {
 	*jacobi.Solution
-	sigma    []float64
-	count    int // of singular values that are wanted, the first ones
-	rank     Rank
-	fidelity *Fidelity
-	refined  []refine.Step
-	vectors  vectors
-	method   method
-	ways     ways
-	residual float64 // of V from the left vectors
-	began    time.Time
+	sigma      []float64
+	count      int // of singular values that are wanted, the first ones
+	outOfRange OutOfRange
+	rank       Rank
+	fidelity   *Fidelity
+	refined    []refine.Step
+	vectors    vectors
+	method     method
+	ways       ways
+	residual   float64 // of V from the left vectors
+	began      time.Time
 }
 
 // residualLimit is the largest residual of right vectors that were not accumulated, relative to
@@ -34,8 +35,8 @@ var residualLimit = 1.0
 // the steps from the last one on. They have no signs yet, and where A is tall, U is that of its triangular
 // factor (vectors.settle). It is collective.
 func undo(ctx context.Context, s site, t Task, o outcome) (done undone, err error) {
-	done = undone{Solution: o.Solution, fidelity: o.fidelity, refined: o.refined, method: o.method,
-		ways: o.ways(t)}
+	done = undone{Solution: o.Solution, outOfRange: o.outOfRange, fidelity: o.fidelity, refined: o.refined,
+		method: o.method, ways: o.ways(t)}
 	defer func() {
 		if err != nil {
 			done.Free()

@@ -50,8 +50,8 @@ Where U or V is missing, residual is skipped, and these must be below 10, in uni
   eigenU     ‖AAᵀU−U·S²‖_F/‖A‖_F²
   rangeU     ‖A−U·UᵀA‖_F/‖A‖_F, if U has more rows than columns
 For a hyperbolic decomposition (info.json has its signature) residual is ‖A−U·S·Vᵀ‖_F /
-(‖U·S‖_F·‖V‖_F·max(m,n)·ε), orthV is ‖VᵀJV−J‖_F / (‖V‖_F²·ε), and for sigma there is lambda, the
-largest relative error of the eigenvalues S²·J. Without U or V the rows judge A·J·Aᵀ instead of
+(‖U·S‖_F·‖V‖_F·max(m,n)·ε), orthV is ‖VᵀDV−J‖_F / (‖V‖_F²·ε), and for sigma there is lambda, the
+largest relative error of the eigenvalues S²·J. Without U or V the rows judge A·D·Aᵀ instead of
 A·Aᵀ, and ‖S‖_F·‖V‖_F takes the place of one ‖A‖_F. The last line is PASSED or FAILED; the exit code
 is 0 or 5, and 3 if INPUT or DIR cannot be used. Under mpirun only rank 0 works.`,
 		Args: takes("INPUT", "DIR"),

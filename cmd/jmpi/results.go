@@ -41,6 +41,14 @@ func (p problem) rows() int64 { return max(p.file.Rows, p.file.Cols) }
 func (p problem) wantsU() bool { return p.vectors == "both" || p.vectors == "u" }
 func (p problem) wantsV() bool { return p.vectors == "both" || p.vectors == "v" }
 
+// outOfRange counts columns and rows of the file's matrix.
+func (p problem) outOfRange(d *dist.Decomposition) dist.OutOfRange {
+	if p.wide {
+		return dist.OutOfRange{Columns: d.OutOfRange.Rows, Rows: d.OutOfRange.Columns}
+	}
+	return d.OutOfRange
+}
+
 // load reads a part of the matrix that is solved.
 func (p problem) load(x dist.Part) error {
 	i0, i1, j0, j1 := int64(x.Row), int64(x.Row+x.M), int64(x.Column), int64(x.Column+x.N)
@@ -271,6 +279,9 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	}
 	if d.Fidelity != nil {
 		i.Fidelity = d.Fidelity
+	}
+	if o := p.outOfRange(d); o != (dist.OutOfRange{}) {
+		i.OutOfRange = o
 	}
 	i.K, i.Cut = int64(d.Count), cut(d)
 	i.Converged = solution.Converged

@@ -264,6 +264,11 @@ func (s *session) decompose(p problem, folder *results.Folder, f svdFlags) (int,
 			Msgf("use --check: columns of different signs are nearly equal, and relative errors may be as "+
 				"large as %.1g", 0x1p-52*square)
 	}
+	if o := p.outOfRange(solution); o != (dist.OutOfRange{}) {
+		s.log.Warn().Int("columns", o.Columns).Int("rows", o.Rows).
+			Msgf("so many columns and rows are smaller than %.0e times the largest: singular values of their size "+
+				"may have no correct digit, or be 0", dist.LeastShare)
+	}
 	if !solution.Converged {
 		return exitNotConverged, nil
 	}

@@ -71,7 +71,7 @@ func (r *run) iterate(p *planner, floor float64) (done iterated, err error) {
 		if done.stalls(r.config.MaxSweeps) { // all ranks say so: nothing may be left under way
 			failed = false
 			err := NoDecomposition("in sweep %d columns of different signs were still parallel and of the same "+
-				"norm, so that A·J·Aᵀ has a lower rank than A", n)
+				"norm, so that A·D·Aᵀ has a lower rank than A", n)
 			return done, errors.Join(err, r.keepStalled(done, err.Error()), r.all((*runner).settle))
 		}
 		if err := clearDependent(r, n, floor); err != nil {
@@ -117,6 +117,13 @@ func (i *iterated) stalls(maxSweeps int) bool {
 func NoDecomposition(format string, a ...any) error {
 	return &comm.Failure{Kind: comm.NoDecomposition,
 		Text: "the matrix has no hyperbolic singular value decomposition with this signature: " +
+			fmt.Sprintf(format, a...)}
+}
+
+// NotHeld is the failure of all ranks when float64 cannot hold the hyperbolic SVD.
+func NotHeld(format string, a ...any) error {
+	return &comm.Failure{Kind: comm.NoDecomposition,
+		Text: "float64 cannot hold the hyperbolic singular value decomposition with this signature: " +
 			fmt.Sprintf(format, a...)}
 }
 

@@ -18,33 +18,57 @@ func Measure(s *Matrix) (g Grading, err error) {
 	if g.Columns, err = s.Norms(); err != nil {
 		return g, err
 	}
-	own := make([][]float64, len(s.own)) // the max-norms of rows, then the balanced ones
-	err = s.each(func(i int, dev *device) error {
+	// the max-norms of rows, then the balanced ones
+	both, err := s.perRow(2, func(i int, dev *device) ([]float64, error) {
 		rows, err := dev.RowMaxima(s.shares[i], nil)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		balanced, err := dev.RowMaxima(s.shares[i], s.local(i, g.Columns, 1))
-		own[i] = append(rows, balanced...)
+		return append(rows, balanced...), err
+	})
+	if err == nil {
+		g.Rows, g.Balanced = both[:s.M], both[s.M:]
+	}
+	return g, err
+}
+
+// RowMaxima returns the max-norms of the rows. It is collective.
+func (s *Matrix) RowMaxima() ([]float64, error) {
+	return s.perRow(1, func(i int, dev *device) ([]float64, error) { return dev.RowMaxima(s.shares[i], nil) })
+}
+
+// ColumnMaxima returns the max-norms of the columns. It is collective.
+func (s *Matrix) ColumnMaxima() ([]float64, error) { return RelativeSizes(s, nil) }
+
+// perRow gathers the largest of what f finds on each device: so many numbers for each row. It is collective.
+func (s *Matrix) perRow(numbers int, f func(i int, dev *device) ([]float64, error)) ([]float64, error) {
+	own := make([][]float64, len(s.own))
+	err := s.each(func(i int, dev *device) (err error) {
+		own[i], err = f(i, dev)
 		return err
 	})
 	if err != nil {
-		return g, err
+		return nil, err
 	}
-	rows := make([]float64, 2*s.M)
+	most := make([]float64, numbers*s.M)
 	for _, part := range own {
-		larger(rows, part)
+		larger(most, part)
 	}
-	all, err := comm.Gather(s.Comm, rows)
+	return Maxima(s.Comm, most)
+}
+
+// Maxima returns the largest of the numbers of all ranks, place by place. It is collective.
+func Maxima(c comm.Comm, x []float64) ([]float64, error) {
+	all, err := comm.Gather(c, x)
 	if err != nil {
-		return g, err
+		return nil, err
 	}
-	rows = make([]float64, 2*s.M)
+	most := make([]float64, len(x))
 	for _, part := range all {
-		larger(rows, part)
+		larger(most, part)
 	}
-	g.Rows, g.Balanced = rows[:s.M], rows[s.M:]
-	return g, nil
+	return most, nil
 }
 
 // larger does x ← max(x, y), element by element.

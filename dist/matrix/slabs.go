@@ -118,41 +118,50 @@ func (s *Slabs) eachSlab(f func(i int, dev *device, slab int) error) error {
 	})
 }
 
-// Read fills this rank's slabs from a source. It returns the largest magnitude, and the smallest max-norm of
-// the rows that are not zero.
-func (s *Slabs) Read(from Source) (largest, smallest float64, err error) {
+// Read fills this rank's slabs from a source. It returns the smallest max-norm of the rows that are not zero,
+// and the max-norms of the columns, by what this rank has read.
+func (s *Slabs) Read(from Source) (smallest float64, columns []float64, err error) {
 	var mu sync.Mutex
-	smallest = math.Inf(1)
+	smallest, columns = math.Inf(1), make([]float64, s.width)
 	read := from.Read
 	from.Read = func(x Part) error { // of whole rows
 		if err := read(x); err != nil {
 			return err
 		}
-		most, least := x.rowMaxima()
+		least, most := x.maxima()
 		mu.Lock()
 		defer mu.Unlock()
-		largest, smallest = max(largest, most), min(smallest, least)
+		smallest = min(smallest, least)
+		larger(columns, most)
 		return nil
 	}
 	err = s.load(s.pieces(), from)
-	return largest, smallest, err
+	return smallest, columns, err
 }
 
-// rowMaxima returns the largest max-norm of the rows, and the smallest of those that are not zero.
-func (p Part) rowMaxima() (most, least float64) {
-	rows := make([]float64, p.M)
+// maxima returns the smallest max-norm of the rows that are not zero, and the max-norms of the columns.
+func (p Part) maxima() (least float64, columns []float64) {
+	rows, columns := make([]float64, p.M), make([]float64, p.N)
 	for j := range p.N {
+		most := 0.0
 		for i, x := range p.Data[j*p.Ld:][:p.M] {
-			rows[i] = max(rows[i], math.Abs(x))
+			x = math.Abs(x)
+			if x > most {
+				most = x
+			}
+			if x > rows[i] {
+				rows[i] = x
+			}
 		}
+		columns[j] = most
 	}
 	least = math.Inf(1)
 	for _, size := range rows {
-		if most = max(most, size); size > 0 {
+		if size > 0 {
 			least = min(least, size)
 		}
 	}
-	return most, least
+	return least, columns
 }
 
 // Leads returns, for each column, its first entry of largest magnitude. It is collective.

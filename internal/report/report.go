@@ -42,6 +42,7 @@ type Info struct {
 	VNorm      float64            `json:"v_norm,omitempty"`   // ‖V‖_F of a hyperbolic SVD
 	Fidelity   any                `json:"fidelity,omitempty"` // of a hyperbolic SVD
 	Rank       any                `json:"rank"`
+	OutOfRange any                `json:"out_of_range,omitempty"`
 	Signature  *Signature         `json:"signature"`            // null for the SVD
 	Checkpoint any                `json:"checkpoint,omitempty"` // what was kept of the run
 	Ranks      int                `json:"ranks"`

@@ -26,7 +26,7 @@ type Options struct {
 	SigmaFile string
 	// Reference has the min(m,n) true singular values, non-increasing, if they were computed: the row reference.
 	Reference []float64
-	// LambdaFile is a file with the eigenvalues of A·J·Aᵀ, non-increasing, and SignatureFile one with the
+	// LambdaFile is a file with the eigenvalues of A·D·Aᵀ, non-increasing, and SignatureFile one with the
 	// diagonal of this J: the row lambda.
 	LambdaFile, SignatureFile string
 	// SigmaTol is what the relative errors of these rows must stay below; 0 means 1e-10.
