@@ -230,8 +230,11 @@ func svdOf(ctx context.Context, s site, t Task, x *matrix.Matrix, orthonormal, l
 	inner.MaxSweeps = innerSweeps
 	s.seconds = map[string]float64{}
 	in := input{origin: origin{m: x.M, n: x.N, signature: partition(x.N, nil), orthonormal: orthonormal}, x: x}
-	var err error
-	if in.exponent, err = scaled(x); err != nil {
+	largest, err := x.Largest()
+	if err != nil {
+		return svd{}, err
+	}
+	if in.exponent, err = scaled(x, largest); err != nil {
 		return svd{}, err
 	}
 	p, err := prepare(ctx, s, inner, in)

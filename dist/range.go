@@ -32,12 +32,9 @@ func (o OutOfRange) explain(err error) error {
 		"than %.0e times the largest, %d in all", LeastShare, o.Columns)
 }
 
-// outOfRange counts those of a matrix before it is scaled. It is collective.
-func outOfRange(x *matrix.Matrix) (o OutOfRange, err error) {
-	columns, err := x.ColumnMaxima()
-	if err != nil {
-		return o, err
-	}
+// outOfRange counts those of a matrix before it is scaled, by the max-norms of its columns. It is
+// collective.
+func outOfRange(x *matrix.Matrix, columns []float64) (o OutOfRange, err error) {
 	if o.Columns = tooSmall(columns); x.M > x.N { // there are other rows
 		return o, nil
 	}

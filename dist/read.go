@@ -1,6 +1,7 @@
 package dist
 
 import (
+	"slices"
 	"time"
 
 	"jmpi/dist/comm"
@@ -58,9 +59,13 @@ func read(s site, t Task) (input, error) {
 	}
 	in.began = time.Now()
 	err = s.timed("precondition", func() (err error) {
+		columns, err := in.x.ColumnMaxima()
+		if err != nil {
+			return err
+		}
 		// Scaling by a power of two may bring them to zero.
-		if in.outOfRange, err = outOfRange(in.x); err == nil {
-			in.exponent, err = scaled(in.x)
+		if in.outOfRange, err = outOfRange(in.x, columns); err == nil {
+			in.exponent, err = scaled(in.x, slices.Max(columns))
 		}
 		return err
 	})
@@ -75,13 +80,9 @@ func (s site) source(t Task, in input) matrix.Source {
 // read is Load, whose errors are of the input.
 func (t Task) read(p Part) error { return comm.Input(t.Load(p)) }
 
-// scaled multiplies the matrix by a power of two, 2^-e, so that its largest entry is in [2^(Top−1),
-// 2^Top). It is collective.
-func scaled(x *matrix.Matrix) (e int, err error) {
-	largest, err := x.Largest()
-	if err != nil {
-		return 0, err
-	}
+// scaled multiplies the matrix by a power of two, 2^-e, so that its largest entry is in [2^(Top−1), 2^Top).
+// largest is that of this rank, or of all. It is collective.
+func scaled(x *matrix.Matrix, largest float64) (e int, err error) {
 	if e, err = matrix.CommonExponent(x.Comm, largest); err != nil {
 		return 0, err
 	}
