@@ -77,8 +77,8 @@ const leadingSteps, leadingVectors = 6, 8
 
 // leading returns by how much ‖A − U·diag(S)·Vᵀ‖₂ exceeds the largest singular value that was cut, in units
 // of ‖A‖_F·max(m,n)·ε. It takes ‖T·x‖ for unit vectors x that are orthogonal to a factor, which is never more
-// than that norm, and nearly as much after a few steps x ← TᵀT·x. Where nothing but rounding errors is left of
-// a vector it goes no further.
+// than that norm, and nearly as much after a few steps x ← TᵀT·x. A vector of which nothing but rounding errors
+// is left goes no further.
 func (d *factors) leading(c scale) (float64, error) {
 	x, u := d.sides()
 	if x.file == nil {
@@ -125,7 +125,7 @@ const leftOver = 0.5
 
 // project takes the columns of a factor out of those of y, and makes these unit vectors, or zero where they
 // are combinations of the columns of the factor. The second time takes away what rounding errors have left.
-// Where it takes most of a vector, the first time has left errors alone, and they have no direction to follow.
+// Where it takes most of a vector, the first time has left errors alone, in no direction to follow.
 func (d *factors) project(f *matio.File, y panel) error {
 	y.normalize(0)
 	for _, shortest := range []float64{0, leftOver} {

@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// deficient are matrices that a factor of a cut decomposition may span, or nearly so: what is left of a vector
-// is then zero, or rounding errors.
+// deficient are matrices that a factor of a cut decomposition may span, or nearly so: what is left of a
+// vector is then zero, or rounding errors.
 var deficient = map[string]func(i, j int) float64{
 	"a last column of zeros": func(i, j int) float64 { return wave(i, j) * float64(min(1, max(0, 15-j))) },
 	"columns of zeros":       func(i, j int) float64 { return wave(i, j) * float64(min(1, j%7)) },
@@ -45,8 +45,8 @@ func TestCutsOfLowRankPass(t *testing.T) {
 	}
 }
 
-// Where one singular value was left out that is larger than what is said to be the next, leading fails, however
-// small the value is beside the largest one.
+// Where one singular value was left out that is larger than what is said to be the next, leading fails,
+// however small the value is beside the largest one.
 func TestLeftOutOfLowRankFails(t *testing.T) {
 	for name, entry := range deficient {
 		for _, shape := range [][2]int{{24, 16}, {16, 24}, {40, 40}} {
