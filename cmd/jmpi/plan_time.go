@@ -90,8 +90,8 @@ func firstKnown() (*rates.Rates, error) {
 }
 
 // resolve replaces the strategy auto by the one that a run takes, if it preconditions a matrix of the kind as
-// it did where that was measured.
-func (f *planFlags) resolve(known *rates.Rates) {
+// it did where that was measured, on so many devices.
+func (f *planFlags) resolve(known *rates.Rates, devices int) {
 	sorted := f.precond != dist.AutoPreconditioner && f.precond != dist.NoPreconditioner
 	if f.precond == dist.AutoPreconditioner && known != nil {
 		for _, c := range known.Courses {
@@ -102,7 +102,7 @@ func (f *planFlags) resolve(known *rates.Rates) {
 	if sorted {
 		c.Norms = jacobi.Falling
 	}
-	f.strategy = c.PivotStrategy()
+	f.strategy = c.PivotStrategy(devices)
 }
 
 // forecast is the time of a decomposition, or why there is none.
