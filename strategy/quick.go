@@ -10,13 +10,13 @@ import (
 // searchEffort at 354.
 const quickOrder = 320
 
-// slowOrders are those up to quickOrder whose search for ℛ takes 10 s, or ends with ErrSearch. That for 𝒞 takes
-// 4 s at most.
+// slowOrders are those up to quickOrder whose search for ℛ takes 10 s, or ends with ErrSearch. That for 𝒞
+// takes 4 s at most.
 var slowOrders = []int{138, 194, 242, 254}
 
 // Quick returns the strategy of even order n that takes the place of rowcyc or rev-rowcyc. It is found within
-// seconds, and depends on the order alone. Where the search for that name is long, it is the closest one for 𝒞,
-// or an expanded one. Where these are as long, it is mmstep: of those that exist for every order it takes the
+// seconds, and depends on the order alone. Where the search for that name is long, it is the closest one for
+// 𝒞, or an expanded one. Where these are as long, it is mmstep: of those that exist for every order it takes the
 // fewest sweeps.
 func Quick(name string, n int) string {
 	if n&(n-1) == 0 {

@@ -33,8 +33,8 @@ func TestQuickSearchesLittle(t *testing.T) {
 	}
 }
 
-// Where Quick takes a strategy that must be searched for, 5·10⁹ edges are enough: for the largest order, and for
-// 𝒞 where the order is slow. There they are not enough for ℛ.
+// Where Quick takes a strategy that must be searched for, 5·10⁹ edges are enough: for the largest order, and
+// for 𝒞 where the order is slow. There they are not enough for ℛ.
 func TestQuickIsFoundSoon(t *testing.T) {
 	const enough = 5_000_000_000
 	found := func(s sequence, n int) bool {

@@ -77,8 +77,8 @@ const leadingSteps, leadingVectors = 6, 8
 
 // leading returns by how much ‖A − U·diag(S)·Vᵀ‖₂ exceeds the largest singular value that was cut, in units
 // of ‖A‖_F·max(m,n)·ε. It takes ‖T·x‖ for unit vectors x that are orthogonal to a factor, which is never more
-// than that norm, and nearly as much after a few steps x ← TᵀT·x. A vector of which nothing but rounding errors
-// is left goes no further.
+// than that norm, and nearly as much after a few steps x ← TᵀT·x. A vector that has nothing left
+// but rounding errors goes no further.
 func (d *factors) leading(c scale) (float64, error) {
 	x, u := d.sides()
 	if x.file == nil {
