@@ -34,7 +34,7 @@ func (f *checkpointFlags) register(flags *pflag.FlagSet) {
 	flags.IntVar(&f.sweeps, "checkpoint-sweeps", 0, "sweeps between two checkpoints; 0: not by sweeps")
 	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint, if there is one")
 	flags.StringVar(&f.limit, "time-limit", "",
-		"stop in time, with a checkpoint: minutes, 2h30m, or as Slurm writes it, D-HH:MM:SS")
+		"stop in time, with a checkpoint: whole minutes, 2h30m, or as Slurm writes it, D-HH:MM:SS")
 }
 
 func (f *checkpointFlags) check() error {
@@ -59,7 +59,7 @@ func (f *checkpointFlags) timeLimit() (time.Duration, error) {
 	}
 	limit, ok := parseLimit(f.limit)
 	if !ok || limit <= 0 {
-		return 0, usagef("--time-limit %s: must be minutes, a time like 2h30m, or D-HH:MM:SS", f.limit)
+		return 0, usagef("--time-limit %s: must be whole minutes, a time like 2h30m, or D-HH:MM:SS", f.limit)
 	}
 	return limit, nil
 }
