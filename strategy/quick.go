@@ -16,8 +16,8 @@ var slowOrders = []int{138, 194, 242, 254}
 
 // Quick returns the strategy of even order n that takes the place of rowcyc or rev-rowcyc. It is found within
 // seconds, and depends on the order alone. Where the search for that name is long, it is the closest one
-// for 𝒞, or an expanded one. Where these are as long, it is mmstep: of those that exist for every order it takes the
-// fewest sweeps.
+// for 𝒞, or an expanded one. Where these are as long, it is mmstep: of those that exist for every order it
+// takes the fewest sweeps.
 func Quick(name string, n int) string {
 	if n&(n-1) == 0 {
 		return name

@@ -91,8 +91,8 @@ func New(name string, n int) (*Table, error) {
 		return nil, fmt.Errorf("strategy %s, order %d: %w: it must be 1 to %d", name, n, ErrOrder, MaxOrder)
 	}
 	if name == "br" && n&(n-1) != 0 {
-		return nil, fmt.Errorf("strategy br, order %d: %w: it must be a power of two; %s has this order", n, ErrOrder,
-			Quick("rev-rowcyc", n+n%2))
+		return nil, fmt.Errorf("strategy br, order %d: %w: it must be a power of two; %s has this order", n,
+			ErrOrder, Quick("rev-rowcyc", n+n%2))
 	}
 	order := n + n%2
 	if name == "mmstep" {

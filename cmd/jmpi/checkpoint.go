@@ -133,6 +133,7 @@ func (s *session) journal(file *matio.File, p problem, f svdFlags) (*checkpoint.
 		err = results.CheckSpace(f.dir, "a checkpoint beside the one before", checkpointBytes(p))
 	}
 	if err := s.agree(comm.BadInput, err); err != nil {
+		j.Abandon()
 		return nil, err
 	}
 	if limit > 0 {

@@ -173,8 +173,8 @@ func TestOtherSignal(t *testing.T) {
 	}
 }
 
-// A request that comes when the results are in their place stops a check, which the next run does. Where nothing
-// is left to do it stops nothing.
+// A request that comes when the results are in their place stops a check, which the next run does. Where
+// nothing is left to do it stops nothing.
 func TestStopWithResults(t *testing.T) {
 	dir := t.TempDir()
 	gauss(t, 1600, 1600).write(t, filepath.Join(dir, "a.npy"))

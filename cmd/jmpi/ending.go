@@ -73,8 +73,8 @@ func (e *ending) watch() {
 	}, e.fail)
 }
 
-// stop ends all ranks because of a signal, nil for the time limit. If that asks for a checkpoint, and there is
-// one, the exit code says that the run may go on.
+// stop ends all ranks because of a signal, nil for the time limit. If that asks for a checkpoint, and there
+// is one, the exit code says that the run may go on.
 func (e *ending) stop(s os.Signal) {
 	other := e.rank.Load() != 0
 	if other {
