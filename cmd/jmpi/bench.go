@@ -95,7 +95,7 @@ compares their bits with those of the first row.
 	flags.StringVar(&f.kind, "kind", "gauss", "kind of the matrix: "+strings.Join(gen.Kinds(), " "))
 	flags.StringVar(&f.shape, "shape", "1024x1024", "rows and columns; at least as many rows")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random numbers")
-	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
+	decimalVar(flags, &f.cond, "cond", 0, "condition number or grading of the kinds that have one")
 	flags.StringSliceVar(&f.vs, "vs", nil,
 		"rivals: lapack, scalapack, cusolver, cusolvermp, accumulate (jmpi with --v accumulate), float64 (with "+
 			"--precision float64), values (singular values alone), or single drivers: "+

@@ -69,7 +69,7 @@ is 0 or 5, and 3 if INPUT or DIR cannot be used. Under mpirun only rank 0 works.
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&f.sigmaTol, "sigma-tol", 1e-10,
+	decimalVar(flags, &f.sigmaTol, "sigma-tol", 1e-10,
 		"relative error below which the rows sigma, reference and lambda pass")
 	flags.BoolVar(&f.reference, "reference", false,
 		fmt.Sprintf("compute the true singular values; min(m,n) up to %d", reference.MaxOrder))

@@ -30,7 +30,7 @@ type checkpointFlags struct {
 
 func (f *checkpointFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "checkpoint", "", "folder for a checkpoint; must not exist, be empty, or hold one")
-	flags.Float64Var(&f.minutes, "checkpoint-every", 10, "minutes between two checkpoints; 0: not by time")
+	decimalVar(flags, &f.minutes, "checkpoint-every", 10, "minutes between two checkpoints; 0: not by time")
 	flags.IntVar(&f.sweeps, "checkpoint-sweeps", 0, "sweeps between two checkpoints; 0: not by sweeps")
 	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint, if there is one")
 	flags.StringVar(&f.limit, "time-limit", "",

@@ -31,8 +31,8 @@ func (f *timeFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.rates, "rates", "", "file of rates, or a GPU that is known, as H200: gives the time")
 	flags.StringVar(&f.kind, "kind", "gauss",
 		"kind of the matrix, as of gen: the sweeps that it needs; for the time")
-	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kind, 0: any that was measured")
-	flags.Float64Var(&f.gflops, "gflops", 0,
+	decimalVar(flags, &f.cond, "cond", 0, "condition number or grading of the kind, 0: any that was measured")
+	decimalVar(flags, &f.gflops, "gflops", 0,
 		"GFLOP/s of a device: gives the time of a sweep's arithmetic, without --shape nothing")
 }
 

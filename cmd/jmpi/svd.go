@@ -88,7 +88,7 @@ type part struct {
 func (p *part) register(flags *pflag.FlagSet) {
 	flags.IntVar(&p.k, "k", 0, "write the K largest singular values and their vectors, or all if there are "+
 		"fewer; 0: all")
-	flags.Float64Var(&p.rtol, "rtol", 0,
+	decimalVar(flags, &p.rtol, "rtol", 0,
 		"write the singular values above R times the largest, and their vectors; 0: all")
 }
 
