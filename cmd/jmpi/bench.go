@@ -53,7 +53,8 @@ computed, on the GPUs or in memory, to S, U and V there (jmpi), or of the driver
 others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
 read, upload and download are the seconds, in the last run, of reading the file and of the copies to
 and from the GPUs, - where there are none; of jmpi they overlap, and add up to what passed.
-Where the results are not checked in full the row ends with "% sampled" or "% not checked". --rates FILE
+Where the results are not checked in full the row ends with "% sampled" or "% not checked", and where
+a run has not converged with "% not converged". --rates FILE
 stores what plan computes the time of a run from: the rates of the devices on random matrices up to the
 order of this one, and the sweeps that this matrix took. They take the place of what the file had. Rates
 are not measured again where the file has them and a matrix of another kind or order is added.
