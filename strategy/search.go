@@ -1,7 +1,6 @@
 package strategy
 
 import (
-	"fmt"
 	"iter"
 	"slices"
 )
@@ -14,7 +13,7 @@ func search(s sequence, n int) ([][]Pair, error) {
 	g := newRemaining(s, n)
 	ranks, ok := g.generate(nil)
 	if !ok {
-		return nil, fmt.Errorf("%w: use the -expanded strategy, or an order that is a power of two", ErrSearch)
+		return nil, ErrSearch
 	}
 	steps := make([][]Pair, len(ranks))
 	for i, step := range ranks {

@@ -80,7 +80,8 @@ func Names() []string {
 //
 // The error is ErrName, ErrOrder (br takes powers of two only), or ErrSearch, wrapped.
 // The closest strategies (rowcyc, colcyc and their reverses) must be searched for: all orders up
-// to 128 and powers of two are quick, the other orders above may take seconds or end with ErrSearch.
+// to 128 and powers of two are quick, the other orders above may take seconds or end with ErrSearch. So may
+// expanded ones of twice an odd order. Quick names one that is found soon.
 func New(name string, n int) (*Table, error) {
 	i := slices.Index(Names(), name)
 	if i < 0 {
@@ -90,14 +91,17 @@ func New(name string, n int) (*Table, error) {
 		return nil, fmt.Errorf("strategy %s, order %d: %w: it must be 1 to %d", name, n, ErrOrder, MaxOrder)
 	}
 	if name == "br" && n&(n-1) != 0 {
-		return nil, fmt.Errorf("strategy br, order %d: %w: it must be a power of two (rev-rowcyc "+
-			"takes every order)", n, ErrOrder)
+		return nil, fmt.Errorf("strategy br, order %d: %w: it must be a power of two; %s has this order", n,
+			ErrOrder, Quick("rev-rowcyc", n+n%2))
 	}
 	order := n + n%2
 	if name == "mmstep" {
 		order = n
 	}
 	t, err := families[i].build(order)
+	if errors.Is(err, ErrSearch) {
+		err = fmt.Errorf("%w; %s is found soon", err, Quick("rev-rowcyc", order))
+	}
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s, order %d: %w", name, n, err)
 	}

@@ -53,7 +53,8 @@ computed, on the GPUs or in memory, to S, U and V there (jmpi), or of the driver
 others); gflops counts 14·m·n² + 8·n³ operations for each; ratio is the row's time over jmpi's.
 read, upload and download are the seconds, in the last run, of reading the file and of the copies to
 and from the GPUs, - where there are none; of jmpi they overlap, and add up to what passed.
-Where the results are not checked in full the row ends with "% sampled" or "% not checked". --rates FILE
+Where the results are not checked in full the row ends with "% sampled" or "% not checked", and where
+a run has not converged with "% not converged". --rates FILE
 stores what plan computes the time of a run from: the rates of the devices on random matrices up to the
 order of this one, and the sweeps that this matrix took. They take the place of what the file had. Rates
 are not measured again where the file has them and a matrix of another kind or order is added.
@@ -95,7 +96,7 @@ compares their bits with those of the first row.
 	flags.StringVar(&f.kind, "kind", "gauss", "kind of the matrix: "+strings.Join(gen.Kinds(), " "))
 	flags.StringVar(&f.shape, "shape", "1024x1024", "rows and columns; at least as many rows")
 	flags.Uint64Var(&f.seed, "seed", 1, "seed of the random numbers")
-	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kinds that have one")
+	decimalVar(flags, &f.cond, "cond", 0, "condition number or grading of the kinds that have one")
 	flags.StringSliceVar(&f.vs, "vs", nil,
 		"rivals: lapack, scalapack, cusolver, cusolvermp, accumulate (jmpi with --v accumulate), float64 (with "+
 			"--precision float64), values (singular values alone), or single drivers: "+

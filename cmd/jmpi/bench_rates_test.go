@@ -71,6 +71,19 @@ func TestBenchChecks(t *testing.T) {
 	}
 }
 
+// A run that has not converged says so at the end of its row, another one does not.
+func TestBenchNotConverged(t *testing.T) {
+	for _, how := range []string{"full", "none"} {
+		for sweeps, want := range map[string]bool{"1": true, "30": false} {
+			out := benchOf(t, "--shape", "90x80", "--repeat", "1", "--folder", t.TempDir(), "--check", how,
+				"--max-sweeps", sweeps)
+			if row := strings.Join(rowOf(t, out, "jmpi"), " "); strings.HasSuffix(row, "% not converged") != want {
+				t.Errorf("--check %s --max-sweeps %s: %s", how, sweeps, row)
+			}
+		}
+	}
+}
+
 // The rates that bench stores give plan a time. A second run adds what it has seen.
 func TestBenchRates(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "rates.json")

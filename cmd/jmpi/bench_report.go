@@ -45,7 +45,8 @@ func (b *bench) report(what string, p problem, solution *dist.Decomposition, f m
 		}
 	}
 	return b.row(row{what: what, ranks: b.comm.Size(), devices: len(solution.Devices), seconds: seconds,
-		sweeps: fmt.Sprint(len(solution.Sweeps)), read: t.Read, upload: t.Upload, download: t.Download}, judge)
+		sweeps: fmt.Sprint(len(solution.Sweeps)), stopped: !solution.Converged, read: t.Read,
+		upload: t.Upload, download: t.Download}, judge)
 }
 
 // judge returns the rows of a check by their names. It is called on all ranks, and collective where it must
@@ -151,6 +152,7 @@ type row struct {
 	ranks, devices int
 	seconds        float64
 	sweeps         string
+	stopped        bool // by --max-sweeps, not converged
 	// seconds of what comes before and after, 0 for what there is not
 	read, upload, download float64
 }
@@ -178,6 +180,9 @@ func (b *bench) row(r row, judge judge) error {
 		note = " % sampled"
 	case noChecks:
 		note = " % not checked"
+	}
+	if r.stopped {
+		note += " % not converged"
 	}
 	m, n := float64(b.m), float64(b.n)
 	fmt.Fprintf(b.out, "%-12s %d %d %d %d %.3f %.1f %s %s %.2f %s %s %s%s\n", r.what, b.m, b.n, r.ranks,

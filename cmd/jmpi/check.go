@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
 
@@ -13,6 +14,7 @@ import (
 
 	"jmpi/internal/matio"
 	"jmpi/internal/reference"
+	info "jmpi/internal/report"
 	"jmpi/internal/residual"
 	"jmpi/internal/rivals"
 )
@@ -69,7 +71,7 @@ is 0 or 5, and 3 if INPUT or DIR cannot be used. Under mpirun only rank 0 works.
 		},
 	}
 	flags := cmd.Flags()
-	flags.Float64Var(&f.sigmaTol, "sigma-tol", 1e-10,
+	decimalVar(flags, &f.sigmaTol, "sigma-tol", 1e-10,
 		"relative error below which the rows sigma, reference and lambda pass")
 	flags.BoolVar(&f.reference, "reference", false,
 		fmt.Sprintf("compute the true singular values; min(m,n) up to %d", reference.MaxOrder))
@@ -127,6 +129,9 @@ func (f *checkFlags) check(input, dir string) error {
 		}
 		report.Rows = append(report.Rows, row)
 	}
+	if untold(dir) {
+		fmt.Printf("metadata is missing: %s has no info.json of jmpi, and is judged as a whole SVD\n", dir)
+	}
 	if err := report.WriteText(os.Stdout); err != nil {
 		return exit(exitFailure, err)
 	}
@@ -134,6 +139,14 @@ func (f *checkFlags) check(input, dir string) error {
 		return exit(exitCheckFailed, fmt.Errorf("the check of %s against %s failed", dir, input))
 	}
 	return nil
+}
+
+// untold tells whether a folder has no info.json, or one that says nothing of the decomposition.
+func untold(dir string) bool {
+	path := filepath.Join(dir, "info.json")
+	told, err := info.Read(path)
+	written, e := info.Written(path)
+	return err == nil && told == (info.Told{}) && (e != nil || !written)
 }
 
 // truth returns the true singular values if the flags need them: by the reference solver, or from

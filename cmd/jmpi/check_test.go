@@ -105,6 +105,38 @@ func TestCheckCommand(t *testing.T) {
 	}
 }
 
+// Where nothing tells of the results, the first line says so, and they are judged all the same.
+func TestCheckWithoutMetadata(t *testing.T) {
+	dir := t.TempDir()
+	input, results := filepath.Join(dir, "a.npy"), filepath.Join(dir, "x")
+	gauss(t, 12, 8).write(t, input)
+	runOn(t, alone, []svdRun{{input, results, "both"}})[0].right(t)
+	path := filepath.Join(results, "info.json")
+	expect := func(what, first string) {
+		t.Helper()
+		code, text := output(t, "check", input, results)
+		if code != exitDone || !strings.HasPrefix(text, first) || !strings.Contains(text, "residual = ") {
+			t.Errorf("%s: exit code %d, printed\n%s", what, code, text)
+		}
+	}
+	expect("with metadata", "residual = ")
+	for what, text := range map[string]string{"of another program": `{"signature": {"positive": 8}}`,
+		"nothing told": "{}"} {
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		first := "metadata is missing: " + results
+		if strings.Contains(text, "signature") {
+			first = "residual = "
+		}
+		expect(what, first)
+	}
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	expect("no file", "metadata is missing: "+results)
+}
+
 // Where the reference finds that a singular value is 0, the computed one may be a rounding error,
 // k·ε·σ₁ = 1.1e-15.
 func TestCheckAgainstZeroReference(t *testing.T) {

@@ -30,11 +30,11 @@ type checkpointFlags struct {
 
 func (f *checkpointFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.dir, "checkpoint", "", "folder for a checkpoint; must not exist, be empty, or hold one")
-	flags.Float64Var(&f.minutes, "checkpoint-every", 10, "minutes between two checkpoints; 0: not by time")
+	decimalVar(flags, &f.minutes, "checkpoint-every", 10, "minutes between two checkpoints; 0: not by time")
 	flags.IntVar(&f.sweeps, "checkpoint-sweeps", 0, "sweeps between two checkpoints; 0: not by sweeps")
 	flags.BoolVar(&f.resume, "resume", false, "go on from the checkpoint, if there is one")
 	flags.StringVar(&f.limit, "time-limit", "",
-		"stop in time, with a checkpoint: minutes, 2h30m, or as Slurm writes it, D-HH:MM:SS")
+		"stop in time, with a checkpoint: whole minutes, 2h30m, or as Slurm writes it, D-HH:MM:SS")
 }
 
 func (f *checkpointFlags) check() error {
@@ -59,7 +59,7 @@ func (f *checkpointFlags) timeLimit() (time.Duration, error) {
 	}
 	limit, ok := parseLimit(f.limit)
 	if !ok || limit <= 0 {
-		return 0, usagef("--time-limit %s: must be minutes, a time like 2h30m, or D-HH:MM:SS", f.limit)
+		return 0, usagef("--time-limit %s: must be whole minutes, a time like 2h30m, or D-HH:MM:SS", f.limit)
 	}
 	return limit, nil
 }
@@ -133,6 +133,7 @@ func (s *session) journal(file *matio.File, p problem, f svdFlags) (*checkpoint.
 		err = results.CheckSpace(f.dir, "a checkpoint beside the one before", checkpointBytes(p))
 	}
 	if err := s.agree(comm.BadInput, err); err != nil {
+		j.Abandon()
 		return nil, err
 	}
 	if limit > 0 {

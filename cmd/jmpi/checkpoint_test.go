@@ -158,6 +158,50 @@ func TestSecondSignal(t *testing.T) {
 	sameResults(t, filepath.Join(dir, "x"), filepath.Join(dir, "want"))
 }
 
+// A signal that asks for no checkpoint ends a run with one, and says that it may go on.
+func TestOtherSignal(t *testing.T) {
+	dir := t.TempDir()
+	gauss(t, 900, 900).write(t, filepath.Join(dir, "a.npy"))
+	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR2} {
+		p := startProgram(t, dir, 1, "svd a.npy -o x "+keepAll)
+		p.await(t, phase{begins: " sweep=3 "})
+		p.send(t, stopping{ranks: 1, to: allRanks, signal: s})
+		if code := p.wait(t); code != exitFailure {
+			t.Errorf("%v: exit code %d", s, code)
+		}
+		saysOneLine(t, p.stderr.String(), `^jmpi: stopped by signal \d+ \([a-z0-9 ]+\); `+goesOn)
+	}
+}
+
+// A request that comes when the results are in their place stops a check, which the next run does. Where
+// nothing is left to do it stops nothing.
+func TestStopWithResults(t *testing.T) {
+	dir := t.TempDir()
+	gauss(t, 1600, 1600).write(t, filepath.Join(dir, "a.npy"))
+	p := startProgram(t, dir, 1, "svd a.npy -o x --check "+keepAll)
+	p.await(t, phase{begins: " done "})
+	p.send(t, stopping{ranks: 1, to: allRanks, signal: syscall.SIGTERM})
+	if code := p.wait(t); code != exitStopped {
+		t.Errorf("exit code %d", code)
+	}
+	saysOneLine(t, p.stderr.String(), `; the results in x are complete: the same command with --resume does`)
+	mustFinish(t, dir, 1, "svd a.npy -o x --check "+keepAll)
+
+	for _, s := range []os.Signal{nil, syscall.SIGTERM, syscall.SIGUSR1, syscall.SIGINT} {
+		r := requests{dir: "ck", idle: true}
+		if r.take(s) {
+			t.Errorf("%v stops no run that writes its results", s)
+		}
+		r.end()
+		if got := r.take(s); got != gentle(s) {
+			t.Errorf("%v, with results: %v", s, got)
+		}
+		if r.take(syscall.SIGUSR2) {
+			t.Errorf("SIGUSR2 after %v does not end the run", s)
+		}
+	}
+}
+
 // The time limit stops a run in time, and it comes to an end by going on.
 func TestTimeLimit(t *testing.T) {
 	dir := t.TempDir()
@@ -226,7 +270,7 @@ func TestCheckpointRefusals(t *testing.T) {
 		{"svd a.npy -o y --checkpoint no/ck", exitInput, "no such file or directory"},
 		{"svd a.npy -o y --resume", exitUsage, "need --checkpoint DIR"},
 		{"svd a.npy -o y --time-limit 5", exitUsage, "need --checkpoint DIR"},
-		{"svd a.npy -o y --checkpoint c --time-limit 5x", exitUsage, "--time-limit 5x: must be minutes"},
+		{"svd a.npy -o y --checkpoint c --time-limit 5x", exitUsage, "--time-limit 5x: must be whole minutes"},
 		{"svd a.npy -o y --checkpoint c --checkpoint-every -1", exitUsage, "must be at least 0"},
 		{"svd a.npy -o y --checkpoint c --checkpoint-sweeps -1", exitUsage, "must be at least 1"},
 	} {

@@ -73,8 +73,8 @@ func (e *ending) watch() {
 	}, e.fail)
 }
 
-// stop ends all ranks because of a signal, nil for the time limit. With a complete checkpoint the exit code
-// says that the run may go on.
+// stop ends all ranks because of a signal, nil for the time limit. If that asks for a checkpoint, and there
+// is one, the exit code says that the run may go on.
 func (e *ending) stop(s os.Signal) {
 	other := e.rank.Load() != 0
 	if other {
@@ -82,8 +82,11 @@ func (e *ending) stop(s os.Signal) {
 	}
 	code := exitFailure
 	dir, complete := e.requests.complete()
-	if complete {
+	if complete && gentle(s) {
 		code = exitStopped
+		if e.published(s, code) {
+			return
+		}
 	}
 	e.end(code, other, func() error {
 		fate := "nothing was written"
@@ -92,9 +95,21 @@ func (e *ending) stop(s os.Signal) {
 		}
 		if len(e.folders) == 0 && e.fate != "" {
 			fate = e.fate
+			if code == exitStopped {
+				fate += ": the same command with --resume does what is left, as --check"
+			}
 		}
 		return fmt.Errorf("%s; %s", stoppedBy(s), fate)
 	})
+}
+
+// published waits while results get their names, and tells whether nothing is left to stop then.
+func (e *ending) published(s os.Signal, code int) bool {
+	limit := time.AfterFunc(endLimit, func() { os.Exit(code) })
+	defer limit.Stop()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.requests.over() && e.requests.take(s)
 }
 
 // fail ends all ranks because of an error that this rank alone has met, or has seen of another rank, which

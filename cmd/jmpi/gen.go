@@ -78,7 +78,7 @@ mpirun only rank 0 writes.`,
 		"NAME.h5:/SET, a new file (without :/SET the data set is A)")
 	flags.StringVar(&f.shape, "shape", "", "rows and columns, as 1000x500")
 	flags.Uint64Var(&f.options.Seed, "seed", 1, "seed of the random numbers")
-	flags.Float64Var(&f.options.Cond, "cond", 0,
+	decimalVar(flags, &f.options.Cond, "cond", 0,
 		"ratio of the largest to the smallest singular value, or of the grading")
 	flags.Int64Var(&f.options.Rank, "rank", 0, "rank of lowrank")
 	flags.Int64Var(&f.positive, "positive", 0,

@@ -223,6 +223,7 @@ func writeMistakenInputs(t *testing.T, dir string) {
 		"ragged.mtx":          "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3 4\n",
 		"short.mtx":           "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n",
 		"twice.mtx":           "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n1 1 7\n",
+		"huge.mtx":            "%%MatrixMarket matrix coordinate real general\n9000000 3000000 1\n1 1 5\n",
 		"underflow.mtx":       "%%MatrixMarket matrix array real general\n1 2\n1\n1e-999\n",
 		"zero-based.mtx":      "%%MatrixMarket matrix coordinate real general\n2 2 2\n0 0 5\n1 1 7\n",
 		"plain.mtx":           "2 2\n1\n2\n3\n4\n",

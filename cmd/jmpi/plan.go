@@ -190,7 +190,7 @@ func (f planFlags) planWith(known *rates.Rates, objective topology.Objective) (*
 			return nil, err
 		}
 	}
-	f.resolve(known)
+	f.resolve(known, network.Devices())
 	p := &planned{network: network, flags: f}
 	switch count := network.Devices(); {
 	case count > stepped && (f.steps || f.periodic):
@@ -226,11 +226,14 @@ func (p *planned) search(objective topology.Objective) error {
 	return nil
 }
 
-// count counts the exchanges of a cyclic strategy, in which each device sends a block-column after each
-// p-step.
+// count counts the exchanges of a strategy in which each device sends a block-column after each p-step. A
+// cyclic one has 2·devices − 1 of them, mmstep one more.
 func (p *planned) count() {
 	devices := p.network.Devices()
 	phases := 2*devices - 1
+	if p.flags.strategy == "mmstep" {
+		phases++
+	}
 	slow := topology.Crossings(p.network.Groups(), phases)
 	t := topology.Traffic{Sweeps: p.flags.sweeps, Phases: phases, SlowPhases: slow, Columns: phases * devices,
 		SlowColumns: slow * devices, Busiest: phases}

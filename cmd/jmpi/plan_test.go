@@ -7,11 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
+	"jmpi/dist/jacobi"
 	"jmpi/kernels/cuda"
 	"jmpi/node"
+	"jmpi/strategy"
 )
 
 // executePlan runs a command line; it returns stdout, the exit code and the error.
@@ -184,6 +187,27 @@ func checkPart(t *testing.T, what string, bytes, counted int64) {
 	t.Helper()
 	if x := float64(bytes) / float64(counted); x < 0.999 || x > 1.02 {
 		t.Errorf("%s: %d bytes, counted %d", what, bytes, counted)
+	}
+}
+
+// Plan names the strategy that a run on so many devices takes, and knows how many p-steps it has.
+func TestPlanOfManyDevices(t *testing.T) {
+	for _, devices := range []int{68, 69, 161, 200, 256} {
+		for precondition, norms := range map[string]jacobi.Norms{"none": jacobi.AnyNorms,
+			"qrcp-lq": jacobi.Falling} {
+			c := jacobi.Config{Problem: jacobi.Problem{Norms: norms}}
+			c.Strategy = jacobi.AutoStrategy
+			want := c.PivotStrategy(devices)
+			p := executePlanJSON(t, "--devices", strconv.Itoa(devices), "--precondition", precondition)
+			table, err := strategy.New(want, 2*devices)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if p.Strategy != want || p.PhasesPerSweep != float64(len(table.Steps)) {
+				t.Errorf("%d devices, %s: plan has %s with %g p-steps, a run has %s with %d", devices,
+					precondition, p.Strategy, p.PhasesPerSweep, want, len(table.Steps))
+			}
+		}
 	}
 }
 

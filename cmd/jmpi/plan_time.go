@@ -31,8 +31,8 @@ func (f *timeFlags) register(flags *pflag.FlagSet) {
 	flags.StringVar(&f.rates, "rates", "", "file of rates, or a GPU that is known, as H200: gives the time")
 	flags.StringVar(&f.kind, "kind", "gauss",
 		"kind of the matrix, as of gen: the sweeps that it needs; for the time")
-	flags.Float64Var(&f.cond, "cond", 0, "condition number or grading of the kind, 0: any that was measured")
-	flags.Float64Var(&f.gflops, "gflops", 0,
+	decimalVar(flags, &f.cond, "cond", 0, "condition number or grading of the kind, 0: any that was measured")
+	decimalVar(flags, &f.gflops, "gflops", 0,
 		"GFLOP/s of a device: gives the time of a sweep's arithmetic, without --shape nothing")
 }
 
@@ -90,8 +90,8 @@ func firstKnown() (*rates.Rates, error) {
 }
 
 // resolve replaces the strategy auto by the one that a run takes, if it preconditions a matrix of the kind as
-// it did where that was measured.
-func (f *planFlags) resolve(known *rates.Rates) {
+// it did where that was measured, on so many devices.
+func (f *planFlags) resolve(known *rates.Rates, devices int) {
 	sorted := f.precond != dist.AutoPreconditioner && f.precond != dist.NoPreconditioner
 	if f.precond == dist.AutoPreconditioner && known != nil {
 		for _, c := range known.Courses {
@@ -102,7 +102,7 @@ func (f *planFlags) resolve(known *rates.Rates) {
 	if sorted {
 		c.Norms = jacobi.Falling
 	}
-	f.strategy = c.PivotStrategy()
+	f.strategy = c.PivotStrategy(devices)
 }
 
 // forecast is the time of a decomposition, or why there is none.

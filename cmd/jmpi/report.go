@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"jmpi/internal/page"
+	"jmpi/internal/results"
 )
 
 func newReportCommand() *cobra.Command {
@@ -58,6 +59,13 @@ func writeReport(dir, output string) error {
 		return exit(exitInput, fmt.Errorf("%s: there is no such folder; name results of jmpi svd", dir))
 	} else if err == nil && !info.IsDir() {
 		return exit(exitInput, fmt.Errorf("%s: not a folder; name results of jmpi svd", dir))
+	}
+	if results.Within(dir, output) {
+		return exit(exitInput, fmt.Errorf("-o %s: %s is the folder of the results, which holds nothing else; "+
+			"choose another place", output, dir))
+	}
+	if err := writable(output); err != nil {
+		return exit(exitInput, err)
 	}
 	var b bytes.Buffer
 	if err := page.Write(&b, dir); err != nil {

@@ -18,6 +18,7 @@ type requests struct {
 	dir    string // of the checkpoint, "" without one
 	opened bool   // what is there is of this run
 	idle   bool   // no new state comes
+	ended  bool   // the results are complete, and nothing else is to be done
 	asked  time.Time
 	signal os.Signal // nil: the time limit
 }
@@ -55,15 +56,32 @@ func (r *requests) phase(states bool) {
 func (r *requests) take(s os.Signal) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	gentle := s == nil || s == syscall.SIGTERM || s == syscall.SIGUSR1
 	switch {
-	case r.dir == "" || !gentle || r.idle:
+	case r.dir == "" || !gentle(s) || r.idle && !r.ended:
 		return false
 	case r.asked.IsZero():
 		r.asked, r.signal = time.Now(), s
 		return true
 	}
 	return s == nil || s == r.signal && time.Since(r.asked) < sameSignal
+}
+
+// gentle tells whether a run with a checkpoint is asked to stop in good order. s is nil for the time limit.
+func gentle(s os.Signal) bool { return s == nil || s == syscall.SIGTERM || s == syscall.SIGUSR1 }
+
+// end says that the results are complete, and that nothing else is to be done: the first request has nothing
+// to stop.
+func (r *requests) end() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.ended = true
+}
+
+// over tells whether end was called.
+func (r *requests) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.ended
 }
 
 // reason says why the run is to stop, "" if it is not.

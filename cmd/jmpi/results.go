@@ -140,9 +140,13 @@ func (s *session) write(p problem, d *dist.Decomposition, folder *results.Folder
 	if s.comm.Rank() != 0 {
 		err = process.discard(folder.Path(""), nothing)
 	} else {
-		err = s.finish(info, folder)
+		err = s.finish(info, folder, f)
 	}
-	return s.agree(comm.BadResource, err)
+	if err := s.agree(comm.BadResource, err); err != nil {
+		return err
+	}
+	f.complete()
+	return nil
 }
 
 // narrow cuts a file of singular vectors to those that are wanted.
@@ -165,7 +169,7 @@ func cut(d *dist.Decomposition) *report.Cut {
 
 // finish writes info.json, the last of the files, and gives the folder its name. A signal does not
 // interrupt it.
-func (s *session) finish(info report.Info, folder *results.Folder) error {
+func (s *session) finish(info report.Info, folder *results.Folder, f svdFlags) error {
 	fate := fmt.Sprintf("the results in %s are complete", folder.Dir)
 	return process.publish(folder.Path(""), fate, func() error {
 		if s.places != nil {
@@ -176,8 +180,19 @@ func (s *session) finish(info report.Info, folder *results.Folder) error {
 		if err := info.Write(folder.Path("info.json")); err != nil {
 			return fmt.Errorf("%w; the other results are complete, in %s", err, folder.Keep())
 		}
-		return folder.Publish()
+		if err := folder.Publish(); err != nil {
+			return err
+		}
+		f.complete()
+		return nil
 	})
+}
+
+// complete says that the results are in their place.
+func (f svdFlags) complete() {
+	if !f.check && f.trace == "" {
+		process.requests.end()
+	}
 }
 
 // keepValues keeps what is complete where the vectors could not be written: S.npy, and info.json if
@@ -217,7 +232,7 @@ func (s *session) writeEmpty(p problem, folder *results.Folder, f svdFlags) erro
 	info.Rank = dist.Rank{Of: "a matrix without elements"}
 	info.PeakBytes = []int64{report.PeakBytes()}
 	info.EstimatedBytes = []int64{0}
-	return s.finish(info, folder)
+	return s.finish(info, folder, f)
 }
 
 // describe fills in what is known of a run before it.

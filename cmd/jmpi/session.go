@@ -221,7 +221,7 @@ func (s *session) failed(err error) error {
 func (s *session) plain(f comm.Failure) error {
 	for _, part := range []string{"node: outer ordering: ", "node: fine ordering: "} {
 		if rest, ok := strings.CutPrefix(f.Text, part); ok {
-			f.Text = rest + "; type --strategy rev-rowcyc, or take another number of devices"
+			f.Text = rest + "; leave --strategy out, or take another number of devices"
 		}
 	}
 	if s.comm.Size() == 1 {

@@ -88,7 +88,7 @@ type part struct {
 func (p *part) register(flags *pflag.FlagSet) {
 	flags.IntVar(&p.k, "k", 0, "write the K largest singular values and their vectors, or all if there are "+
 		"fewer; 0: all")
-	flags.Float64Var(&p.rtol, "rtol", 0,
+	decimalVar(flags, &p.rtol, "rtol", 0,
 		"write the singular values above R times the largest, and their vectors; 0: all")
 }
 
@@ -163,6 +163,9 @@ func (s *session) svd(input string, f svdFlags) error {
 	if err := s.sameOptions(f); err != nil {
 		return err
 	}
+	if err := s.agree(comm.BadInput, f.apart()); err != nil {
+		return err
+	}
 	if err := s.sameFile(file, input, f.verify); err != nil {
 		return err
 	}
@@ -185,6 +188,7 @@ func (s *session) svd(input string, f svdFlags) error {
 	folder, err := s.target(input, p, f)
 	s.took("reserve", begin)
 	if err != nil {
+		s.kept.Abandon()
 		return err
 	}
 	s.progress.tellBy(s.job(), folder.Tell)
@@ -217,6 +221,21 @@ func (s *session) verdictOf(code int, file *matio.File, input string, f svdFlags
 			"--max-sweeps", f.maxSweeps, f.output))
 	case !passed:
 		return s.verdict(exitCheckFailed, fmt.Errorf("the check of %s failed", f.output))
+	}
+	return nil
+}
+
+// apart refuses a checkpoint and a trace in the folder of the results, and what is not of a checkpoint in the
+// folder of that.
+func (f svdFlags) apart() error {
+	for _, x := range []struct{ flag, path, of, folder string }{
+		{"checkpoint", f.dir, "results", f.output}, {"trace", f.trace, "results", f.output},
+		{"output", f.output, "checkpoint", f.dir}, {"trace", f.trace, "checkpoint", f.dir},
+	} {
+		if x.path != "" && x.folder != "" && results.Within(x.folder, x.path) {
+			return fmt.Errorf("--%s %s: %s is the folder of the %s, which holds nothing else; choose another place",
+				x.flag, x.path, x.folder, x.of)
+		}
 	}
 	return nil
 }

@@ -26,6 +26,9 @@ func takes(names ...string) cobra.PositionalArgs {
 		case len(args) < len(names):
 			return usagef("%s needs %s; type %s", cmd.Name(), strings.Join(names[len(args):], " and "), form)
 		case len(args) == len(names):
+			if i := slices.Index(args, ""); i >= 0 {
+				return usagef("%s needs %s, and was given \"\"; type %s", cmd.Name(), names[i], form)
+			}
 			return nil
 		}
 		extra := strings.Join(args[len(names):], " ")
@@ -54,6 +57,10 @@ func commandNames(cmd *cobra.Command) (names []string) {
 // unknownCommand says that jmpi has no such command.
 func unknownCommand(root *cobra.Command, name string) error {
 	names := commandNames(root)
+	if name == "" {
+		return usagef(`a command or a matrix file comes first, and "" was given; the commands are %s`,
+			strings.Join(names, " "))
+	}
 	if filepath.Ext(name) != "" || strings.ContainsRune(name, '/') {
 		return usagef("%s is no matrix file and no command; the commands are %s", name, strings.Join(names, " "))
 	}
@@ -190,6 +197,9 @@ func invalidValue(given string, f *pflag.Flag, value string, cause error) string
 	}
 	if errors.Is(cause, strconv.ErrRange) && !strings.HasPrefix(value, "-") {
 		what = "smaller"
+	}
+	if errors.Is(cause, errTooSmall) {
+		return fmt.Sprintf("%s%s: must be 0, or at least 4.9e-324, where float64 ends", given, value)
 	}
 	if value == "" {
 		value = `""`

@@ -50,6 +50,7 @@ type Journal struct {
 	writing  *writing // the last that was begun, nil for none
 	givenUp  atomic.Bool
 	retired  []retired
+	made     bool // the folder, by this rank
 	lock     func()
 	clock    clock
 	Written  Written

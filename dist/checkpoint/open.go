@@ -28,7 +28,7 @@ func Open(world comm.Comm, c Config) (*Journal, error) {
 		raw, err = j.look()
 	}
 	if err := comm.Agree(world, comm.BadInput, err); err != nil {
-		j.lock()
+		j.Abandon()
 		return nil, err
 	}
 	if raw, err = world.Bcast(raw, 0); err != nil {
@@ -39,7 +39,7 @@ func Open(world comm.Comm, c Config) (*Journal, error) {
 		err = j.visible()
 	}
 	if err := comm.Agree(world, comm.BadInput, err); err != nil {
-		j.lock()
+		j.Abandon()
 		return nil, err
 	}
 	j.Resume = j.manifest.Generation > 0
@@ -49,7 +49,8 @@ func Open(world comm.Comm, c Config) (*Journal, error) {
 // look makes the folder, or reads what it has. It returns the text of the manifest: of the checkpoint, or of
 // a new one.
 func (j *Journal) look() ([]byte, error) {
-	if err := os.Mkdir(j.Dir, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+	err := os.Mkdir(j.Dir, 0o777)
+	if j.made = err == nil; err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("the folder for the checkpoint cannot be made: %w; choose another place", err)
 	}
 	entries, err := os.ReadDir(j.Dir)
@@ -139,6 +140,18 @@ func (j *Journal) visible() error {
 			"it must be on a file system that all nodes share", err)
 	}
 	return nil
+}
+
+// Abandon lets others have the folder, and deletes one that this run has made, before anything is kept in it.
+func (j *Journal) Abandon() {
+	if j == nil {
+		return
+	}
+	if j.made { // what cannot be deleted does no harm
+		_ = os.Remove(filepath.Join(j.Dir, lockName))
+		_ = os.Remove(j.Dir)
+	}
+	j.lock()
 }
 
 // Close waits for what is being written, and lets others have the folder. It is collective.

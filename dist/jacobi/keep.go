@@ -53,7 +53,7 @@ func recall(c Config) (*keeper, error) {
 	if err != nil {
 		return nil, err
 	}
-	k := &keeper{stage: stage, now: kept{M: c.M, N: c.N, Positive: c.positive(), Strategy: c.PivotStrategy(),
+	k := &keeper{stage: stage, now: kept{M: c.M, N: c.N, Positive: c.positive(), Strategy: c.preferred(),
 		Precision: c.Precision.String(), Vectors: c.Vectors}}
 	if !stage.Found() {
 		return k, nil
@@ -117,7 +117,7 @@ func (k *keeper) bare(r *run, devices []kernels.Backend) (s *Solution, err error
 	if nc.Layout.Columns != k.past.Columns {
 		return s, nil
 	}
-	s.Layout = nc.Layout
+	s.Layout, s.Strategy = nc.Layout, nc.Strategy
 	program, err := node.NewProgram(nc.Strategy, nc.Layout)
 	if err != nil {
 		return s, err

@@ -3,6 +3,7 @@ package jacobi
 import (
 	"jmpi/kernels"
 	"jmpi/node"
+	"jmpi/strategy"
 )
 
 // positive returns how many leading columns have sign +1.
@@ -16,10 +17,19 @@ func (p Problem) positive() int {
 // AutoStrategy stands for the pivot strategy that takes the least work.
 const AutoStrategy = "auto"
 
-// PivotStrategy returns the pivot strategy of all levels. Where the norms fall, columns of about the
-// same norm are neighbours and need the largest rotations: rowcyc meets them first. Elsewhere far pairs come
-// first.
-func (c Config) PivotStrategy() string {
+// PivotStrategy returns the pivot strategy of all levels for so many devices: the preferred one, or where the
+// search for that is long the one that takes its place.
+func (c Config) PivotStrategy(devices int) string {
+	if c.Strategy != AutoStrategy {
+		return c.Strategy
+	}
+	return strategy.Quick(c.preferred(), 2*devices)
+}
+
+// preferred returns the pivot strategy that is taken for most numbers of devices. Where the norms fall,
+// columns of about the same norm are neighbours and need the largest rotations: rowcyc meets them first.
+// Elsewhere far pairs come first.
+func (c Config) preferred() string {
 	switch {
 	case c.Strategy != AutoStrategy:
 		return c.Strategy
@@ -46,7 +56,7 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	}
 	nc := node.Config{
 		M: c.M, Layout: layout, Positive: c.positive(), Independent: c.Independent,
-		Vectors: c.Vectors, Strategy: c.PivotStrategy(), Sweeps: 1,
+		Vectors: c.Vectors, Strategy: c.PivotStrategy(devices), Sweeps: 1,
 		Precision: node.Precision{Type: c.Precision, Cosine: c.Cosine}, Exchanges: devices > 1,
 	}
 	if perMacro := c.columns / nc.Layout.Macros; c.columns > 0 && perMacro > 0 && perMacro&(perMacro-1) == 0 &&

@@ -18,11 +18,36 @@ func TestPivotStrategy(t *testing.T) {
 		{"br", AnyNorms, "br"}, {"br", Falling, "br"},
 	} {
 		config := Config{Problem: Problem{M: 64, N: 64, Norms: c.norms}, Settings: Settings{Strategy: c.name}}
-		if got := config.PivotStrategy(); got != c.want {
+		if got := config.PivotStrategy(2); got != c.want {
 			t.Errorf("%s, norms %d: %s, want %s", c.name, c.norms, got, c.want)
 		}
 		if got := config.Node(2, kernels.Limits{PointwiseOrder: 64, Width: 8}).Strategy; got != c.want {
 			t.Errorf("%s, norms %d: the inner orderings are %s, want %s", c.name, c.norms, got, c.want)
+		}
+	}
+}
+
+// Where the preferred strategy must be searched for long, another one takes its place on the devices, and in
+// their configuration; one that was given stays.
+func TestPivotStrategyOfManyDevices(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		norms   Norms
+		devices int
+		want    string
+	}{
+		{AutoStrategy, AnyNorms, 68, "rev-rowcyc"}, {AutoStrategy, AnyNorms, 69, "rev-colcyc"},
+		{AutoStrategy, Falling, 69, "colcyc"}, {AutoStrategy, AnyNorms, 160, "rev-rowcyc"},
+		{AutoStrategy, AnyNorms, 200, "rev-rowcyc-expanded"}, {AutoStrategy, Falling, 200, "rowcyc-expanded"},
+		{AutoStrategy, AnyNorms, 256, "rev-rowcyc"}, {AutoStrategy, AnyNorms, 161, "mmstep"},
+		{"rev-rowcyc", AnyNorms, 69, "rev-rowcyc"},
+	} {
+		config := Config{Problem: Problem{M: 900, N: 900, Norms: c.norms}, Settings: Settings{Strategy: c.name}}
+		if got := config.PivotStrategy(c.devices); got != c.want {
+			t.Errorf("%s, norms %d, %d devices: %s, want %s", c.name, c.norms, c.devices, got, c.want)
+		}
+		if got := config.Node(c.devices, kernels.Limits{PointwiseOrder: 64, Width: 8}).Strategy; got != c.want {
+			t.Errorf("%s, norms %d, %d devices have %s, want %s", c.name, c.norms, c.devices, got, c.want)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 	if err != nil {
 		return nil, err
 	}
-	s := &Solution{Devices: r.devices, Layout: r.layout, Strategy: c.PivotStrategy(),
+	s := &Solution{Devices: r.devices, Layout: r.layout, Strategy: c.PivotStrategy(len(r.devices)),
 		Variant: c.variant(devices[0].Limits()), Transport: r.transport, Plan: p.firstSweep(), run: r}
 	scale, floor, loading, err := r.begin(p)
 	if s.LoadSeconds = loading; err != nil {

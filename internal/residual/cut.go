@@ -77,7 +77,8 @@ const leadingSteps, leadingVectors = 6, 8
 
 // leading returns by how much ‖A − U·diag(S)·Vᵀ‖₂ exceeds the largest singular value that was cut, in units
 // of ‖A‖_F·max(m,n)·ε. It takes ‖T·x‖ for unit vectors x that are orthogonal to a factor, which is never more
-// than that norm, and nearly as much after a few steps x ← TᵀT·x.
+// than that norm, and nearly as much after a few steps x ← TᵀT·x. A vector that has nothing left
+// but rounding errors goes no further.
 func (d *factors) leading(c scale) (float64, error) {
 	x, u := d.sides()
 	if x.file == nil {
@@ -91,10 +92,8 @@ func (d *factors) leading(c scale) (float64, error) {
 	}
 	most, normA := 0.0, 0.0
 	for range leadingSteps {
-		for range 2 { // the second time takes away what rounding has left
-			if err := d.project(x.file, y); err != nil {
-				return 0, err
-			}
+		if err := d.project(x.file, y); err != nil {
+			return 0, err
 		}
 		z, sizes := newPanel(y.rows, y.cols), make([]float64, y.cols)
 		normA = 0
@@ -120,18 +119,26 @@ func (d *factors) leading(c scale) (float64, error) {
 	return d.inUnits(max(0, most-c.vector([]float64{d.cut.Next})[0]), math.Sqrt(normA)), nil
 }
 
-// project takes the columns of a factor out of those of y, and makes these unit vectors, or zero.
+// leftOver is the length of a unit vector, orthogonal to a factor but for rounding errors, below which such
+// errors are all that it had. Otherwise the factor takes next to nothing away.
+const leftOver = 0.5
+
+// project takes the columns of a factor out of those of y, and makes these unit vectors, or zero where they
+// are combinations of the columns of the factor. The second time takes away what rounding errors have left.
+// Where it takes most of a vector, the first time has left errors alone, in no direction to follow.
 func (d *factors) project(f *matio.File, y panel) error {
-	normalize := func() {
-		squares := y.columnSquares()
-		y.scaleColumns(func(j int) float64 {
-			if squares[j] == 0 {
-				return 0
-			}
-			return 1 / math.Sqrt(squares[j])
-		})
+	y.normalize(0)
+	for _, shortest := range []float64{0, leftOver} {
+		if err := d.takeOut(f, y); err != nil {
+			return err
+		}
+		y.normalize(shortest)
 	}
-	normalize()
+	return nil
+}
+
+// takeOut takes the columns of a factor out of those of y.
+func (d *factors) takeOut(f *matio.File, y panel) error {
 	width := min(d.k, max(1, d.budget/int64(y.rows)))
 	for p := int64(0); p < d.k; p += width {
 		w := min(width, d.k-p)
@@ -143,6 +150,17 @@ func (d *factors) project(f *matio.File, y panel) error {
 		products.add(1, blas.Trans, q, blas.NoTrans, y)
 		y.add(-1, blas.NoTrans, q, blas.NoTrans, products)
 	}
-	normalize()
 	return nil
+}
+
+// normalize makes the columns unit vectors, and zero those that are shorter than shortest, or zero.
+func (p panel) normalize(shortest float64) {
+	squares := p.columnSquares()
+	p.scaleColumns(func(j int) float64 {
+		size := math.Sqrt(squares[j])
+		if size == 0 || size < shortest { // not NaN, which stays
+			return 0
+		}
+		return 1 / size
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 
 	"jmpi/internal/matio"
@@ -54,8 +55,8 @@ func resolve(dir string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if real, err := filepath.EvalSymlinks(target); err == nil {
-		target = real
+	if found, err := filepath.EvalSymlinks(target); err == nil {
+		target = found
 	}
 	return target, nil
 }
@@ -187,6 +188,27 @@ func checkMount(dir, target string) error {
 		return nil
 	}
 	return fmt.Errorf("%s is a mount point and cannot be replaced; choose a folder in it", dir)
+}
+
+// Within tells whether path is the folder dir or lies below it. Neither need exist yet.
+func Within(dir, path string) bool {
+	outer, err := located(dir)
+	inner, e := located(path)
+	below := strings.HasPrefix(inner, strings.TrimSuffix(outer, "/")+"/")
+	return err == nil && e == nil && (inner == outer || below)
+}
+
+// located returns the absolute path of a file or folder, without symbolic links as far as it exists.
+func located(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	for there, rest := path, ""; ; there, rest = filepath.Dir(there), filepath.Join(filepath.Base(there), rest) {
+		if found, err := filepath.EvalSymlinks(there); err == nil || there == filepath.Dir(there) {
+			return filepath.Join(found, rest), err
+		}
+	}
 }
 
 // holds tells whether path is dir or lies below it, under whatever name.
