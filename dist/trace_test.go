@@ -42,6 +42,9 @@ func (d *forgetful) MoveColumns(dst kernels.Panel, to []int, src kernels.Panel, 
 // has another sum of squares than the matrix, with the signs of the columns: the run fails. What is left of
 // wrong results is what keeps that sum.
 func TestForgetfulDevices(t *testing.T) {
+	if testing.Short() {
+		t.Skip("runs several hundred decompositions")
+	}
 	const m, n = 150, 120
 	signs := slices.Concat(slices.Repeat([]float64{1}, n/3), slices.Repeat([]float64{-1}, n-n/3))
 	for _, c := range []struct {
