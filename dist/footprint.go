@@ -195,7 +195,7 @@ func (t Task) Least(devices int, limits kernels.Limits) int64 {
 // ways returns what may be done on devices of these limits to a matrix, which is graded or not.
 func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
 	low := t.Low(limits)
-	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: t.Signs != nil,
+	w := ways{slabs: t.reducible() && !graded, vectors: t.needs().any(), hyperbolic: Mixed(t.Signs),
 		aside: t.Aside}
 	preconditions := []Preconditioner{t.Precondition}
 	if t.Precondition == AutoPreconditioner {
@@ -239,7 +239,7 @@ func (t Task) ways(graded bool, limits kernels.Limits) (all []ways) {
 // rightWays returns how the right vectors of X, which are needed or not, may be found.
 func (t Task) rightWays(needed bool) []RightVectors {
 	switch {
-	case t.Signs != nil:
+	case Mixed(t.Signs):
 		return []RightVectors{Accumulate}
 	case !needed:
 		return []RightVectors{noRight}

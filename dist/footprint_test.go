@@ -113,6 +113,27 @@ func TestFootprint(t *testing.T) {
 	}
 }
 
+// TestEstimateOfOneSign: where all columns have the same sign the hyperbolic SVD is the SVD, and takes its
+// memory.
+func TestEstimateOfOneSign(t *testing.T) {
+	for _, n := range []int{1, 215, 2000} {
+		for _, ratio := range []int{1, 3, 4, 9} {
+			for _, sign := range []float64{1, -1} {
+				for devices := 1; devices <= 8; devices++ {
+					task := both(ratio*n, n)
+					task.Precision = Float64
+					usual, most := task.Estimate(devices, hostLimits)
+					task.Signs = slices.Repeat([]float64{sign}, n)
+					if u, m := task.Estimate(devices, hostLimits); u != usual || m != most {
+						t.Errorf("%d×%d, sign %g, %d devices: %+v, %+v, the SVD takes %+v, %+v", task.M, n, sign, devices, u, m,
+							usual, most)
+					}
+				}
+			}
+		}
+	}
+}
+
 // TestEstimateCovers: whatever a task turns out to do takes no more than Estimate has said.
 func TestEstimateCovers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
