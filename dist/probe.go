@@ -111,13 +111,11 @@ func (o origin) agree(x, y []float64, norm float64) error {
 	return nil
 }
 
-// farthest returns the largest distance of two vectors of the same probe.
+// farthest returns the largest distance of two vectors of the same probe, or NaN if there is none.
 func farthest(x, y []float64) (most float64) {
 	n := len(x) / probes
 	for k := range probes {
-		if off := distance(x[k*n:(k+1)*n], y[k*n:(k+1)*n]); !(off <= most) {
-			most = off
-		}
+		most = worse(most, distance(x[k*n:(k+1)*n], y[k*n:(k+1)*n]), 1)
 	}
 	return most
 }
