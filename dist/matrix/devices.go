@@ -114,6 +114,14 @@ func (d *Devices) beside(after []kernels.Mark, f func() error) ([]kernels.Mark, 
 	return marks, f()
 }
 
+// meet lets the devices of this rank wait for all that was called beside.
+func (d *Devices) meet() error {
+	return d.each(func(_ int, dev *device) error {
+		m, err := dev.Beside(func() error { return nil })
+		return errors.Join(err, dev.Follow(m))
+	})
+}
+
 // HostMemory tells whether the devices have the memory of the hosts.
 func (d *Devices) HostMemory() bool { return d.own[0].Limits().HostMemory }
 

@@ -118,20 +118,15 @@ func (f *factorization) show(l *lot, ready readiness) (err error) {
 	r := l.panels[l.shown]
 	l.shown++
 	l.beside, err = f.Devices.beside(l.beside, func() error {
-		all := []cargo{f.q.cargo(r, ready)}
-		if err := f.toAll(all); err != nil {
+		shown, err := f.q.shown([]reflectors{r}, ready)
+		if err != nil {
 			return err
 		}
 		return f.each(func(i int, dev *device) error {
-			return dev.Reflect(r.of(f.M, all[0].dst[i]), true, f.live(i, r.row, f.M), f.N)
+			return dev.Reflect(shown[0][i], true, f.live(i, r.row, f.M), f.N)
 		})
 	})
 	return err
-}
-
-// meet lets all devices wait for what is done beside.
-func (f *factorization) meet(l *lot) error {
-	return f.each(func(i int, dev *device) error { return dev.Follow(l.beside[i]) })
 }
 
 // bench is a device that works on a lot.
@@ -334,7 +329,7 @@ func (f *factorization) apply(l *lot) error {
 		return err
 	}
 	// Some rows of R were copied beside.
-	if err := f.meet(l); err != nil {
+	if err := f.meet(); err != nil {
 		return err
 	}
 	if ready, err = f.ready(); err != nil {

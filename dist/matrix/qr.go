@@ -111,14 +111,6 @@ func (f *stepping) block(b int) error {
 	return err
 }
 
-// meet lets the devices wait for what is applied beside.
-func (f *stepping) meet() error {
-	return f.each(func(i int, dev *device) error {
-		m, err := dev.Beside(func() error { return nil })
-		return errors.Join(err, dev.Follow(m))
-	})
-}
-
 // factor applies the reflectors of the block before to block b, and factors it panel by panel, on its device.
 func (f *stepping) factor(dev *device, b int, panels []reflectors) (err error) {
 	i, x := f.indexOf(dev), f.Matrix.block(b)
