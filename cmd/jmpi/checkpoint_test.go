@@ -158,11 +158,12 @@ func TestSecondSignal(t *testing.T) {
 	sameResults(t, filepath.Join(dir, "x"), filepath.Join(dir, "want"))
 }
 
-// A signal that asks for no checkpoint ends a run with one, and says that it may go on.
+// A signal that asks for no checkpoint ends a run with one, and says that it may go on. Each run begins anew,
+// so that it has work left when the signal comes.
 func TestOtherSignal(t *testing.T) {
-	dir := t.TempDir()
-	gauss(t, 900, 900).write(t, filepath.Join(dir, "a.npy"))
 	for _, s := range []syscall.Signal{syscall.SIGINT, syscall.SIGHUP, syscall.SIGUSR2} {
+		dir := t.TempDir()
+		gauss(t, 1600, 1600).write(t, filepath.Join(dir, "a.npy"))
 		p := startProgram(t, dir, 1, "svd a.npy -o x "+keepAll)
 		p.await(t, phase{begins: " sweep=3 "})
 		p.send(t, stopping{ranks: 1, to: allRanks, signal: s})
