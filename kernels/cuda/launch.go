@@ -17,7 +17,7 @@ type kernel struct {
 // entries are the kernels of each source file.
 var entries = map[string][]string{
 	"move.cu": {"identity_64", "identity_32", "column_norms_64", "column_norms_32", "lengths", "product",
-		"product_transposed"},
+		"product_add", "product_transposed"},
 	"gram.cu": {"gram_diagonal_64", "gram_diagonal_128", "gram_other_64", "gram_other_128", "gram_sides",
 		"gram_add_64", "gram_add_128"},
 	"cholesky.cu": {"cholesky_block", "cholesky_row_64", "cholesky_row_128", "single_cholesky_block",

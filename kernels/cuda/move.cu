@@ -155,12 +155,15 @@ __device__ inline void add_pair(double &high, double &low, double x, double rest
 
 // product puts p·x into y, for the m×n panel p and `count` vectors x of length n, one after the other as
 // those of y are; y holds the high parts of the sums, in twice the working precision, and then the low ones.
-// A warp sums every eighth column. Grid (pieces of 32 rows, at most 65535), block 256 threads.
+// Where there are several pieces of the columns their sums follow one another in y, for product_add. A warp
+// sums every eighth column. Grid (pieces of 32 rows, at most 65535; pieces of the columns), block 256 threads.
 extern "C" __global__ void __launch_bounds__(256)
 product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y, i64 count)
 {
 	__shared__ double sums[8][VECTORS][2][32];
 	const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+	const i64 first = n * blockIdx.y / gridDim.y, last = n * (blockIdx.y + 1) / gridDim.y;
+	y += 2 * m * count * blockIdx.y;
 	for (i64 i0 = (i64)blockIdx.x * 32; i0 < m; i0 += (i64)gridDim.x * 32)
 		for (i64 v = 0; v < count; v += VECTORS) {
 			const double *const a = p + min(i0 + lane, m - 1), *at[VECTORS];
@@ -169,7 +172,7 @@ product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y, i64 c
 			for (int s = 0; s < VECTORS; s++)
 				at[s] = x + min(v + s, count - 1) * n;
 #pragma unroll 4
-			for (i64 j = warp; j < n; j += 8) {
+			for (i64 j = first + warp; j < last; j += 8) {
 				const double e = a[j * ld];
 #pragma unroll
 				for (int s = 0; s < VECTORS; s++) {
@@ -192,4 +195,18 @@ product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y, i64 c
 			}
 			__syncthreads();
 		}
+}
+
+// product_add adds the sums that product leaves, of so many pieces of the columns, to those of all columns.
+// Each has `all` numbers, high parts and low ones. Grid (blocks of 256 numbers), block 256 threads.
+extern "C" __global__ void __launch_bounds__(256) product_add(const double *sums, i64 pieces, i64 all, double *y)
+{
+	const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
+	if (i >= all)
+		return;
+	double high = 0, low = 0;
+	for (i64 k = 0; k < pieces; k++)
+		add_pair(high, low, sums[2 * k * all + i], sums[(2 * k + 1) * all + i]);
+	y[i] = high;
+	y[all + i] = low;
 }
