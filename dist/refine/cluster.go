@@ -4,12 +4,9 @@ import (
 	"slices"
 	"sync"
 
-	"gonum.org/v1/gonum/blas"
-	"gonum.org/v1/gonum/lapack"
-	lapackgo "gonum.org/v1/gonum/lapack/gonum"
-
 	"jmpi/dist/comm"
 	"jmpi/dist/matrix"
+	"jmpi/internal/dense"
 	"jmpi/internal/parallel"
 	"jmpi/kernels"
 )
@@ -82,8 +79,10 @@ func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (found func() ([]t
 	if s.x.Comm.Rank() == 0 {
 		norms := slices.Clone(s.norms)
 		find = sync.OnceValue(func() []float64 { // of all, one after the other
-			parts := make([][]float64, len(clusters))
-			parallel.All(len(clusters), 1, func(i int) {
+			parts, order := make([][]float64, len(clusters)), matrix.Natural(len(clusters))
+			slices.SortFunc(order, func(i, j int) int { return clusters[j].width() - clusters[i].width() })
+			parallel.All(len(order), 1, func(at int) { // the widest first, which take longest
+				i := order[at]
 				c := clusters[i]
 				parts[i] = eigenvectors(squares[i], norms[c.start:c.end])
 			})
@@ -105,7 +104,8 @@ func (s *state) turnsOf(h *matrix.Matrix, clusters []cluster) (found func() ([]t
 }
 
 // eigenvectors returns those of D·H·D, for the largest eigenvalue first. D·H·D/d₁² − I has the same ones, and
-// small elements, of which the library's errors are small.
+// small elements, of which the library's errors are small. If it does not find them, the identity stands for
+// them: the columns are not turned, and the next look tells that.
 func eigenvectors(h, norms []float64) []float64 {
 	k, a := len(norms), slices.Clone(h)
 	for j, d := range norms {
@@ -115,35 +115,27 @@ func eigenvectors(h, norms []float64) []float64 {
 		}
 		a[j*(k+1)] = (d-1)*(d+1) + d*d*(h[j*(k+1)]-1)
 	}
-	work := make([]float64, 66*k)
-	lapackgo.Implementation{}.Dsyev(lapack.EVCompute, blas.Upper, k, a, k, make([]float64, k), work, len(work))
 	q := make([]float64, k*k)
-	for j := range k {
-		for i := range k { // a has rows, and the largest eigenvalue last
-			q[i+j*k] = a[i*k+k-1-j]
+	if !dense.Eigenvectors(k, a) {
+		for j := range k {
+			q[j*(k+1)] = 1
 		}
+		return q
+	}
+	for j := range k { // a has the largest eigenvalue last
+		copy(q[j*k:(j+1)*k], a[(k-1-j)*k:(k-j)*k])
 	}
 	return orthonormal(q, k)
 }
 
 // orthonormal returns q·(3·I − qᵀ·q)/2, for nearly orthonormal columns.
 func orthonormal(q []float64, k int) []float64 {
-	r := slices.Clone(q)
+	off, r := make([]float64, k*k), slices.Clone(q)
 	for j := range k {
-		for l := range k {
-			x, y := q[j*k:(j+1)*k], q[l*k:(l+1)*k]
-			product := 0.0
-			if j == l {
-				product = -1
-			}
-			for i := range x {
-				product += x[i] * y[i]
-			}
-			for i, e := range y {
-				r[i+j*k] -= product / 2 * e
-			}
-		}
+		off[j*(k+1)] = -1
 	}
+	dense.Product(true, false, k, k, k, 1, q, k, q, k, 1, off, k)
+	dense.Product(false, false, k, k, k, -0.5, q, k, off, k, 1, r, k)
 	return r
 }
 
