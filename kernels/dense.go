@@ -84,7 +84,8 @@ type Dense interface {
 
 	// FactorPanel factors the first min(m,n) columns of an m×n panel, n ≤ PanelWidth, by Householder reflectors,
 	// in their order: A = Q·[R; 0]. Q.Y has A's rows and min(m,n) columns; Q.T and r have order min(m,n). r is
-	// zero below its diagonal. Q.Y may be the first columns of A; otherwise A is undefined afterwards.
+	// zero below its diagonal. Q.Y may be the first columns of A. Or r may be the first rows of these; then the
+	// rows below become zero. Otherwise A is undefined afterwards.
 	FactorPanel(a Panel, q Reflectors, r Panel) error
 	// FactorPivoted factors columns of an m×n panel, n ≤ PivotedWidth. In every step it takes the longest column
 	// of what remains, unless that is noise which becomes zero. It ends before the first that is shorter than

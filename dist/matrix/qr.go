@@ -1,7 +1,6 @@
 package matrix
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -28,9 +27,8 @@ const checkedPanels = 8
 // factorWhile factors blocks while no element on the diagonal of R is at most tol[j]; nil: all blocks. While
 // a device factors its block, all devices apply the reflectors of the block before to the blocks behind it.
 func factorWhile(s *Matrix, tol []float64) (q *Orthogonal, independent bool, err error) {
-	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M}, triangles: make([]buffer, len(s.own)),
+	f := &stepping{Matrix: s, q: &Orthogonal{Devices: s.Devices, M: s.M},
 		beside: make([]kernels.Mark, len(s.own))}
-	defer func() { err = errors.Join(err, s.drop(f.triangles)) }()
 	independent = true
 	count, seen := min(s.M, s.N), 0 // columns to be factored, and those of which the diagonal was looked at
 	for b := 0; b*s.tile < count && err == nil; b++ {
@@ -64,7 +62,6 @@ func factorWhile(s *Matrix, tol []float64) (q *Orthogonal, independent bool, err
 type stepping struct {
 	*Matrix
 	q         *Orthogonal
-	triangles []buffer
 	rows      []int                  // on which the reflectors of each panel act, from this one on
 	remaining int                    // how many columns of the matrix they are to be applied to
 	shown     [][]kernels.Reflectors // of each panel, on each device of this rank
@@ -141,17 +138,7 @@ func (f *stepping) columns(dev *device, x kernels.Panel, q kernels.Reflectors) e
 	for at := 0; at < q.Y.N; at += kernels.PanelWidth {
 		to := min(at+kernels.PanelWidth, q.Y.N)
 		a, part := x.Columns(at, to).Rows(at, x.M), diagonalPart(q, at, to)
-		triangle, err := f.triangles[f.indexOf(dev)].need(dev, to-at, to-at)
-		if err != nil {
-			return err
-		}
-		if err := dev.FactorPanel(a, part, triangle); err != nil {
-			return err
-		}
-		if err := dev.Zero(a); err != nil {
-			return err
-		}
-		if err := dev.Convert(a.Rows(0, to-at), triangle); err != nil {
+		if err := dev.FactorPanel(a, part, a.Rows(0, to-at)); err != nil {
 			return err
 		}
 		if to == x.N {

@@ -12,6 +12,11 @@ func (d *device) FactorPanel(a kernels.Panel, q kernels.Reflectors, r kernels.Pa
 	p := dense.Factor(a.M, q.Y.N, packed(a.Columns(0, q.Y.N)))
 	unpack(q.Y, p.Y)
 	unpack(q.T, p.T)
+	if r.Data == a.Data {
+		for j := range r.N {
+			clear(column(a, j)[r.M:])
+		}
+	}
 	unpack(r, p.R)
 	return nil
 }

@@ -318,6 +318,19 @@ template <int SLICES> struct GramPanel {
 			}
 	}
 
+	// clear makes the slice of the panel zero below the factor.
+	__device__ void clear(double *a, i64 lda)
+	{
+#pragma unroll
+		for (int k = 0; k < SLICES; k++)
+#pragma unroll
+			for (int c = 0; c < GROUP; c++) {
+				const int i = mine() + k * SIDE, j = group() * GROUP + c;
+				if (i < rows && first + i >= SIDE)
+					a[first + i + j * lda] = 0;
+			}
+	}
+
 	// factor factors the panel if that serves, and tells whether it does.
 	template <class Arguments> __device__ bool factor(const Arguments &f)
 	{
@@ -337,9 +350,11 @@ template <int SLICES> struct GramPanel {
 			if (rows > 0)
 				divide_slice(pass == 0 ? s.r : s.u);
 		}
-		if (rows > 0)
+		if (rows > 0) {
 			put_reflectors(f.y, f.ldy);
-		else if (blockIdx.x == gridDim.x - 2)
+			if (f.r == f.a)
+				clear(f.a, f.lda);
+		} else if (blockIdx.x == gridDim.x - 2)
 			put_factor(f.r, f.ldr);
 		else
 			put_triangle(f.t, f.ldt);

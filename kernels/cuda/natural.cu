@@ -21,7 +21,7 @@ constexpr double SMALL_SQUARE = 0x1p-60, LARGE_SQUARE = 0x1p60;
 // Natural are the arguments. The host has the same struct (natural.go).
 struct Natural {
 	double *a, *y, *t, *r;
-	i64 m, n, lda, ldy, ldt, ldr; // m ≥ n
+	i64 m, n, lda, ldy, ldt, ldr; // m ≥ n; r may be the first rows of a
 	i64 rows; // of a slice, n at least
 	Letter *box;
 	i64 meeting; // number of the first one
@@ -294,6 +294,8 @@ template <int S, int R, bool FAR> struct Block {
 					*element(f.y, f.ldy, c, i) = row < c ? 0 : row == c ? 1 : a[k][r];
 					if (row < n)
 						f.r[row + c * f.ldr] = row <= c ? a[k][r] : 0;
+					else if (f.r == f.a)
+						*element(f.a, f.lda, c, i) = 0;
 				}
 		});
 		__syncthreads();

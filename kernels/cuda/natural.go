@@ -78,8 +78,10 @@ func (d *device) natural(a kernels.Panel, q kernels.Reflectors, r kernels.Panel)
 	if err := d.reflectList(left, true, []kernels.Panel{rest}, 0); err != nil {
 		return err
 	}
-	if err := d.copyMatrix(d.stream, on(r.Columns(h, n)), on(rest), h, n-h); err != nil {
-		return err
+	if top := r.Columns(h, n); top.Data != rest.Data {
+		if err := d.copyMatrix(d.stream, on(top), on(rest), h, n-h); err != nil {
+			return err
+		}
 	}
 	if err := d.natural(rest.Rows(h, m), right, r.Columns(h, n).Rows(h, n)); err != nil {
 		return err

@@ -45,36 +45,62 @@ func panelKinds(m, n int) map[string]matrix {
 }
 
 // FactorPanel tests that Q is orthogonal to a few u, that each column of Q·[R; 0] is that of A to some u of
-// its own norm, and that the bits are the same where Y takes the memory of A.
+// its own norm, and that the bits are the same where Y takes the memory of A, or R does.
 func FactorPanel(t *testing.T, b kernels.Backend) {
 	for _, s := range panelShapes {
 		for kind, a := range panelKinds(s.m, s.n) {
 			what := fmt.Sprintf("%d×%d, %s", s.m, s.n, kind)
-			y, tr, r := factorPanel(t, b, a, false)
+			y, tr, r := factorPanel(t, b, a, nowhere)
 			checkReflectors(t, what, y, tr)
 			checkFactored(t, what, y, tr, r, a)
-			inPlace, tr2, r2 := factorPanel(t, b, a, true)
-			equal(t, inPlace, y)
-			equal(t, tr2, tr)
-			equal(t, r2, r)
+			for _, into := range []inPlace{reflectorsInPlace, factorInPlace} {
+				y2, tr2, r2 := factorPanel(t, b, a, into)
+				equal(t, y2, y)
+				equal(t, tr2, tr)
+				equal(t, r2, r)
+			}
 		}
 	}
 }
 
+// inPlace says what takes the memory of the panel that is factored.
+type inPlace int
+
+const (
+	nowhere inPlace = iota
+	reflectorsInPlace
+	factorInPlace
+)
+
 // factorPanel returns Y, T and R of a.
-func factorPanel(t *testing.T, b kernels.Backend, a matrix, inPlace bool) (y, tr, r matrix) {
+func factorPanel(t *testing.T, b kernels.Backend, a matrix, into inPlace) (y, tr, r matrix) {
 	t.Helper()
 	k := min(a.m, a.n)
 	p, py := place(t, b, a, kernels.Float64), place(t, b, nan(a.m, k), kernels.Float64)
 	pt, pr := place(t, b, nan(k, k), kernels.Float64), place(t, b, nan(k, k), kernels.Float64)
-	q := kernels.Reflectors{Y: py.Panel, T: pt.Panel}
-	if inPlace {
+	q, factor := kernels.Reflectors{Y: py.Panel, T: pt.Panel}, pr.Panel
+	switch into {
+	case reflectorsInPlace:
 		q.Y = p.Panel.Columns(0, k)
+	case factorInPlace:
+		factor = p.Panel.Columns(0, k).Rows(0, k)
 	}
-	must(t, b.FactorPanel(p.Panel, q, pr.Panel))
+	must(t, b.FactorPanel(p.Panel, q, factor))
 	left := p.read()
-	if inPlace {
+	switch into {
+	case reflectorsInPlace:
 		return matrix{a.m, k, left.a[:a.m*k]}, pt.read(), pr.read()
+	case factorInPlace:
+		r = newMatrix(k, k)
+		for j := range k {
+			copy(r.column(j), left.column(j))
+			for i := k; i < a.m; i++ {
+				if x := left.at(i, j); x != 0 {
+					t.Fatalf("%d×%d: there is %g at (%d,%d) below R", a.m, a.n, x, i, j)
+				}
+			}
+		}
+		return py.read(), pt.read(), r
 	}
 	return py.read(), pt.read(), pr.read()
 }
@@ -180,7 +206,7 @@ func Reflect(t *testing.T, b kernels.Backend) {
 			s.m = 700
 		}
 		for kind, a := range panelKinds(s.m, s.n) {
-			y, tr, _ := factorPanel(t, b, a, false)
+			y, tr, _ := factorPanel(t, b, a, nowhere)
 			q := placeReflectors(t, b, y, tr)
 			var all []matrix
 			var list, single []window
@@ -281,7 +307,7 @@ func OneSign(t *testing.T, b kernels.Backend) {
 					t.Errorf("%d rows, %s, %s: column %d is off by %.1f u", m, name, what, j, e/norm/roundoff)
 				}
 			}
-			_, _, r := factorPanel(t, b, a, false)
+			_, _, r := factorPanel(t, b, a, nowhere)
 			_, _, pivoted := factorPivoted(t, b, a, panelOptions{})
 			for j := range n {
 				check("factored", j, j, r.column(j))
@@ -289,7 +315,7 @@ func OneSign(t *testing.T, b kernels.Backend) {
 			for j, c := range pivoted.Pivots {
 				check("pivoted", c, j, pivoted.R[j*pivoted.Count:(j+1)*pivoted.Count])
 			}
-			y, tr, _ := factorPanel(t, b, matrix{m, 1, a.column(0)}, false)
+			y, tr, _ := factorPanel(t, b, matrix{m, 1, a.column(0)}, nowhere)
 			q := placeReflectors(t, b, y, tr)
 			c := place(t, b, a, kernels.Float64)
 			must(t, b.Reflect(q, true, []kernels.Panel{c.Panel}, 0))
