@@ -72,7 +72,7 @@ func TestEntries(t *testing.T) {
 			fmt.Sprintf("NEGLIGIBLE = %x", kernels.NegligibleLength)},
 		"angles.cu":      {fmt.Sprintf("SIDE = %d;", kernels.PivotSide)},
 		"natural.cu":     {fmt.Sprintf("NATURAL_THREADS = %d", naturalThreads)},
-		"reflect.cu":     {fmt.Sprintf("SIDE = %d;", reflectSide), fmt.Sprintf("TURNED = %d;", reflectTurned)},
+		"reflect.cu":     {fmt.Sprintf("SIDE = %d;", reflectSide)},
 		"totals.cuh":     {fmt.Sprintf("SIDE = %d,", gramSide)},
 		"gram_panel.cuh": {fmt.Sprintf("sizeof(State) == %d +", gramState)},
 		"tall.cu": {fmt.Sprintf("SIDE = %d;", tallSide), fmt.Sprintf("HALF = %d;", tallHalf),

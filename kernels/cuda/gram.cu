@@ -60,7 +60,7 @@ __device__ inline bool gram_tile(const Problem &b, const Factor &f, int I, int J
 	__syncthreads();
 	double *out = partial + ((blockIdx.z * tiles + J * (J + 1) / 2 + I) * chunks + blockIdx.y) * (TILE * TILE);
 	const Sums s = {address, f.x.p, left, right, rows};
-	sum_tile<TILE, DIAGONAL, false>(s, even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq), out, also);
+	sum_tile<TILE, 1, DIAGONAL, false>(s, even(f.x.p, f.x.ldp) && even(f.x.q, f.x.ldq), into<TILE>(out), also);
 	return true;
 }
 

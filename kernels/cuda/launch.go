@@ -32,7 +32,7 @@ var entries = map[string][]string{
 	"measure.cu":      {"row_maxima", "column_maxima", "leads"},
 	"natural.cu":      {"natural_64_64", "natural_64_128", "natural_32_512", "natural_16_1024", "natural_far"},
 	"pivoted.cu":      {"factor_pivoted"},
-	"reflect.cu":      {"reflect_sums", "reflect_turn", "reflect_add"},
+	"reflect.cu":      {"reflect_sums", "reflect_sums_wide", "reflect_turn", "reflect_add"},
 	"qr.cu": {"qr_exponents", "qr_64", "qr_128", "qr_gather", "qr_scatter", "single_qr_exponents",
 		"single_qr_64", "single_qr_128", "single_qr_gather", "single_qr_scatter"},
 	"single_jacobi.cu": {"single_jacobi_32", "single_jacobi_64", "single_jacobi_128"},
@@ -48,7 +48,7 @@ var entries = map[string][]string{
 	"single_products.cu": {"single_weights", "single_norms", "single_copy", "single_product"},
 }
 
-// inTurn are the kernels of a p-step. They wait themselves until the one before in their stream has ended
+// inTurn are the kernels of a p-step, and those that apply reflectors. They wait themselves until the one before in their stream has ended
 // (in_turn of common.cuh), so the device starts them before that.
 var inTurn = map[string]bool{"gram_diagonal_64": true, "gram_diagonal_128": true, "gram_other_64": true,
 	"gram_other_128": true, "gram_sides": true, "gram_add_64": true, "gram_add_128": true,
@@ -57,7 +57,8 @@ var inTurn = map[string]bool{"gram_diagonal_64": true, "gram_diagonal_128": true
 	"single_gram_small": true, "single_gram_diagonal": true, "single_gram_add": true,
 	"single_cholesky_block": true, "single_qr_64": true, "single_qr_128": true, "single_jacobi_32": true,
 	"single_jacobi_64": true, "single_jacobi_128": true, "single_image_64": true, "single_image_128": true,
-	"single_multiply_64": true, "single_multiply_128": true}
+	"single_multiply_64": true, "single_multiply_128": true, "reflect_sums": true, "reflect_sums_wide": true,
+	"reflect_turn": true, "reflect_add": true}
 
 // defaultShared is the shared memory that any kernel may have, static and dynamic.
 const defaultShared = 48 << 10

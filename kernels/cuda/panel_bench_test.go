@@ -78,6 +78,26 @@ func BenchmarkPanel(b *testing.B) {
 	}
 }
 
+// BenchmarkReflectMany times Reflect with 256 reflectors, which are joined, on panels of so many columns, and
+// Join, as microseconds.
+func BenchmarkReflectMany(b *testing.B) {
+	for _, m := range []int{1024, 2048, 4096, 8192} {
+		for _, n := range []int{256, 4096} {
+			b.Run(fmt.Sprintf("reflect/m=%d/n=%d", m, n), func(b *testing.B) {
+				p := newPanels(b, mustOpen(b, 0), m, 256)
+				q, c := manyReflectors(b, p), p.panel(b, m, n)
+				must(b, p.d.Write(c, normal(m, n), m))
+				p.time(b, func() error { return p.d.Reflect(q, true, []kernels.Panel{c}, n) })
+			})
+		}
+		b.Run(fmt.Sprintf("join/m=%d", m), func(b *testing.B) {
+			p := newPanels(b, mustOpen(b, 0), m, 256)
+			q := manyReflectors(b, p)
+			p.time(b, func() error { return p.d.Join(q) })
+		})
+	}
+}
+
 // time reports how long f takes on a copy of the matrix. Its first call, which allocates and loads what it
 // needs, does not count.
 func (p *panels) time(b *testing.B, f func() error) {

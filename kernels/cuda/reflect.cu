@@ -5,8 +5,7 @@
 #include "product.cuh"
 #include "rows.cuh"
 
-constexpr int SIDE = 64;  // of a tile of YᵀC
-constexpr int TURNED = 8; // columns that a block of reflect_turn does
+constexpr int SIDE = 64; // of a tile of YᵀC
 
 // Reflection are the arguments of the kernels. The host has the same struct (reflect.go).
 struct Reflection {
@@ -18,7 +17,7 @@ struct Reflection {
 	i64 pieces, across; // of the rows; tiles of the columns of the widest panel
 	double *partial;    // SIDE² numbers for each tile, a tile for each piece
 	double *w;	    // −op(T)·(YᵀC), of all panels one after the other
-	i64 ldw;
+	i64 ldw, turned; // turned: columns that a block of reflect_turn does
 
 	__device__ Member panel(i64 i) const { return list ? list[i] : one; }
 
@@ -29,41 +28,63 @@ struct Reflection {
 	}
 };
 
-// reflect_sums forms a tile of YᵀC over a piece of the rows. Grid (across; tiles of the reflectors times
-// pieces; panels), block 128 threads. Shared bytes: 16·STAGES·SIDE·LD_CHUNK.
-extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
+// sums forms a tile of YᵀC, of WIDTH×WIDTH elements, over a piece of the rows.
+template <int WIDTH, int MANY> __device__ inline void sums(const Reflection &r)
 {
+	constexpr int THREADS = WIDTH * WIDTH / 32 / MANY;
 	const Member c = r.panel(blockIdx.z);
-	const i64 piece = blockIdx.y % r.pieces, I = blockIdx.y / r.pieces, J = blockIdx.x, first = piece * r.piece;
-	if (J * SIDE >= c.n)
+	const i64 piece = blockIdx.y % r.pieces, first = piece * r.piece;
+	const i64 i0 = blockIdx.y / r.pieces * WIDTH, j0 = (i64)blockIdx.x * WIDTH; // of the tile
+	if (j0 >= c.n)
 		return;
-	const int left = (int)min(r.k - I * SIDE, (i64)SIDE), right = (int)min(c.n - J * SIDE, (i64)SIDE);
-	__shared__ const double *address[2 * SIDE];
-	for (int i = threadIdx.x; i < SIDE; i += 128) {
-		address[i] = i < left ? r.y + first + (I * SIDE + i) * r.ldy : 0;
-		address[SIDE + i] = i < right ? c.p + first + (J * SIDE + i) * c.ld : 0;
+	const int left = (int)min(r.k - i0, (i64)WIDTH), right = (int)min(c.n - j0, (i64)WIDTH);
+	__shared__ const double *address[2 * WIDTH];
+	for (int i = threadIdx.x; i < WIDTH; i += THREADS) {
+		address[i] = i < left ? r.y + first + (i0 + i) * r.ldy : 0;
+		address[WIDTH + i] = i < right ? c.p + first + (j0 + i) * c.ld : 0;
 	}
 	__syncthreads();
 	const Sums s = {address, r.y, left, right, (int)min(r.m - first, r.piece)};
-	double *out = r.tile(blockIdx.z, I, J) + piece * (SIDE * SIDE);
-	sum_tile<SIDE, false, true>(s, even(r.y, r.ldy) && even(c.p, c.ld), out, Nothing());
+	auto put = [&](int i, int j, double x) {
+		double *const out = r.tile(blockIdx.z, (i0 + i) / SIDE, (j0 + j) / SIDE) + piece * (SIDE * SIDE);
+		out[i % SIDE + j % SIDE * SIDE] = x;
+	};
+	sum_tile<WIDTH, MANY, false, true>(s, even(r.y, r.ldy) && even(c.p, c.ld), put, Nothing());
+}
+
+// reflect_sums and reflect_sums_wide form the tiles of YᵀC over pieces of the rows; the latter takes larger
+// ones, for which less is read. An element is the same sequence of operations in both. Grid (tiles of the
+// columns of the widest panel; tiles of the reflectors times pieces; panels), block 128 or 256 threads. Shared
+// bytes: 16·STAGES·SIDE·LD_CHUNK, and twice as many.
+extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
+{
+	in_turn();
+	sums<SIDE, 1>(r);
+}
+
+extern "C" __global__ void __launch_bounds__(256, 1) reflect_sums_wide(Reflection r)
+{
+	in_turn();
+	sums<2 * SIDE, 2>(r);
 }
 
 // reflect_turn adds the sums over the pieces, and multiplies them by −op(T). Grid (⌈columns of the widest
-// panel/TURNED⌉, panels), block 256 threads. Shared bytes: 8·k·TURNED and, unless T is I, 8·k·(k|1).
+// panel/turned⌉, panels), block 256 threads. Shared bytes: 8·k·turned and, unless T is I, 8·k·(k|1).
 extern "C" __global__ void __launch_bounds__(256) reflect_turn(Reflection r)
 {
+	in_turn();
 	extern __shared__ __align__(16) double shared[];
 	const Member c = r.panel(blockIdx.y);
-	const i64 first = (i64)blockIdx.x * TURNED;
-	const int k = (int)r.k, count = k * (int)min(c.n - first, (i64)TURNED), ld = k | 1;
-	double *const t = shared + k * TURNED;
+	const i64 first = (i64)blockIdx.x * r.turned;
+	const int k = (int)r.k, count = k * (int)min(c.n - first, r.turned), ld = k | 1;
+	double *const t = shared + k * r.turned;
 	for (int e = threadIdx.x; r.t && e < k * k; e += 256)
 		t[e % k + e / k * ld] = r.t[e % k + e / k * r.ldt];
 	for (int e = threadIdx.x; e < count; e += 256) {
 		const i64 i = e % k, j = first + e / k;
 		const double *x = r.tile(blockIdx.y, i / SIDE, j / SIDE) + i % SIDE + j % SIDE * SIDE;
 		double sum[8] = {}; // terms of one sign are rounded less where they are added in parts
+#pragma unroll 2
 		for (i64 p = 0; p < r.pieces; p += 8)
 #pragma unroll
 			for (int q = 0; q < 8; q++)
@@ -76,6 +97,7 @@ extern "C" __global__ void __launch_bounds__(256) reflect_turn(Reflection r)
 		const int i = e % k, j = e / k;
 		double sum = r.t ? 0 : shared[e];
 		if (r.t)
+#pragma unroll 8
 			for (int l = r.transposed ? 0 : i; l < (r.transposed ? i + 1 : k); l++)
 				sum = __fma_rn(t[r.transposed ? l + i * ld : i + l * ld], shared[l + j * k], sum);
 		r.w[i + (c.first + first + j) * r.ldw] = -sum;
@@ -86,6 +108,7 @@ extern "C" __global__ void __launch_bounds__(256) reflect_turn(Reflection r)
 // panels), block 256 threads. Shared bytes as multiply_128.
 extern "C" __global__ void __launch_bounds__(256, 2) reflect_add(Reflection r)
 {
+	in_turn();
 	const Member c = r.panel(blockIdx.z);
 	const i64 row = (i64)blockIdx.x * ROWS;
 	const int j0 = blockIdx.y * 128;

@@ -4,7 +4,7 @@ import "jmpi/kernels"
 
 const (
 	reflectSide   = 64   // SIDE of reflect.cu
-	reflectTurned = 8    // TURNED
+	reflectTurned = 8    // columns that a block of reflect_turn does, fewer where there are few blocks
 	reflectPiece  = 512  // rows that are summed by themselves,
 	reflectShort  = 128  // or so many, for a panel of QR and for panels by themselves,
 	reflectRows   = 8192 // of so many rows at most
@@ -22,7 +22,7 @@ type reflection struct {
 	one                        member
 	piece, pieces, across      int64
 	partial, w                 kernels.Address
-	ldw                        int64
+	ldw, turned                int64
 }
 
 // newReflection returns what does not depend on T and the panels, of which the widest has so many columns.
@@ -103,7 +103,7 @@ func (d *device) inner(y, c, w kernels.Panel, short bool) error {
 		if r.partial, err = d.need("products with reflectors over pieces of rows", r.bytes()); err != nil {
 			return err
 		}
-		if err := d.sums(r, 1, x.N, y.N*reflectTurned*kernels.WordBytes); err != nil {
+		if err := d.sums(r, 1, x.N, 0); err != nil {
 			return err
 		}
 	}
@@ -155,22 +155,43 @@ func (d *device) reflectSome(r reflection, c []kernels.Panel) error {
 		return err
 	}
 	r.w = w.Data
-	// One block of threads for each few columns multiplies by T.
-	if err := d.sums(r, panels, list.widest, k*(reflectTurned+(k|1))*kernels.WordBytes); err != nil {
+	if err := d.sums(r, panels, list.widest, k*(k|1)*kernels.WordBytes); err != nil {
 		return err
 	}
 	return d.launch("reflect_add", ceil(int(r.m), productRows), ceil(list.widest, 128), panels, 256,
 		d.productShared(128), words([]reflection{r})...)
 }
 
-// sums queues W ← −op(T)·(YᵀC) for some panels, with so many bytes of shared memory for T and what it is
-// multiplied by.
-func (d *device) sums(r reflection, panels, widest, shared int) error {
-	arguments, tiles := words([]reflection{r}), ceil(int(r.k), reflectSide)
-	chunks := d.tiling.stages * 2 * reflectSide * (d.tiling.gramChunk + pad) * kernels.WordBytes
-	if err := d.launch("reflect_sums", int(r.across), tiles*int(r.pieces), panels, 128, chunks,
-		arguments...); err != nil {
+// sums queues W ← −op(T)·(YᵀC) for some panels, with so many bytes of shared memory for T. Its bits do not
+// depend on how the kernels share the work.
+func (d *device) sums(r reflection, panels, widest, triangle int) error {
+	r.turned = reflectTurned
+	for r.turned > 1 && ceil(widest, int(r.turned))*panels < d.processors {
+		r.turned /= 2
+	}
+	arguments := words([]reflection{r})
+	name, side, threads := "reflect_sums", reflectSide, 128
+	if d.wideSums(r, panels, widest) {
+		name, side, threads = "reflect_sums_wide", 2*reflectSide, 256
+	}
+	if err := d.launch(name, ceil(widest, side), ceil(int(r.k), side)*int(r.pieces), panels, threads,
+		d.sumsShared(side), arguments...); err != nil {
 		return err
 	}
-	return d.launch("reflect_turn", ceil(widest, reflectTurned), panels, 1, 256, shared, arguments...)
+	// One block of threads for each few columns multiplies by T.
+	shared := int(r.k*r.turned)*kernels.WordBytes + triangle
+	return d.launch("reflect_turn", ceil(widest, int(r.turned)), panels, 1, 256, shared, arguments...)
+}
+
+// sumsShared returns the shared memory that sums need for tiles of so many columns on each side.
+func (d *device) sumsShared(side int) int {
+	return d.tiling.stages * 2 * side * (d.tiling.gramChunk + pad) * kernels.WordBytes
+}
+
+// wideSums tells whether there are enough large tiles to keep multiprocessors busy, each with one at a time.
+func (d *device) wideSums(r reflection, panels, widest int) bool {
+	const side = 2 * reflectSide
+	tiles := ceil(widest, side) * ceil(int(r.k), side) * int(r.pieces) * panels
+	busy := 4 * tiles / (3 * d.processors * ceil(tiles, d.processors)) // three quarters of them, on the average
+	return r.k > reflectSide && busy > 0 && d.sumsShared(side) <= d.shared
 }

@@ -33,3 +33,49 @@ func TestReflectAligned(t *testing.T) {
 		}
 	}
 }
+
+// TestReflectWide tests that many columns, for which large tiles of products are formed, have the bits of
+// few.
+func TestReflectWide(t *testing.T) {
+	d := mustOpen(t, 0)
+	d.processors = 16
+	for _, s := range []struct{ m, k, n int }{{1024, 256, 2048}, {1001, 150, 3333}} {
+		p := newPanels(t, d, s.m, s.k)
+		q := manyReflectors(t, p)
+		if r := newReflection(q.Y, s.n, false); !d.wideSums(r, 1, s.n) || d.wideSums(r, 1, 60) {
+			t.Errorf("%+v: the kernels are not those of the test", s)
+		}
+		got := [][]float64{make([]float64, s.m*s.n), make([]float64, s.m*s.n)}
+		for i, width := range []int{s.n, 60} {
+			c := p.panel(t, s.m, s.n)
+			must(t, d.Write(c, normal(s.m, s.n), s.m))
+			for j := 0; j < s.n; j += width {
+				must(t, d.Reflect(q, true, []kernels.Panel{c.Columns(j, min(j+width, s.n))}, s.n))
+			}
+			must(t, d.Read(got[i], s.m, c))
+		}
+		if !slices.Equal(got[0], got[1]) {
+			t.Errorf("%+v: other bits", s)
+		}
+	}
+}
+
+// manyReflectors factors p.a panel by panel, and joins the reflectors.
+func manyReflectors(t testing.TB, p *panels) kernels.Reflectors {
+	t.Helper()
+	q := kernels.Reflectors{Y: p.q.Y, T: p.q.T}
+	must(t, p.d.Copy(p.a, p.from))
+	must(t, p.d.Zero(q.Y))
+	must(t, p.d.Zero(q.T))
+	for at := 0; at < p.a.N; at += kernels.PanelWidth {
+		to := min(at+kernels.PanelWidth, p.a.N)
+		a := p.a.Columns(at, to).Rows(at, p.a.M)
+		part := kernels.Reflectors{Y: q.Y.Columns(at, to).Rows(at, p.a.M), T: q.T.Columns(at, to).Rows(at, to)}
+		must(t, p.d.FactorPanel(a, part, a.Rows(0, to-at)))
+		if to < p.a.N {
+			must(t, p.d.Reflect(part, true, []kernels.Panel{p.a.Columns(to, p.a.N).Rows(at, p.a.M)}, 0))
+		}
+	}
+	must(t, p.d.Join(q))
+	return q
+}

@@ -43,19 +43,22 @@ struct SquareSum {
 	}
 };
 
-// sum_rows forms a tile of products of columns, summed over some rows, and puts it in out. Tiles of the
-// diagonal have a warp for each 32×32 tile of the upper triangle, the others all warps. SHORT: each
-// GRAM_CHUNK rows are summed by themselves. `also` sees the chunks, too.
-template <int TILE, bool DIAGONAL, bool SHORT, Access ACCESS, class Also>
-__device__ inline void sum_rows(const Sums &s, double *out, Also &also)
+// sum_rows forms a tile of products of columns, summed over some rows, and calls put(row, column, sum) for
+// its elements. Tiles of the diagonal have a warp for each 32×32 tile of the upper triangle, the others one
+// for each MANY of these, one below the other. SHORT: each GRAM_CHUNK rows are summed by themselves. `also`
+// sees the chunks, too.
+template <int TILE, int MANY, bool DIAGONAL, bool SHORT, Access ACCESS, class Put, class Also>
+__device__ inline void sum_rows(const Sums &s, Put put, Also &also)
 {
-	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE, THREADS = 32 * WARPS;
+	static_assert(MANY == 1 || !DIAGONAL, "a warp has one tile of a triangle");
+	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE / MANY;
+	constexpr int THREADS = 32 * WARPS;
 	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE, PER_COLUMN = GRAM_CHUNK / 2; // copies for a column
 	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_CHUNK
 
 	const int thread = threadIdx.x, warp = thread / 32, rows = s.rows;
-	const int wj = DIAGONAL ? triangle(warp) : warp / SIDE;
-	const int wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % SIDE;
+	const int wj = DIAGONAL ? triangle(warp) : warp / (SIDE / MANY);
+	const int wi = DIAGONAL ? warp - wj * (wj + 1) / 2 : warp % (SIDE / MANY) * MANY;
 	const double **const address = s.address;
 	const double *const anywhere = s.anywhere;
 	// This thread copies two rows r of columns c, c + STEP, …
@@ -77,34 +80,45 @@ __device__ inline void sum_rows(const Sums &s, double *out, Also &also)
 		}
 	};
 	auto arrived = [](int, int) {};
-	const bool idle = wi * 32 >= s.left || wj * 32 >= s.right;
-	Tile tile = {};
+	auto idle = [&](int i) { return (wi + i) * 32 >= s.left || wj * 32 >= s.right; };
+	Tile tile[MANY] = {};
 	pipeline((rows + GRAM_CHUNK - 1) / GRAM_CHUNK, load, arrived, [&](int, int stage) {
 		also.see(shared + stage * COLUMNS * LD_CHUNK);
-		if (idle)
-			return;
-		const double *left = shared + (stage * COLUMNS + wi * 32) * LD_CHUNK;
 		const double *right = shared + (stage * COLUMNS + (DIAGONAL ? 0 : TILE) + wj * 32) * LD_CHUNK;
-		Tile part = {};
-		Tile &sum = SHORT ? part : tile;
 #pragma unroll
-		for (int l = 0; l < GRAM_CHUNK; l += 4)
-			multiply_add<LD_CHUNK, 1, LD_CHUNK, 1>(sum, left + l, right + l);
-		if (SHORT)
-			tile.add(part);
+		for (int i = 0; i < MANY; i++) {
+			if (idle(i))
+				continue;
+			const double *left = shared + (stage * COLUMNS + (wi + i) * 32) * LD_CHUNK;
+			Tile part = {};
+			Tile &sum = SHORT ? part : tile[i];
+#pragma unroll
+			for (int l = 0; l < GRAM_CHUNK; l += 4)
+				multiply_add<LD_CHUNK, 1, LD_CHUNK, 1>(sum, left + l, right + l);
+			if (SHORT)
+				tile[i].add(part);
+		}
 	});
-	if (!idle)
-		each(tile, [=](int i, int j, double x) { out[wi * 32 + i + (wj * 32 + j) * TILE] = x; });
+#pragma unroll
+	for (int i = 0; i < MANY; i++)
+		if (!idle(i))
+			each(tile[i], [=](int row, int column, double x) { put((wi + i) * 32 + row, wj * 32 + column, x); });
 }
 
 // sum_tile is sum_rows with the best way to copy; aligned: all columns begin at multiples of 16 bytes.
-template <int TILE, bool DIAGONAL, bool SHORT, class Also>
-__device__ inline void sum_tile(const Sums &s, bool aligned, double *out, Also &&also)
+template <int TILE, int MANY, bool DIAGONAL, bool SHORT, class Put, class Also>
+__device__ inline void sum_tile(const Sums &s, bool aligned, Put put, Also &&also)
 {
 	if (aligned && s.rows % GRAM_CHUNK == 0 && s.left == TILE && s.right == TILE)
-		sum_rows<TILE, DIAGONAL, SHORT, WHOLE>(s, out, also);
+		sum_rows<TILE, MANY, DIAGONAL, SHORT, WHOLE>(s, put, also);
 	else if (aligned)
-		sum_rows<TILE, DIAGONAL, SHORT, ALIGNED>(s, out, also);
+		sum_rows<TILE, MANY, DIAGONAL, SHORT, ALIGNED>(s, put, also);
 	else
-		sum_rows<TILE, DIAGONAL, SHORT, ODD>(s, out, also);
+		sum_rows<TILE, MANY, DIAGONAL, SHORT, ODD>(s, put, also);
+}
+
+// into returns what puts the elements of a tile into TILE² numbers, column by column.
+template <int TILE> __device__ inline auto into(double *out)
+{
+	return [=](int row, int column, double x) { out[row + column * TILE] = x; };
 }

@@ -41,8 +41,8 @@ template <bool DIAGONAL> __device__ inline void square(const Tall *list)
 	}
 	__syncthreads();
 	const Sums sums = {address, s.a, left, right, (int)min(s.m - first, s.piece)};
-	sum_tile<SIDE, DIAGONAL, true>(sums, even(s.a, s.lda), s.tile(I, J) + blockIdx.y * (SIDE * SIDE),
-				       Nothing());
+	sum_tile<SIDE, 1, DIAGONAL, true>(sums, even(s.a, s.lda),
+					  into<SIDE>(s.tile(I, J) + blockIdx.y * (SIDE * SIDE)), Nothing());
 }
 
 // square_diagonal: grid (⌈n/SIDE⌉, pieces, panels), block 96 threads: a tile of the diagonal. Shared bytes:
