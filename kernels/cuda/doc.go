@@ -104,9 +104,9 @@
 //
 // Up to 64 reflectors go over a list of panels in three launches (reflect.cu). The rows of YᵀC are summed 32
 // at a time (16 before compute capability 9.0), those sums over pieces of 512 rows, and the pieces in eight
-// parts. With more reflectors YᵀC is summed in the same way, in tiles of 128×128 where these are enough for all
-// multiprocessors, and two products of cuBLAS do the rest: cuBLAS adds the terms of a sum one after the other,
-// which rounds equal ones in one direction.
+// parts. With more reflectors YᵀC is summed in the same way, in tiles of 128×128 where these are enough for
+// all multiprocessors, and two products of cuBLAS do the rest: cuBLAS adds the terms of a sum one after the
+// other, which rounds equal ones in one direction.
 //
 // A panel is factored by one kernel of up to 128 blocks, each with a slice of the rows. All blocks run at the
 // same time (a cooperative launch). They meet by letters (grid.cuh): each writes what it has for all others,

@@ -48,8 +48,8 @@ var entries = map[string][]string{
 	"single_products.cu": {"single_weights", "single_norms", "single_copy", "single_product"},
 }
 
-// inTurn are the kernels of a p-step, and those that apply reflectors. They wait themselves until the one before in their stream has ended
-// (in_turn of common.cuh), so the device starts them before that.
+// inTurn are the kernels of a p-step, and those that apply reflectors. They wait themselves until the one
+// before in their stream has ended (in_turn of common.cuh), so the device starts them before that.
 var inTurn = map[string]bool{"gram_diagonal_64": true, "gram_diagonal_128": true, "gram_other_64": true,
 	"gram_other_128": true, "gram_sides": true, "gram_add_64": true, "gram_add_128": true,
 	"cholesky_block": true, "qr_64": true, "qr_128": true, "jacobi_32": true, "jacobi_64": true,

@@ -156,7 +156,8 @@ __device__ inline void add_pair(double &high, double &low, double x, double rest
 // product puts p·x into y, for the m×n panel p and `count` vectors x of length n, one after the other as
 // those of y are; y holds the high parts of the sums, in twice the working precision, and then the low ones.
 // Where there are several pieces of the columns their sums follow one another in y, for product_add. A warp
-// sums every eighth column. Grid (pieces of 32 rows, at most 65535; pieces of the columns), block 256 threads.
+// sums every eighth column. Grid (pieces of 32 rows, at most 65535; pieces of the columns), block 256
+// threads.
 extern "C" __global__ void __launch_bounds__(256)
 product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y, i64 count)
 {
@@ -199,7 +200,8 @@ product(const double *p, i64 m, i64 n, i64 ld, const double *x, double *y, i64 c
 
 // product_add adds the sums that product leaves, of so many pieces of the columns, to those of all columns.
 // Each has `all` numbers, high parts and low ones. Grid (blocks of 256 numbers), block 256 threads.
-extern "C" __global__ void __launch_bounds__(256) product_add(const double *sums, i64 pieces, i64 all, double *y)
+extern "C" __global__ void __launch_bounds__(256)
+product_add(const double *sums, i64 pieces, i64 all, double *y)
 {
 	const i64 i = (i64)blockIdx.x * 256 + threadIdx.x;
 	if (i >= all)

@@ -54,8 +54,8 @@ template <int WIDTH, int MANY> __device__ inline void sums(const Reflection &r)
 
 // reflect_sums and reflect_sums_wide form the tiles of YᵀC over pieces of the rows; the latter takes larger
 // ones, for which less is read. An element is the same sequence of operations in both. Grid (tiles of the
-// columns of the widest panel; tiles of the reflectors times pieces; panels), block 128 or 256 threads. Shared
-// bytes: 16·STAGES·SIDE·LD_CHUNK, and twice as many.
+// columns of the widest panel; tiles of the reflectors times pieces; panels), block 128 or 256 threads.
+// Shared bytes: 16·STAGES·SIDE·LD_CHUNK, and twice as many.
 extern "C" __global__ void __launch_bounds__(128) reflect_sums(Reflection r)
 {
 	in_turn();
