@@ -45,7 +45,7 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 	const unsigned x_at = (unsigned)__cvta_generic_to_shared(x_to);
 	const unsigned t_at = (unsigned)__cvta_generic_to_shared(t_to);
 	const double *const t = a.t + (i64)(j0 + tc) * ldt + tr;
-	auto load = [&](int chunk, int stage) {
+	auto load = [&](int chunk, int stage, int) {
 		const int l = chunk * CHUNK, place = stage * STAGE;
 #pragma unroll
 		for (int c = 0; c < CHUNK; c += X_COLUMNS) {
@@ -82,7 +82,9 @@ __device__ inline void product_rows(const Product &a, i64 row, int j0)
 		zero |= (flags & ZERO ? 1u : 0u) << i;
 	}
 	Tile tile = {};
-	pipeline((k + CHUNK - 1) / CHUNK, load, arrived, [&](int, int stage) {
+	const int chunks = (k + CHUNK - 1) / CHUNK;
+	pipeline<1>(chunks, load, arrived, [&](int, int stage, const Copies<decltype(load)> &copies) {
+		copies.start(0);
 		if (idle)
 			return;
 		const double *left = shared + stage * STAGE + wi;

@@ -33,11 +33,12 @@ template <int WIDTH, int MANY> __device__ inline void sums(const Reflection &r)
 {
 	constexpr int THREADS = WIDTH * WIDTH / 32 / MANY;
 	const Member c = r.panel(blockIdx.z);
-	const i64 piece = blockIdx.y % r.pieces, first = piece * r.piece;
-	const i64 i0 = blockIdx.y / r.pieces * WIDTH, j0 = (i64)blockIdx.x * WIDTH; // of the tile
+	const int pieces = (int)r.pieces, piece = blockIdx.y % pieces;
+	const int i0 = blockIdx.y / pieces * WIDTH, j0 = blockIdx.x * WIDTH; // of the tile
+	const i64 first = piece * r.piece;
 	if (j0 >= c.n)
 		return;
-	const int left = (int)min(r.k - i0, (i64)WIDTH), right = (int)min(c.n - j0, (i64)WIDTH);
+	const int left = min((int)r.k - i0, WIDTH), right = min((int)c.n - j0, WIDTH);
 	__shared__ const double *address[2 * WIDTH];
 	for (int i = threadIdx.x; i < WIDTH; i += THREADS) {
 		address[i] = i < left ? r.y + first + (i0 + i) * r.ldy : 0;
@@ -45,9 +46,10 @@ template <int WIDTH, int MANY> __device__ inline void sums(const Reflection &r)
 	}
 	__syncthreads();
 	const Sums s = {address, r.y, left, right, (int)min(r.m - first, r.piece)};
-	auto put = [&](int i, int j, double x) {
-		double *const out = r.tile(blockIdx.z, (i0 + i) / SIDE, (j0 + j) / SIDE) + piece * (SIDE * SIDE);
-		out[i % SIDE + j % SIDE * SIDE] = x;
+	double *const out = r.tile(blockIdx.z, i0 / SIDE, j0 / SIDE) + piece * (SIDE * SIDE);
+	const i64 below = pieces * (SIDE * SIDE), beside = ((int)r.k + SIDE - 1) / SIDE * below; // tiles
+	auto put = [=](int i, int j, double x) {
+		out[i / SIDE * below + j / SIDE * beside + i % SIDE + j % SIDE * SIDE] = x;
 	};
 	sum_tile<WIDTH, MANY, false, true>(s, even(r.y, r.ldy) && even(c.p, c.ld), put, Nothing());
 }

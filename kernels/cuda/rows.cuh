@@ -53,6 +53,7 @@ __device__ inline void sum_rows(const Sums &s, Put put, Also &also)
 	static_assert(MANY == 1 || !DIAGONAL, "a warp has one tile of a triangle");
 	constexpr int SIDE = TILE / 32, WARPS = DIAGONAL ? SIDE * (SIDE + 1) / 2 : SIDE * SIDE / MANY;
 	constexpr int THREADS = 32 * WARPS;
+	constexpr bool FEW = THREADS > 256; // registers: all copies are started before the products
 	constexpr int COLUMNS = DIAGONAL ? TILE : 2 * TILE, PER_COLUMN = GRAM_CHUNK / 2; // copies for a column
 	extern __shared__ __align__(16) double shared[]; // STAGES × COLUMNS × LD_CHUNK
 
@@ -67,10 +68,12 @@ __device__ inline void sum_rows(const Sums &s, Put put, Also &also)
 	const int c = thread / PER_COLUMN, r = thread % PER_COLUMN * 2;
 	double *const to = shared + c * LD_CHUNK + r;
 	const unsigned at = (unsigned)__cvta_generic_to_shared(to);
-	auto load = [&](int chunk, int stage) {
+	constexpr int COPIES = (COLUMNS + STEP - 1) / STEP, PARTS = MANY * GRAM_CHUNK / 4;
+	auto load = [&](int chunk, int stage, int part) {
 		const int row = chunk * GRAM_CHUNK + r, place = stage * COLUMNS * LD_CHUNK;
 #pragma unroll
-		for (int n = 0; n < COLUMNS; n += STEP) {
+		for (int k = part * COPIES / PARTS; k < (part + 1) * COPIES / PARTS; k++) {
+			const int n = k * STEP;
 			if (COLUMNS % STEP != 0 && n + STEP > COLUMNS && c + n >= COLUMNS)
 				break;
 			const double *from = address[c + n];
@@ -79,22 +82,36 @@ __device__ inline void sum_rows(const Sums &s, Put put, Also &also)
 				       valid);
 		}
 	};
-	auto arrived = [](int, int) {};
 	auto idle = [&](int i) { return (wi + i) * 32 >= s.left || wj * 32 >= s.right; };
 	Tile tile[MANY] = {};
-	pipeline((rows + GRAM_CHUNK - 1) / GRAM_CHUNK, load, arrived, [&](int, int stage) {
+	auto arrived = [](int, int) {};
+	const int chunks = (rows + GRAM_CHUNK - 1) / GRAM_CHUNK;
+	pipeline<PARTS>(chunks, load, arrived, [&](int, int stage, const Copies<decltype(load)> &copies) {
 		also.see(shared + stage * COLUMNS * LD_CHUNK);
 		const double *right = shared + (stage * COLUMNS + (DIAGONAL ? 0 : TILE) + wj * 32) * LD_CHUNK;
+		auto start = [&](int from, int to) {
+#pragma unroll
+			for (int part = from; part < to; part++)
+				copies.start(part);
+		};
+		if (FEW)
+			start(0, PARTS);
 #pragma unroll
 		for (int i = 0; i < MANY; i++) {
-			if (idle(i))
+			if (idle(i)) {
+				if (!FEW)
+					start(i * GRAM_CHUNK / 4, (i + 1) * GRAM_CHUNK / 4);
 				continue;
+			}
 			const double *left = shared + (stage * COLUMNS + (wi + i) * 32) * LD_CHUNK;
 			Tile part = {};
 			Tile &sum = SHORT ? part : tile[i];
 #pragma unroll
-			for (int l = 0; l < GRAM_CHUNK; l += 4)
+			for (int l = 0; l < GRAM_CHUNK; l += 4) {
 				multiply_add<LD_CHUNK, 1, LD_CHUNK, 1>(sum, left + l, right + l);
+				if (!FEW)
+					copies.start((i * GRAM_CHUNK + l) / 4);
+			}
 			if (SHORT)
 				tile[i].add(part);
 		}

@@ -44,17 +44,37 @@ __device__ inline void fetch2(double *to, unsigned at, const double *from, int n
 // clamp2 returns n limited to 0 … 2.
 __device__ inline int clamp2(int n) { return n < 0 ? 0 : n > 2 ? 2 : n; }
 
-// pipeline calls load(chunk, stage) for chunks 0 … chunks−1; when the calling thread's copies of a chunk have
-// arrived, arrived(chunk, stage), which may change what this thread has copied; and when those of all threads
-// have, compute(chunk, stage). After it shared memory may be read, but not yet written.
-template <class Load, class Arrived, class Compute>
+// Copies are those of a chunk into a stage, in parts, if there is anything to copy.
+template <class Load> struct Copies {
+	Load &load;
+	const int chunk, stage;
+	const bool any;
+
+	__device__ void start(int part) const
+	{
+		if (any)
+			load(chunk, stage, part);
+	}
+};
+
+// pipeline calls load(chunk, stage, part) for chunks 0 … chunks−1 and PARTS parts; when the calling thread's
+// copies of a chunk have arrived, arrived(chunk, stage), which may change what this thread has copied; and
+// when those of all threads have, compute(chunk, stage, copies). This starts all parts of the copies of a
+// later chunk, best between products: so the tensor cores do not wait for that. After pipeline shared memory
+// may be read, but not yet written.
+template <int PARTS, class Load, class Arrived, class Compute>
 __device__ inline void pipeline(int chunks, Load load, Arrived arrived, Compute compute)
 {
+	auto all = [&](int chunk, int stage) {
+#pragma unroll
+		for (int part = 0; part < PARTS; part++)
+			load(chunk, stage, part);
+	};
 #if __CUDA_ARCH__ >= 800
 #pragma unroll
 	for (int i = 0; i < STAGES - 1; i++) {
 		if (i < chunks)
-			load(i, i);
+			all(i, i);
 		asm volatile("cp.async.commit_group;" ::: "memory");
 	}
 #pragma unroll 1
@@ -62,20 +82,19 @@ __device__ inline void pipeline(int chunks, Load load, Arrived arrived, Compute 
 		asm volatile("cp.async.wait_group %0;" ::"n"(STAGES - 2) : "memory");
 		arrived(i, stage);
 		__syncthreads(); // chunk i is there, and all are done with the stage of chunk i−1
-		if (i + STAGES - 1 < chunks)
-			load(i + STAGES - 1, stage == 0 ? STAGES - 1 : stage - 1);
+		const int later = i + STAGES - 1;
+		compute(i, stage, Copies<Load>{load, later, stage == 0 ? STAGES - 1 : stage - 1, later < chunks});
 		asm volatile("cp.async.commit_group;" ::: "memory");
-		compute(i, stage);
 		stage = stage == STAGES - 1 ? 0 : stage + 1;
 	}
 #else
 #pragma unroll 1
 	for (int i = 0; i < chunks; i++) {
 		__syncthreads();
-		load(i, 0);
+		all(i, 0);
 		arrived(i, 0);
 		__syncthreads();
-		compute(i, 0);
+		compute(i, 0, Copies<Load>{load, 0, 0, false});
 	}
 #endif
 }
