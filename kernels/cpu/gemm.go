@@ -67,9 +67,7 @@ func gemm(g kernels.Gemm) {
 		dense.Product(g.TransA, g.TransB, m, n, k, g.Alpha, elements(g.A), g.A.Ld, elements(g.B), g.B.Ld, g.Beta,
 			elements(g.C), g.C.Ld)
 	default:
-		openblas.Sgemm(op(g.TransB), op(g.TransA), n, m, k, float32(g.Alpha),
-			elementsOf[float32](g.B), g.B.Ld, elementsOf[float32](g.A), g.A.Ld, float32(g.Beta),
-			elementsOf[float32](g.C), g.C.Ld)
+		singleGemm(g)
 	}
 }
 

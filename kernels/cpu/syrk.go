@@ -94,7 +94,6 @@ func syrk(g kernels.Gemm) {
 		openblas.Dsyrk(blas.Lower, blas.NoTrans, n, k, g.Alpha, elements(g.A), g.A.Ld, g.Beta, elements(g.C),
 			g.C.Ld)
 	} else {
-		openblas.Ssyrk(blas.Lower, blas.NoTrans, n, k, float32(g.Alpha), elementsOf[float32](g.A), g.A.Ld,
-			float32(g.Beta), elementsOf[float32](g.C), g.C.Ld)
+		singleSyrk(g)
 	}
 }
