@@ -107,17 +107,25 @@ func launcherText(l cores.Launcher, library string) string {
 // slowCores are the processors for which OpenBLAS takes kernels without AVX.
 var slowCores = []string{"Prescott", "Core2", "Penryn", "Dunnington", "Nehalem", "Generic"}
 
-// blasText warns where OpenBLAS is older than the processor and takes such kernels, as it does for every one
-// that it does not know. It can be told better.
-func blasText(library string) string {
+// blasHint says what helps where OpenBLAS is older than the processor and takes such kernels, as it does for
+// every one that it does not know; otherwise it is empty.
+func blasHint(library string) string {
 	_, own, _ := strings.Cut(library, "own kernels: ")
 	core := map[string]string{"avx512": "SkylakeX", "avx2": "Haswell"}[own]
 	slow := func(word string) bool { return slices.Contains(slowCores, word) }
 	if core == "" || !slices.ContainsFunc(strings.Fields(library), slow) {
-		return library
+		return ""
 	}
-	return library + "\nWARNING: OpenBLAS does not know this processor, and is slow on it; set " +
-		"OPENBLAS_CORETYPE=" + core + ",\nand give it to all ranks (mpirun -x OPENBLAS_CORETYPE)"
+	return "OpenBLAS does not know this processor, and is slow on it; set OPENBLAS_CORETYPE=" + core +
+		", and give it to all ranks (mpirun -x OPENBLAS_CORETYPE)"
+}
+
+// blasText warns of slow kernels.
+func blasText(library string) string {
+	if hint := blasHint(library); hint != "" {
+		return library + "\nWARNING: " + strings.Replace(hint, ", and give", ",\nand give", 1)
+	}
+	return library
 }
 
 // coresText says how many cores there are and which limits hold.

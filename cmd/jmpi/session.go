@@ -171,6 +171,18 @@ func (s *session) header() {
 	}
 }
 
+// hintOrder is the order of a matrix from which a run warns of slow kernels of OpenBLAS: it takes seconds.
+const hintOrder = 1000
+
+// hintAtBLAS warns of slow kernels of OpenBLAS, where a matrix is so large that they count.
+func (s *session) hintAtBLAS(rows, columns int64) {
+	if kind, library := s.libraries(); kind == "blas" && min(rows, columns) >= hintOrder {
+		if hint := blasHint(library); hint != "" {
+			s.log.Warn().Msg(hint)
+		}
+	}
+}
+
 // deviceLines logs why auto took CPUs, or which rank drives which GPU.
 func (s *session) deviceLines() {
 	switch {

@@ -184,6 +184,7 @@ func (s *session) svd(input string, f svdFlags) error {
 	} else if done {
 		return s.verdictOf(exitDone, file, input, f)
 	}
+	s.hintAtBLAS(file.Rows, file.Cols)
 	begin := time.Now()
 	folder, err := s.target(input, p, f)
 	s.took("reserve", begin)
