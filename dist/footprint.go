@@ -329,7 +329,10 @@ func (w ways) bytes(c jacobi.Config, devices int, limits kernels.Limits) (during
 		}
 		return kernels.WordBytes * during, kernels.WordBytes * outside
 	}
-	panel, way := kernels.WordBytes*(m+kernels.PanelWidth)*kernels.PanelWidth, w.flying(m, c.N, devices, limits)
+	panel, way := kernels.WordBytes*m*kernels.PanelWidth, w.flying(m, c.N, devices, limits)
+	if w.precondition != NoPreconditioner && w.precondition != QRLQ { // R of a pivoted panel
+		panel += kernels.WordBytes * kernels.PanelWidth * kernels.PanelWidth
+	}
 	scratch := [2]int64{jacobiScratch * n / int64(devices),
 		denseScratch*n + int64(elementScratch*float64(m*n)/float64(devices))}
 	switch {
