@@ -306,7 +306,8 @@ template <int SLICES> struct GramPanel {
 			t[i + (j0 + c) * ldt] = i <= j0 + c ? s.a[j0 + c][i] : 0;
 	}
 
-	__device__ void put_reflectors(double *y, i64 ldy)
+	// own calls act(i, j) for the elements of the slice that this thread has: row i of it, column j.
+	template <class Act> __device__ void own(Act act)
 	{
 #pragma unroll
 		for (int k = 0; k < SLICES; k++)
@@ -314,21 +315,22 @@ template <int SLICES> struct GramPanel {
 			for (int c = 0; c < GROUP; c++) {
 				const int i = mine() + k * SIDE, j = group() * GROUP + c;
 				if (i < rows)
-					y[first + i + j * ldy] = first + i < SIDE ? s.l[j][i] : s.a[j][i];
+					act(i, j);
 			}
+	}
+
+	__device__ void put_reflectors(double *y, i64 ldy)
+	{
+		own([&](int i, int j) { y[first + i + j * ldy] = first + i < SIDE ? s.l[j][i] : s.a[j][i]; });
 	}
 
 	// clear makes the slice of the panel zero below the factor.
 	__device__ void clear(double *a, i64 lda)
 	{
-#pragma unroll
-		for (int k = 0; k < SLICES; k++)
-#pragma unroll
-			for (int c = 0; c < GROUP; c++) {
-				const int i = mine() + k * SIDE, j = group() * GROUP + c;
-				if (i < rows && first + i >= SIDE)
-					a[first + i + j * lda] = 0;
-			}
+		own([&](int i, int j) {
+			if (first + i >= SIDE)
+				a[first + i + j * lda] = 0;
+		});
 	}
 
 	// factor factors the panel if that serves, and tells whether it does.
