@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"jmpi/kernels"
+	"jmpi/kernels/kerneltest"
 )
 
 // TestReflectAligned tests that panels at multiples of 16 bytes, of whole tiles or not, have the bits of
@@ -67,15 +68,6 @@ func manyReflectors(t testing.TB, p *panels) kernels.Reflectors {
 	must(t, p.d.Copy(p.a, p.from))
 	must(t, p.d.Zero(q.Y))
 	must(t, p.d.Zero(q.T))
-	for at := 0; at < p.a.N; at += kernels.PanelWidth {
-		to := min(at+kernels.PanelWidth, p.a.N)
-		a := p.a.Columns(at, to).Rows(at, p.a.M)
-		part := kernels.Reflectors{Y: q.Y.Columns(at, to).Rows(at, p.a.M), T: q.T.Columns(at, to).Rows(at, to)}
-		must(t, p.d.FactorPanel(a, part, a.Rows(0, to-at)))
-		if to < p.a.N {
-			must(t, p.d.Reflect(part, true, []kernels.Panel{p.a.Columns(to, p.a.N).Rows(at, p.a.M)}, 0))
-		}
-	}
-	must(t, p.d.Join(q))
+	must(t, kerneltest.FactorJoined(p.d, p.a, q))
 	return q
 }

@@ -42,23 +42,25 @@ func factorJoined(t *testing.T, b kernels.Backend, a matrix) (q kernels.Reflecto
 	t.Helper()
 	x, y := place(t, b, a, kernels.Float64), place(t, b, newMatrix(a.m, a.n), kernels.Float64)
 	q = kernels.Reflectors{Y: y.Panel, T: place(t, b, newMatrix(a.n, a.n), kernels.Float64).Panel}
-	r = newMatrix(a.m, a.n)
-	for at := 0; at < a.n; at += kernels.PanelWidth {
-		to := min(at+kernels.PanelWidth, a.n)
-		part := kernels.Reflectors{Y: q.Y.Columns(at, to).Rows(at, a.m), T: q.T.Columns(at, to).Rows(at, to)}
-		triangle := place(t, b, newMatrix(to-at, to-at), kernels.Float64)
-		must(t, b.FactorPanel(x.Columns(at, to).Rows(at, a.m), part, triangle.Panel))
-		must(t, b.Reflect(part, true, []kernels.Panel{x.Columns(to, a.n).Rows(at, a.m)}, 0))
-		now, diagonal := x.read(), triangle.read()
-		for j := range diagonal.n {
-			copy(r.column(at + j)[at:], diagonal.column(j))
+	must(t, FactorJoined(b, x.Panel, q))
+	return q, x.read()
+}
+
+// FactorJoined factors the columns of x panel by panel, and joins the reflectors. R takes the place of x. Q.Y
+// and Q.T must be zero before.
+func FactorJoined(b kernels.Backend, x kernels.Panel, q kernels.Reflectors) error {
+	for at := 0; at < x.N; at += kernels.PanelWidth {
+		to := min(at+kernels.PanelWidth, x.N)
+		a := x.Columns(at, to).Rows(at, x.M)
+		part := kernels.Reflectors{Y: q.Y.Columns(at, to).Rows(at, x.M), T: q.T.Columns(at, to).Rows(at, to)}
+		if err := b.FactorPanel(a, part, a.Rows(0, to-at)); err != nil {
+			return err
 		}
-		for j := to; j < a.n; j++ {
-			copy(r.column(j)[at:to], now.column(j)[at:to])
+		if err := b.Reflect(part, true, []kernels.Panel{x.Columns(to, x.N).Rows(at, x.M)}, 0); err != nil {
+			return err
 		}
 	}
-	must(t, b.Join(q))
-	return q, r
+	return b.Join(q)
 }
 
 // kahanRows returns the first k rows of the triangular factor of Kahan's matrix with pivoted columns as the
