@@ -283,40 +283,31 @@ const productBlocks, productColumns = 8, 64
 // sums are in twice the working precision.
 func (d *device) Product(p kernels.Panel, transposed bool, x []float64, count int) ([]float64, error) {
 	long, wrong := p.CheckVectors(transposed, x, count)
-	all := long * count
+	all, name, blocks, pieces := long*count, "product_transposed", p.N, 1
+	if !transposed {
+		all, name, blocks = 2*all, "product", ceil(p.M, 32) // the high parts, and the low ones
+		pieces = max(1, min(ceil(productBlocks*d.processors, max(1, blocks)), p.N/productColumns))
+	}
 	if wrong == nil && len(x) == 0 {
-		if !transposed {
-			all *= 2
-		}
 		return make([]float64, all), nil
 	}
-	queue := func(name string, blocks, pieces int, out kernels.Address) error {
+	return d.results("Product", wrong, all, func(out kernels.Address) (err error) {
+		sums := out
+		if pieces > 1 {
+			bytes := int64(all) * int64(pieces) * kernels.WordBytes
+			if sums, err = d.need("sums of products over pieces of columns", bytes); err != nil {
+				return err
+			}
+		}
 		in, err := d.numbers("factors of a product", x)
 		if err != nil {
 			return err
 		}
-		return d.launch(name, min(blocks, gridLimit), pieces, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
-			uint64(p.Ld), word(in), word(out), uint64(count))
-	}
-	if transposed {
-		return d.results("Product", wrong, all, func(out kernels.Address) error {
-			return queue("product_transposed", p.N, 1, out)
-		})
-	}
-	rows := ceil(p.M, 32)
-	pieces := max(1, min(ceil(productBlocks*d.processors, max(1, rows)), p.N/productColumns))
-	return d.results("Product", wrong, 2*all, func(out kernels.Address) error {
-		if pieces == 1 {
-			return queue("product", rows, 1, out)
-		}
-		sums, err := d.need("sums of products over pieces of columns", int64(2*all*pieces)*kernels.WordBytes)
-		if err != nil {
+		if err := d.launch(name, min(blocks, gridLimit), pieces, 1, 256, 0, word(p.Data), uint64(p.M), uint64(p.N),
+			uint64(p.Ld), word(in), word(sums), uint64(count)); err != nil || pieces == 1 {
 			return err
 		}
-		if err := queue("product", rows, pieces, sums); err != nil {
-			return err
-		}
-		return d.launch("product_add", ceil(all, 256), 1, 1, 256, 0, word(sums), uint64(pieces), uint64(all),
+		return d.launch("product_add", ceil(all/2, 256), 1, 1, 256, 0, word(sums), uint64(pieces), uint64(all/2),
 			word(out))
 	})
 }
