@@ -7,6 +7,7 @@ import (
 
 	"jmpi/dist/disttest"
 	"jmpi/internal/gen"
+	"jmpi/node"
 )
 
 // splits finds a decomposition on several splits of devices into ranks, and asserts that it passes the check
@@ -14,18 +15,22 @@ import (
 // inside, with orderings of their own: there the number of devices must be the same too.
 func splits(t *testing.T, what string, a []float64, task Task) (all []solved) {
 	t.Helper()
-	like := map[[2]int]solved{} // the first one of each fine ordering
+	type way struct {
+		node.Ordering
+		devices int
+	}
+	like := map[way]solved{} // the first one of each fine ordering
 	for _, grid := range [][2]int{{1, 1}, {1, 2}, {3, 1}, {1, 3}, {2, 2}} {
 		o := find(t, a, grid[0], grid[1], task)
 		o.verify(t, a, 4)
-		ordering := [2]int{o.Layout.Columns}
+		how := way{Ordering: o.Layout.Ordering}
 		if task.Signs != nil {
-			ordering[1] = grid[0] * grid[1]
+			how.devices = grid[0] * grid[1]
 		}
-		if first, ok := like[ordering]; ok {
+		if first, ok := like[how]; ok {
 			o.sameBits(t, first, fmt.Sprintf("%s on %v", what, grid))
 		} else {
-			like[ordering] = o
+			like[how] = o
 		}
 		if all = append(all, o); t.Failed() {
 			t.Fatalf("%s on %v", what, grid)

@@ -210,7 +210,7 @@ func testResumeOn(t *testing.T, a []float64, task Task, want solved, run tryGrid
 		if o.OutOfRange != want.OutOfRange {
 			t.Errorf("%+v are out of range, undisturbed %+v", o.OutOfRange, want.OutOfRange)
 		}
-		if o.Layout.Columns != want.Layout.Columns || o.Strategy != want.Strategy || len(o.Devices) == 0 ||
+		if o.Layout.Ordering != want.Layout.Ordering || o.Strategy != want.Strategy || len(o.Devices) == 0 ||
 			(len(o.Devices) == o.Layout.Macros/2) != (len(o.Plan) > 0) {
 			t.Errorf("layout %+v, strategy %s, %d devices, %d macro steps; undisturbed %+v, %s", o.Layout, o.Strategy,
 				len(o.Devices), len(o.Plan), want.Layout, want.Strategy)

@@ -235,7 +235,7 @@ func (o solved) verify(t interface {
 // matrix on many devices does not.
 func (o solved) sameBits(t testing.TB, other solved, what string) {
 	t.Helper()
-	if o.Layout.Columns != other.Layout.Columns {
+	if o.Layout.Ordering != other.Layout.Ordering {
 		return
 	}
 	for _, x := range []struct {

@@ -191,6 +191,7 @@ type Description struct {
 // Limits are what a plan of levels and widths is chosen from.
 type Limits struct {
 	PointwiseOrder int  // largest order of a factor that Jacobi takes
+	RoundsUp       bool // Jacobi takes as long for a factor as for one whose order is the next power of two
 	Width          int  // preferred width of the narrow block-columns, where Table has none
 	Align          int  // preferred alignment of Ld, in elements of float64; twice as many of float32
 	FullBlock      bool // two inner sweeps are faster than one in float64, and where columns are graded

@@ -54,7 +54,7 @@ func (v *visitor) Jacobi(b *kernels.Batch, o kernels.JacobiOptions) error {
 func TestAllPairsAreVisited(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 150).Draw(t, "n")
-		l := NewLayout(n, 1, rapid.IntRange(2, 20).Draw(t, "width"))
+		l := NewLayout(n, 1, rapid.IntRange(2, 20).Draw(t, "width"), 0)
 		c := Config{M: n, Layout: l, Positive: n, Strategy: rapid.SampledFrom(strategy.Names()).Draw(t, "strategy"),
 			Sweeps: rapid.SampledFrom([]int{1, 1, 1, FewSweeps}).Draw(t, "sweeps")}
 		if rapid.IntRange(0, 3).Draw(t, "signs") == 0 {

@@ -40,7 +40,7 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 		n := rapid.IntRange(1, 700).Draw(t, "n")
 		c := Config{
 			M:      n + rapid.IntRange(0, 100).Draw(t, "m-n"),
-			Layout: NewLayout(n, devices, rapid.IntRange(1, 90).Draw(t, "width")), Positive: n,
+			Layout: NewLayout(n, devices, rapid.IntRange(1, 90).Draw(t, "width"), 0), Positive: n,
 			Vectors: rapid.Bool().Draw(t, "vectors"), Strategy: "rev-rowcyc", Sweeps: 1, Exchanges: devices > 1,
 		}
 		single := rapid.Bool().Draw(t, "float32")
@@ -114,7 +114,7 @@ func TestDemandIsWhatIsAllocated(t *testing.T) {
 // apart. Sync adds the batches up.
 func TestPhasesAreTimedWhereAsked(t *testing.T) {
 	for _, profile := range []bool{false, true} {
-		l := NewLayout(64, 1, 8)
+		l := NewLayout(64, 1, 8, 0)
 		be := &idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 1}}
 		d, err := NewDevice(be, Config{M: 64, Layout: l, Positive: l.N, Strategy: "rev-rowcyc", Sweeps: 1,
 			Profile: profile})
@@ -159,7 +159,7 @@ func BenchmarkRun(b *testing.B) {
 		widths []int
 	}{{"one level", 8192, 64, nil}, {"two levels", 8192, 256, []int{64}}} {
 		b.Run(c.name, func(b *testing.B) {
-			l := NewLayout(c.n, 1, c.width)
+			l := NewLayout(c.n, 1, c.width, 0)
 			be := &idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 16}}
 			d, err := NewDevice(be, Config{M: c.n, Layout: l, Positive: l.N, Vectors: true, Strategy: "rev-rowcyc",
 				Widths: c.widths, Sweeps: 1})

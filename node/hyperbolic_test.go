@@ -17,7 +17,7 @@ import (
 func TestOnes(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 300).Draw(t, "n")
-		l := NewLayout(n, rapid.IntRange(1, 5).Draw(t, "devices"), rapid.IntRange(1, 90).Draw(t, "width"))
+		l := NewLayout(n, rapid.IntRange(1, 5).Draw(t, "devices"), rapid.IntRange(1, 90).Draw(t, "width"), 0)
 		positive := rapid.IntRange(0, n).Draw(t, "positive")
 		p := rapid.IntRange(0, l.Columns-2).Draw(t, "p")
 		pair := strategy.Pair{P: p, Q: rapid.IntRange(p+1, l.Columns-1).Draw(t, "q")}
@@ -57,7 +57,7 @@ func TestCountsOfSubPivots(t *testing.T) {
 		{20, "[[16 4 0 0] [12 8 0 0] [8 12 0 0]]"},
 	} {
 		be := &signed{idle: idle{limits: kernels.Limits{PointwiseOrder: 128, Align: 1}}}
-		l := Layout{N: 64, Columns: 4, Macros: 2, PerMacro: 2}
+		l := Layout{N: 64, Ordering: Ordering{4, 1}, Macros: 2, PerMacro: 2}
 		d, err := NewDevice(be, Config{M: 64, Layout: l, Positive: c.positive, Strategy: "rowcyc", Widths: []int{8},
 			Sweeps: 1})
 		if err != nil {
@@ -94,7 +94,7 @@ func TestHyperbolicSVD(t *testing.T) {
 	}{{50, nil, 1}, {37, nil, FullSweeps}, {1, nil, FullSweeps}, {99, []int{6}, 1}, {63, []int{6}, FullSweeps}} {
 		t.Run(fmt.Sprintf("%d positive, inner widths %v, %d sweeps", c.positive, c.widths, c.sweeps),
 			func(t *testing.T) {
-				l := NewLayout(n, 1, 13)
+				l := NewLayout(n, 1, 13, 0)
 				x := newHyperbolic(t, be, Config{M: m, Layout: l, Positive: c.positive, Vectors: true,
 					Strategy: "rev-rowcyc", Widths: c.widths, Sweeps: c.sweeps})
 				x.solve(t)

@@ -9,32 +9,65 @@ import (
 // Layout is the partition of n columns into narrow block-columns, and of these into macro block-columns.
 // The widths of the narrow ones differ by at most one; with fewer columns than block-columns some are empty.
 type Layout struct {
-	N        int // columns of the matrix
-	Columns  int // narrow block-columns, Macros·PerMacro
+	N int // columns of the matrix
+	Ordering
 	Macros   int // macro block-columns, 2 a device
-	PerMacro int // c, a power of two
+	PerMacro int // c = Columns/Macros = Parts·2^j
 }
 
-// NewLayout chooses the number of narrow block-columns. Where the number of devices allows it, the number
-// follows from n alone: it is the power of two that puts n/Columns nearest to width (by ratio). So 1, 2, 4, 8
-// … devices run the same ordering. Otherwise it is 2·devices·2^j.
-func NewLayout(n, devices, width int) Layout {
+// Ordering names the fine ordering among those of a strategy. Devices that have the same one compute the same
+// bits, where their numbers are the same bits otherwise.
+type Ordering struct {
+	Columns int // narrow block-columns
+	Parts   int // one of parts: what the ordering is divided by (strategy.Table.Divide)
+}
+
+// parts are the numbers by which an ordering of at least leastDivided block-columns may be divided. So the
+// number of block-columns is never far from what a width asks for.
+var parts = []int{1, 3, 5, 7}
+
+const leastDivided = 8
+
+// NewLayout chooses the number of narrow block-columns: Parts·2^k, or Parts·2·devices·2^j where the number of
+// devices is no power of two. It is the one that puts n/Columns nearest to width (by ratio) of those that
+// leave no block-column wider than most (0: any width). Where the number of devices allows it, the number
+// follows from n alone, so 1, 2, 4, 8 … devices run the same ordering.
+func NewLayout(n, devices, width, most int) Layout {
 	macros := 2 * devices
-	base := macros
+	whole := macros
 	if macros&(macros-1) == 0 {
-		base = 2
+		whole = 2
 	}
-	columns := base
-	for distance(n, 2*columns, width) < distance(n, columns, width) {
-		columns *= 2
+	var best Layout
+	for ; best.Columns == 0 || whole*width < 2*n; whole *= 2 {
+		for _, p := range parts {
+			l := Layout{n, Ordering{whole * p, p}, macros, whole * p / macros}
+			switch {
+			case whole < macros, p > 1 && whole < leastDivided, most > 0 && l.Width() > most:
+			case best.Columns == 0 || l.distance(width) < best.distance(width):
+				best = l
+			}
+		}
 	}
-	columns = max(columns, macros)
-	return Layout{N: n, Columns: columns, Macros: macros, PerMacro: columns / macros}
+	return best
 }
 
-// distance measures how far the width n/columns is from the preferred one.
-func distance(n, columns, width int) float64 {
-	return math.Abs(math.Log(float64(n) / float64(columns) / float64(width)))
+// distance measures how far the width n/Columns is from the preferred one.
+func (l Layout) distance(width int) float64 {
+	return math.Abs(math.Log(float64(l.N) / float64(l.Columns) / float64(width)))
+}
+
+// With returns the layout with another ordering, if the devices can have that.
+func (l Layout) With(o Ordering) (Layout, bool) {
+	whole := l.Macros * o.Parts
+	for whole > 0 && whole < o.Columns {
+		whole *= 2
+	}
+	if whole == 0 || whole != o.Columns {
+		return l, false
+	}
+	l.Ordering, l.PerMacro = o, whole/l.Macros
+	return l, true
 }
 
 // Start returns the first matrix column of narrow block-column j, 0 ≤ j ≤ Columns.

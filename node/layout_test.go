@@ -15,12 +15,19 @@ func TestLayoutCovers(t *testing.T) {
 		n := rapid.IntRange(1, 5000).Draw(t, "n")
 		devices := rapid.IntRange(1, 17).Draw(t, "devices")
 		width := rapid.IntRange(1, 200).Draw(t, "width")
-		l := NewLayout(n, devices, width)
+		most := rapid.SampledFrom([]int{0, 1, 64, 200}).Draw(t, "most")
+		l := NewLayout(n, devices, width, most)
 		if l.Macros != 2*devices || l.Columns != l.Macros*l.PerMacro {
 			t.Fatalf("%+v for %d devices", l, devices)
 		}
-		if c := l.PerMacro; c&(c-1) != 0 {
-			t.Fatalf("%d narrow block-columns in a macro one, want a power of two", c)
+		if c := l.PerMacro / l.Parts; c&(c-1) != 0 || c*l.Parts != l.PerMacro {
+			t.Fatalf("%+v: want a power of two, %d times, of narrow block-columns in a macro one", l, l.Parts)
+		}
+		if most > 0 && l.Width() > most {
+			t.Fatalf("%+v: block-columns are wider than %d", l, most)
+		}
+		if same, ok := l.With(l.Ordering); !ok || same != l {
+			t.Fatalf("%+v, and of as many block-columns %+v, %v", l, same, ok)
 		}
 		if l.Start(0) != 0 || l.Start(l.Columns) != n {
 			t.Fatalf("columns %d to %d, want 0 to %d", l.Start(0), l.Start(l.Columns), n)
@@ -33,12 +40,37 @@ func TestLayoutCovers(t *testing.T) {
 	})
 }
 
+// No width is far from what is asked for, unless there are few block-columns.
+func TestLayoutIsNear(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		width := rapid.IntRange(1, 100).Draw(t, "width")
+		n := rapid.IntRange(24*width, 300*width).Draw(t, "n")
+		if w := NewLayout(n, 1, width, 0).Width(); 8*w < 7*width-8 || 7*w > 8*width+7 {
+			t.Errorf("n = %d: width %d, want about %d", n, w, width)
+		}
+		if w := NewLayout(n, 1, width, width).Width(); 4*w < 3*width-4 || w > width {
+			t.Errorf("n = %d: width %d, want at most %d", n, w, width)
+		}
+	})
+}
+
+// A layout takes up an ordering that its devices can have, no other.
+func TestLayoutWith(t *testing.T) {
+	for o, want := range map[Ordering]int{{}: 0, {4, 0}: 0, {0, 1}: 0, {3, 1}: 0, {4, 1}: 1, {6, 1}: 0,
+		{8, 1}: 2, {12, 1}: 0, {12, 3}: 3, {20, 5}: 5, {24, 3}: 6, {24, 1}: 0, {28, 7}: 7, {36, 3}: 0, {2048, 1}: 512} {
+		l, ok := NewLayout(1000, 2, 32, 0).With(o)
+		if ok != (want > 0) || ok && (l.Ordering != o || l.PerMacro != want) {
+			t.Errorf("%+v on two devices: %+v, %v", o, l, ok)
+		}
+	}
+}
+
 // 1, 2, 4, 8 devices run the same ordering.
 func TestLayoutOfPowersOfTwo(t *testing.T) {
-	for _, n := range []int{512, 1000, 1024, 2048} {
-		want := NewLayout(n, 1, 32).Columns
+	for _, n := range []int{512, 1000, 1024, 1500, 1600, 2048, 3000} {
+		want := NewLayout(n, 1, 32, 0).Columns
 		for _, devices := range []int{2, 4, 8} {
-			if got := NewLayout(n, devices, 32).Columns; got != want {
+			if got := NewLayout(n, devices, 32, 0).Columns; got != want {
 				t.Errorf("n = %d: %d block-columns on %d devices, %d on one", n, got, devices, want)
 			}
 		}
@@ -50,8 +82,13 @@ func TestLayoutOfPowersOfTwo(t *testing.T) {
 // macro step puts together.
 func TestProgramIsASweep(t *testing.T) {
 	for _, name := range strategy.Names() {
-		for _, devices := range []int{1, 2, 3, 4, 5} {
-			l := NewLayout(40*devices, devices, 5)
+		for _, c := range [][2]int{{40, 1}, {80, 2}, {120, 3}, {160, 4}, {200, 5}, // columns, devices
+			{120, 1}, {200, 2}, {280, 4}, {720, 3}} {
+			n, devices := c[0], c[1]
+			l := NewLayout(n, devices, 5, 0)
+			if divided := n > 40*devices; (l.Parts > 1) != divided {
+				t.Fatalf("%d columns on %d devices: %+v", n, devices, l)
+			}
 			p, err := NewProgram(name, l)
 			if name == "br" && (devices == 3 || devices == 5) {
 				if err == nil {
@@ -103,23 +140,28 @@ func checkSweep(t *testing.T, p *Program, quasi bool) {
 }
 
 // [Nov15, §3]: for powers of two the expansion of the reverse of R is the reverse of R, so that every number
-// of devices executes the same p-steps in the same order.
+// of devices executes the same p-steps in the same order. So does what is divided.
 func TestProgramOfPowersOfTwoIsReverseR(t *testing.T) {
-	want, err := strategy.New("rev-rowcyc", 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, devices := range []int{1, 2, 4, 8, 16} {
-		p, err := NewProgram("rev-rowcyc", NewLayout(512, devices, 16))
+	for _, parts := range parts {
+		want, err := strategy.New("rev-rowcyc", 32)
+		if err == nil {
+			want, err = want.Divide(parts)
+		}
 		if err != nil {
 			t.Fatal(err)
 		}
-		var got [][]strategy.Pair
-		for _, m := range p.Macro {
-			got = append(got, m.Fine...)
-		}
-		if !reflect.DeepEqual(got, want.Steps) {
-			t.Errorf("%d devices execute another ordering", devices)
+		for _, devices := range []int{1, 2, 4, 8, 16} {
+			p, err := NewProgram("rev-rowcyc", NewLayout(512*parts, devices, 16, 0))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got [][]strategy.Pair
+			for _, m := range p.Macro {
+				got = append(got, m.Fine...)
+			}
+			if !reflect.DeepEqual(got, want.Steps) {
+				t.Errorf("%d devices execute another ordering of %d block-columns", devices, want.N)
+			}
 		}
 	}
 }

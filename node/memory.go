@@ -110,7 +110,11 @@ func arrange(c Config, limits kernels.Limits) *arrangement {
 		if l == len(c.Widths) {
 			return a
 		}
-		inner := NewLayout(order, 1, c.Widths[l])
+		most := 0
+		if l == len(c.Widths)-1 {
+			most = limits.PointwiseOrder / 2
+		}
+		inner := NewLayout(order, 1, c.Widths[l], most)
 		problems *= inner.Columns / 2
 		columns, order = inner.Columns, 2*inner.Width()
 	}

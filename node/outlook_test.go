@@ -23,7 +23,7 @@ func (b *expecting) Gram(x *kernels.Batch) error {
 func TestOutlook(t *testing.T) {
 	be := &expecting{idle: idle{limits: kernels.Limits{PointwiseOrder: 100, Tile: 64, Align: 1}},
 		quiet: map[int][]bool{}}
-	c := Config{M: 100, Layout: NewLayout(32, 1, 8), Positive: 32, Vectors: true, Strategy: "rev-rowcyc",
+	c := Config{M: 100, Layout: NewLayout(32, 1, 8, 0), Positive: 32, Vectors: true, Strategy: "rev-rowcyc",
 		Sweeps: 1, Widths: []int{2}}
 	d, err := NewDevice(be, c)
 	if err != nil {

@@ -20,13 +20,13 @@ type MacroStep struct {
 }
 
 // NewProgram makes the program of a strategy. With one device the fine ordering is the strategy of order
-// l.Columns itself. With more it is the expansion of the strategy of order l.Macros ([Nov15, Alg. 3.2]).
-// The sub-steps inside the macro block-columns belong to the first macro step, or, for reversed strategies,
-// to the last. For the row- and column-cyclic strategies and their reverses the two are the same when
-// l.Columns is a power of two.
+// l.Columns/l.Parts itself, divided by l.Parts. With more the expansion of the strategy of order l.Macros
+// ([Nov15, Alg. 3.2]) is what is divided. The sub-steps inside the macro block-columns belong to the first
+// macro step, or, for reversed strategies, to the last. For the row- and column-cyclic strategies and their
+// reverses the two are the same when l.Columns/l.Parts is a power of two.
 func NewProgram(name string, l Layout) (*Program, error) {
 	if l.Macros == 2 {
-		fine, err := strategy.New(name, l.Columns)
+		fine, err := ordering(name, l.Columns)
 		if err != nil {
 			return nil, fmt.Errorf("node: fine ordering: %w", err)
 		}
@@ -39,10 +39,14 @@ func NewProgram(name string, l Layout) (*Program, error) {
 	}
 	p := &Program{Layout: l, Outer: outer, Macro: make([]MacroStep, len(outer.Steps))}
 	fine := outer
-	for fine.N < l.Columns {
-		if fine, err = fine.Expand(); err != nil {
-			return nil, fmt.Errorf("node: fine ordering: %w", err)
-		}
+	for err == nil && fine.N*l.Parts < l.Columns {
+		fine, err = fine.Expand()
+	}
+	if err == nil {
+		fine, err = fine.Divide(l.Parts)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("node: fine ordering: %w", err)
 	}
 	crossed := 0
 	for _, step := range fine.Steps {
@@ -57,6 +61,17 @@ func NewProgram(name string, l Layout) (*Program, error) {
 			fine.Name, fine.N, crossed, l.PerMacro*len(outer.Steps))
 	}
 	return p, nil
+}
+
+// ordering returns the strategy of so many block-columns of one device: that of the power of two among their
+// factors, divided by the odd one.
+func ordering(name string, columns int) (*strategy.Table, error) {
+	whole := columns & -columns
+	t, err := strategy.New(name, whole)
+	if err != nil {
+		return nil, err
+	}
+	return t.Divide(columns / whole)
 }
 
 // SubSteps returns the number of sub-steps of a sweep.

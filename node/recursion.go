@@ -233,7 +233,7 @@ func (r *recursion) inner(lev, step int, parents *kernels.Batch, active []int, c
 	x := newPivots(most, factorOf(parents, active[0]))
 	parent := make([]int, 0, most)
 	for _, i := range active {
-		l, whole := Layout{N: parents.R[i].N, Columns: columns}, factorOf(parents, i)
+		l, whole := Layout{N: parents.R[i].N, Ordering: Ordering{Columns: columns}}, factorOf(parents, i)
 		for _, pair := range pairs {
 			if l.Order(pair) < 2 {
 				continue

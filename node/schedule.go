@@ -34,7 +34,7 @@ func (s *schedules) tableLocked(order int) (*strategy.Table, error) {
 	if t := s.tables[order]; t != nil {
 		return t, nil
 	}
-	t, err := strategy.New(s.name, order)
+	t, err := ordering(s.name, order)
 	if err != nil {
 		return nil, fmt.Errorf("node: inner ordering: %w", err)
 	}

@@ -63,7 +63,7 @@ func (b *watching) check(x *kernels.Batch) error {
 func TestBatchesOfSingle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(2, 200).Draw(t, "n")
-		c := Config{M: n + 3, Layout: NewLayout(n, 1, rapid.IntRange(2, 40).Draw(t, "width")), Positive: n,
+		c := Config{M: n + 3, Layout: NewLayout(n, 1, rapid.IntRange(2, 40).Draw(t, "width"), 0), Positive: n,
 			Vectors: true, Strategy: "rev-rowcyc", Sweeps: 1, Precision: Precision{kernels.Float32, 3e-6}}
 		for width := c.Layout.Width(); width > 1 && len(c.Widths) < 2 && rapid.Bool().Draw(t, "inner"); {
 			width = rapid.IntRange(1, width-1).Draw(t, "inner width")
@@ -105,7 +105,7 @@ func TestBatchesOfSingle(t *testing.T) {
 
 // What a device cannot do in float32 is refused in words.
 func TestSingleIsRefused(t *testing.T) {
-	good := Config{M: 9, Layout: NewLayout(8, 1, 2), Positive: 8, Strategy: "rev-rowcyc", Sweeps: 1,
+	good := Config{M: 9, Layout: NewLayout(8, 1, 2, 0), Positive: 8, Strategy: "rev-rowcyc", Sweeps: 1,
 		Precision: Precision{kernels.Float32, 3e-6}}
 	hyperbolic, sharp := good, good
 	hyperbolic.Positive, sharp.Precision.Cosine = 5, 0

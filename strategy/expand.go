@@ -16,10 +16,13 @@ import (
 // The expansion of a reversed strategy is the reverse of the expansion of the forward one. For
 // orders 2^k the expansion of rowcyc is rowcyc itself; in general it is another strategy, the closest
 // among the block strategies only. The name gains "-expanded" once.
-// An odd order above 1 gives ErrOrder: the index that rests would become two.
+// An odd order above 1, or a table that is divided, gives ErrOrder: the index that rests would become two.
 func (t *Table) Expand() (*Table, error) {
 	if t.N > 1 && t.N%2 != 0 {
 		return nil, fmt.Errorf("expand %s of order %d: %w: it must be even", t.Name, t.N, ErrOrder)
+	}
+	if t.kind.parts > 1 {
+		return nil, fmt.Errorf("expand %s of order %d: %w: its indices are divided", t.Name, t.N, ErrOrder)
 	}
 	if t.N > MaxOrder/2 {
 		return nil, fmt.Errorf("expand %s of order %d: %w: the result must not exceed %d", t.Name, t.N, ErrOrder,

@@ -33,13 +33,14 @@ type Table struct {
 	kind kind
 }
 
-// kind holds what Expand, Reverse and Validate must know besides the pairs.
+// kind holds what Expand, Divide, Reverse and Validate must know besides the pairs.
 // The zero value is a cyclic strategy that runs forward and expands by the rule for rows.
 type kind struct {
 	column   bool // Alg. 3.2 appends SW before NE
 	reversed bool // the table is the reverse of a forward one
 	quasi    bool // quasi-cyclic: n p-steps, some pairs met twice
 	folds    int  // expansions since the base table
+	parts    int  // each index of another table has become so many (Divide); 0 and 1: one
 }
 
 // families has one entry per strategy: its name, and what builds its p-steps for even order n.

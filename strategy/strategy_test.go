@@ -138,6 +138,71 @@ func TestExpandIsAStrategyOfBlocks(t *testing.T) {
 	})
 }
 
+// TestDivide tests that dividing gives a strategy of blocks: its p-steps inside the blocks come first (last
+// if it is reversed), and each of the others has the pairs of blocks of one p-step of the table before.
+func TestDivide(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		table := drawTable(rt, rapid.SampledFrom([]int{2, 4, 6, 8, 10, 12, 16, 22, 24}))
+		if table.N == 1 {
+			return
+		}
+		parts := rapid.SampledFrom([]int{1, 3, 5, 7, 9}).Draw(rt, "parts")
+		d, err := table.Divide(parts)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		if err := d.Validate(); err != nil {
+			rt.Fatal(err)
+		}
+		if d.N != parts*table.N || d.Name != table.Name {
+			rt.Fatalf("%s of order %d", d.Name, d.N)
+		}
+		if turned, err := table.Reverse().Divide(parts); err != nil || turned.String() != d.Reverse().String() {
+			rt.Fatalf("the division of the reverse is not the reverse of the division (%v)", err)
+		}
+		steps := d.Steps
+		if table.kind.reversed {
+			steps = d.Reverse().Steps
+			table = table.Reverse()
+		}
+		met := map[Pair]int{}
+		for s, step := range steps {
+			for _, p := range step {
+				met[p]++
+				b := Pair{p.P / parts, p.Q / parts}
+				inside := parts > 1 && s < parts
+				if inside != (b.P == b.Q) || !inside && !slices.Contains(table.Steps[s/parts-min(1, parts/2)], b) {
+					rt.Fatalf("p-step %d of %d has %v", s, len(steps), p)
+				}
+			}
+		}
+		if len(met) != d.N*(d.N-1)/2 {
+			rt.Fatalf("%d pairs of %d indices", len(met), d.N)
+		}
+	})
+}
+
+func TestDivideRefuses(t *testing.T) {
+	even, odd := mustNew(t, "rowcyc", 8), mustNew(t, "rowcyc", 7)
+	divided, err := even.Divide(3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, f := range map[string]func() (*Table, error){
+		"by an even number": func() (*Table, error) { return even.Divide(2) },
+		"by none":           func() (*Table, error) { return even.Divide(0) },
+		"by less":           func() (*Table, error) { return even.Divide(-3) },
+		"an odd order":      func() (*Table, error) { return odd.Divide(3) },
+		"twice":             func() (*Table, error) { return divided.Divide(3) },
+		"then expanded":     func() (*Table, error) { return divided.Expand() },
+		"too large":         func() (*Table, error) { return even.Divide(MaxOrder/8 + 1) },
+	} {
+		if got, err := f(); !errors.Is(err, ErrOrder) {
+			t.Errorf("%s: %v, %v", name, got, err)
+		}
+	}
+}
+
 func TestValidateFindsFaults(t *testing.T) {
 	faults := map[string]func(*Table){
 		"order 0":         func(t *Table) { t.N = 0 },

@@ -39,7 +39,8 @@ func reversed(t *Table, err error) (*Table, error) {
 //   - each p-step has ⌊n/2⌋ pairs p < q, no index twice;
 //   - cyclic: each pair is met exactly once, in n−1 p-steps (n even) or n (n odd; none for n = 1);
 //   - quasi-cyclic (mmstep of even order): each pair is met at least once, in n p-steps; an
-//     expansion has one more each time.
+//     expansion has one more each time;
+//   - divided (Divide): one p-step more, and those inside the blocks leave one index of each block out.
 func (t *Table) Validate() error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%s of order %d: %w: %s", t.Name, t.N, ErrInvalid, fmt.Sprintf(format, args...))
@@ -53,8 +54,8 @@ func (t *Table) Validate() error {
 	}
 	met := make([]bool, n*n)
 	for s, step := range t.Steps {
-		if len(step) != n/2 {
-			return fail("%d pairs in p-step %d, not %d", len(step), s+1, n/2)
+		if want := t.pairs(s); len(step) != want {
+			return fail("%d pairs in p-step %d, not %d", len(step), s+1, want)
 		}
 		busy := make([]bool, n)
 		for _, p := range step {
@@ -79,8 +80,24 @@ func (t *Table) Validate() error {
 	return nil
 }
 
+// pairs is the number of pairs that p-step s of a strategy like t must have.
+func (t *Table) pairs(s int) int {
+	if t.kind.reversed {
+		s = t.length() - 1 - s
+	}
+	if parts := t.kind.parts; s < parts {
+		return t.N / parts * (parts / 2)
+	}
+	return t.N / 2
+}
+
 // length is the number of p-steps that a strategy like t must have.
 func (t *Table) length() int {
+	if parts := t.kind.parts; parts > 1 {
+		whole := Table{N: t.N / parts, kind: t.kind}
+		whole.kind.parts = 1
+		return parts * (whole.length() + 1)
+	}
 	switch {
 	case t.N == 1:
 		return 0

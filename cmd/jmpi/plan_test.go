@@ -121,7 +121,7 @@ func TestPlanFigures(t *testing.T) {
 	if want := int64(7 * (4096 + 4096) * 512 * word); *p.BytesPerDevice != want {
 		t.Errorf("%d bytes sent, want %d", *p.BytesPerDevice, want)
 	}
-	c := int64(node.NewLayout(4096, 4, 32).PerMacro)
+	c := int64(node.NewLayout(4096, 4, 32, 0).PerMacro)
 	checkPart(t, "memory of a device", *p.MemoryPerDevice, 3*(4096+4096)*512*word+2*c*64*64*word)
 	// The matrix, U, V and how far V is from orthonormal (--v solve) when the block-columns, which have no V,
 	// are gone; four ranks; and the devices, with V.

@@ -137,7 +137,7 @@ func (p *planned) time(known *rates.Rates) (*forecast, error) {
 	blocks := func(element kernels.Element) rates.Blocks {
 		c := jacobi.Config{Problem: jacobi.Problem{M: t.M, N: t.N, Precision: element}, Settings: t.Settings}
 		l := c.Node(devices, limits).Layout
-		return rates.Blocks{Columns: l.Columns, Pieces: jacobi.Pieces(c.M, l.PerMacro, limits)}
+		return rates.Blocks{Columns: l.Columns, Pieces: jacobi.Pieces(c.M, l, limits)}
 	}
 	v, precondition := "", ""
 	if f.v != dist.AutoRight {

@@ -132,7 +132,7 @@ func TestReportsSizes(t *testing.T) {
 			t.Errorf("a panel of order %d: %d bytes, last column at %d", n, p.Bytes(), p.Columns(n-1, n).Data)
 		}
 		for _, devices := range []int{1, 2, 8, 64} {
-			l := node.NewLayout(n, devices, limits.Width)
+			l := node.NewLayout(n, devices, limits.Width, 0)
 			macro, end := l.Macro(2*devices - 1)
 			if l.Start(l.Columns) != n || end != n || n-macro != n/(2*devices) && n-macro != n/(2*devices)+1 {
 				t.Errorf("%d columns on %d devices: the last macro block-column is [%d,%d)", n, devices, macro, end)

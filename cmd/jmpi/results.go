@@ -304,7 +304,7 @@ func (s *session) info(p problem, d *dist.Decomposition, f svdFlags) (report.Inf
 	i.Sweep = solution.Sweeps
 	i.Strategy, i.Variant = solution.Strategy, solution.Variant.String()
 	i.Block = solution.Layout.Width()
-	i.FineBlockColumns = solution.Layout.Columns
+	i.FineBlockColumns, i.FineParts = solution.Layout.Columns, solution.Layout.Parts
 	i.Devices = solution.Devices
 	i.Transport = solution.Transport
 	i.Phases, i.Seconds = d.PhaseSeconds(), d.Seconds

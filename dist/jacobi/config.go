@@ -17,7 +17,7 @@ type Config struct {
 	Problem
 	Settings
 	Hooks
-	columns int // narrow block-columns, as a checkpoint has them; 0: as many as suit
+	past node.Ordering // as a checkpoint has it; the zero value: one that suits
 }
 
 // Problem is a matrix, with the signs of its columns, and what is wanted of it.

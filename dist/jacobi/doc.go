@@ -33,8 +33,9 @@
 // A runner drives one device, and waits only for its own messages. The receives of a macro block-column are
 // posted before the macro step, into a third slot. A macro block-column travels in pieces of narrow
 // block-columns. In a sub-step across two macro block-columns every pair joins the narrow block-columns i and
-// i xor x. So pieces that begin and end at the same i stay together, and the piece that leaves is finished
-// and sent while the next one is computed. A device that receives begins with the piece that has arrived.
+// i xor x, or one of the i-th Parts of them and one of the (i xor x)-th. So pieces that begin and end at the
+// same i stay together, and the piece that leaves is finished and sent while the next one is computed. A
+// device that receives begins with the piece that has arrived.
 //
 // The best exchange plans do not repeat in every sweep. So 12 sweeps (planHorizon) are planned together, and
 // more when the run needs them.

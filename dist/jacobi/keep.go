@@ -18,17 +18,17 @@ import (
 // kept is what a checkpoint has of a method between two sweeps, besides the columns.
 type kept struct {
 	M, N, Positive int
-	Columns        int // narrow block-columns
-	Strategy       string
-	Precision      string
-	Vectors        bool
-	Sweeps         []keptSweep
-	Scale          int
-	Floor          float64
-	Converged      bool
-	Broken         bool
-	Enough         bool
-	Stalled        string // why there is no decomposition
+	node.Ordering
+	Strategy  string
+	Precision string
+	Vectors   bool
+	Sweeps    []keptSweep
+	Scale     int
+	Floor     float64
+	Converged bool
+	Broken    bool
+	Enough    bool
+	Stalled   string // why there is no decomposition
 }
 
 // keptSweep is a SweepInfo with all that it has.
@@ -81,12 +81,12 @@ func (k kept) fits(now kept) error {
 
 // ordering refuses a state with an ordering that so many devices cannot take up, and says which number could.
 func (k *keeper) ordering(c Config, devices int, limits kernels.Limits) error {
-	if k.past == nil || c.Node(devices, limits).Layout.Columns == k.past.Columns {
+	if k.past == nil || c.Node(devices, limits).Layout.Ordering == k.past.Ordering {
 		return nil
 	}
 	var would []string
 	for g := 1; 2*g <= k.past.Columns && len(would) < 8; g++ {
-		if c.Node(g, limits).Layout.Columns == k.past.Columns {
+		if c.Node(g, limits).Layout.Ordering == k.past.Ordering {
 			would = append(would, fmt.Sprint(g))
 		}
 	}
@@ -94,8 +94,8 @@ func (k *keeper) ordering(c Config, devices int, limits kernels.Limits) error {
 	if len(would) > 0 {
 		advice = fmt.Sprintf("%s devices would do", strings.Join(would, ", "))
 	}
-	return fmt.Errorf("the checkpoint has fine_block_columns %d, which %d devices cannot have: %s",
-		k.past.Columns, devices, advice)
+	return fmt.Errorf("the checkpoint has fine_block_columns %d, fine_parts %d, which %d devices cannot have: "+
+		"%s", k.past.Columns, k.past.Parts, devices, advice)
 }
 
 // bare returns what is known of a method whose columns are not needed any more, with what these devices would
@@ -103,7 +103,7 @@ func (k *keeper) ordering(c Config, devices int, limits kernels.Limits) error {
 func (k *keeper) bare(r *run, devices []kernels.Backend) (s *Solution, err error) {
 	done, c := k.begun(), r.config
 	s = &Solution{Sweeps: done.sweeps, Converged: done.converged, Stalled: done.stalled, run: r,
-		Strategy: k.past.Strategy, Layout: node.Layout{N: c.N, Columns: k.past.Columns}}
+		Strategy: k.past.Strategy, Layout: node.Layout{N: c.N, Ordering: k.past.Ordering}}
 	if k.past.Stalled != "" {
 		return s, &comm.Failure{Kind: comm.NoDecomposition, Text: k.past.Stalled}
 	}
@@ -114,7 +114,7 @@ func (k *keeper) bare(r *run, devices []kernels.Backend) (s *Solution, err error
 		return s, err
 	}
 	nc := c.Node(len(s.Devices), devices[0].Limits())
-	if nc.Layout.Columns != k.past.Columns {
+	if nc.Layout.Ordering != k.past.Ordering {
 		return s, nil
 	}
 	s.Layout, s.Strategy = nc.Layout, nc.Strategy
@@ -311,7 +311,7 @@ func (r *run) restore(at map[int][2]int) (floor float64, scale int, err error) {
 	if err := r.keeper.stage.Load(func(c *checkpoint.Codec) { r.describe(c, past) }); err != nil {
 		return 0, 0, err
 	}
-	r.keeper.now.Floor, r.keeper.now.Scale, r.keeper.now.Columns = past.Floor, past.Scale, r.layout.Columns
+	r.keeper.now.Floor, r.keeper.now.Scale, r.keeper.now.Ordering = past.Floor, past.Scale, r.layout.Ordering
 	r.releaseStart()
 	return past.Floor, past.Scale, nil
 }

@@ -318,23 +318,23 @@ func (r *runner) await(what string, messages []*exchange.Message) ([]kernels.Mar
 var batchRows = 1 << 19
 
 // Pieces returns in how many pieces a macro block-column of m rows travels. Each is a batch by itself.
-func Pieces(m, perMacro int, limits kernels.Limits) int {
-	pieces := min(perMacro, exchange.Pieces)
+func Pieces(m int, l node.Layout, limits kernels.Limits) int {
+	pieces := min(l.PerMacro/l.Parts, exchange.Pieces)
 	if !limits.HostMemory {
-		pieces = min(pieces, perMacro*m/batchRows)
+		pieces = min(pieces, l.PerMacro*m/batchRows)
 	}
 	return max(1, pieces)
 }
 
-// cuts returns the pieces of a macro block-column as ranges of its narrow block-columns. In a
-// sub-step across two macro block-columns every pair joins narrow block-columns i and i xor x, so
-// aligned ranges stay together.
+// cuts returns the pieces of a macro block-column as ranges of its narrow block-columns, Parts of which stay
+// together. In a sub-step across two macro block-columns every pair joins one of the i-th Parts with one of
+// the (i xor x)-th, so aligned ranges stay together.
 func (r *runner) cuts() [][2]int {
-	c := r.program.Layout.PerMacro
-	k := r.pieces
+	parts := r.program.Layout.Parts
+	blocks, k := r.program.Layout.PerMacro/parts, r.pieces
 	cuts := make([][2]int, k)
 	for i := range cuts {
-		cuts[i] = [2]int{i * c / k, (i + 1) * c / k}
+		cuts[i] = [2]int{i * blocks / k * parts, (i + 1) * blocks / k * parts}
 	}
 	return cuts
 }

@@ -49,26 +49,21 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	if c.InnerBlock != 0 {
 		inner = c.InnerBlock
 	}
-	layout := node.NewLayout(c.N, devices, width)
-	if layout.Columns == 2 && c.N > limits.PointwiseOrder && c.Block == 0 {
-		// Two would have an inner level. Four need none, and are what two devices have, so the bits are the same.
-		layout = node.NewLayout(c.N, devices, c.N/4)
-	}
+	layout := node.NewLayout(c.N, devices, width, widest(width, inner, limits))
 	nc := node.Config{
 		M: c.M, Layout: layout, Positive: c.positive(), Independent: c.Independent,
 		Vectors: c.Vectors, Strategy: c.PivotStrategy(devices), Sweeps: 1,
 		Precision: node.Precision{Type: c.Precision, Cosine: c.Cosine}, Exchanges: devices > 1,
 	}
-	if perMacro := c.columns / nc.Layout.Macros; c.columns > 0 && perMacro > 0 && perMacro&(perMacro-1) == 0 &&
-		perMacro*nc.Layout.Macros == c.columns {
-		nc.Layout.Columns, nc.Layout.PerMacro = c.columns, perMacro
+	if past, ok := layout.With(c.past); ok {
+		nc.Layout = past
 	}
 	variant := c.variant(limits)
 	if variant != Block {
 		nc.Sweeps = node.FullSweeps
 	}
 	if c.Scheme == Nested {
-		nc.Layout.Columns, nc.Layout.PerMacro = nc.Layout.Macros, 1
+		nc.Layout, _ = layout.With(node.Ordering{Columns: layout.Macros, Parts: 1})
 		nc.Widths = append(nc.Widths, width)
 	} else {
 		width = nc.Layout.Width()
@@ -84,6 +79,19 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 		nc.Sweeps = node.FewSweeps
 	}
 	return nc
+}
+
+// widest returns how wide block-columns may be that should have this width; 0: as wide as they come. Factors
+// should not need an inner level for a little more, nor, where Jacobi rounds them up, the next power of two.
+func widest(width, inner int, limits kernels.Limits) int {
+	most := limits.PointwiseOrder / 2
+	if inner != 0 || width > most {
+		return 0
+	}
+	for limits.RoundsUp && most/2 >= width {
+		most /= 2
+	}
+	return most
 }
 
 // Demand returns the bytes that each of so many devices allocates.

@@ -98,3 +98,52 @@ func TestVariant(t *testing.T) {
 		}
 	}
 }
+
+// Whatever the order of the matrix, no inner level is needed, and the block-columns are about as wide as the
+// device likes them. Where Jacobi rounds factors up they are no wider.
+func TestWidths(t *testing.T) {
+	cpu := kernels.Limits{PointwiseOrder: 128, Width: 32}
+	gpu := kernels.Limits{PointwiseOrder: 128, RoundsUp: true, Width: 64,
+		Table: []kernels.Preference{{Type: kernels.Float64, Order: 512, Width: 32},
+			{Type: kernels.Float64, Order: 1536, Width: 64}}}
+	for name, limits := range map[string]kernels.Limits{"CPU": cpu, "GPU": gpu} {
+		for n := 2; n < 20000; n += 1 + n/50 {
+			for _, devices := range []int{1, 2, 3, 4} {
+				for _, precision := range []kernels.Element{kernels.Float64, kernels.Float32} {
+					c := Config{Problem: Problem{M: n, N: n, Precision: precision}}
+					nc := c.Node(devices, limits)
+					width, likes := nc.Layout.Width(), limits.Width
+					if w, _ := limits.Widths(n, precision); w != 0 {
+						likes = w
+					}
+					least, most := 3*likes/5, limits.PointwiseOrder/2
+					if limits.RoundsUp {
+						most = likes
+					}
+					if n < 24*likes*devices { // few block-columns: at most twice as many as are asked for
+						least = min(likes, n/(2*devices)) / 2
+					}
+					if len(nc.Widths) > 0 || width > most || width < least {
+						t.Fatalf("%s, n = %d, %s, %d devices: width %d, levels %v below; want %d to %d", name, n, precision,
+							devices, width, nc.Widths, least, most)
+					}
+				}
+			}
+		}
+	}
+}
+
+// What the user asks for is met as far as Jacobi takes it, and beyond with an inner level.
+func TestWidthsAsked(t *testing.T) {
+	gpu := kernels.Limits{PointwiseOrder: 128, RoundsUp: true, Width: 64}
+	for _, c := range []struct{ n, block, inner, least, most, levels int }{
+		{1300, 64, 0, 48, 64, 0}, {1300, 32, 0, 24, 32, 0}, {1300, 40, 0, 30, 64, 0}, {1300, 100, 0, 70, 140, 1},
+		{5000, 0, 16, 50, 80, 1}, {5000, 64, 16, 50, 80, 1},
+	} {
+		config := Config{Problem: Problem{M: c.n, N: c.n}, Settings: Settings{Block: c.block, InnerBlock: c.inner}}
+		nc := config.Node(1, gpu)
+		if w := nc.Layout.Width(); w < c.least || w > c.most || len(nc.Widths) != c.levels {
+			t.Errorf("%+v: width %d, levels %v below", c, w, nc.Widths)
+		}
+	}
+}

@@ -21,7 +21,7 @@ func Solve(ctx context.Context, world comm.Comm, devices []kernels.Backend, c Co
 		return nil, err
 	}
 	if k.past != nil {
-		c.columns = k.past.Columns
+		c.past = k.past.Ordering
 	}
 	if k.stage.Bare() {
 		r := newRun(ctx, world, c)
@@ -85,7 +85,7 @@ func (r *run) begin(p *planner) (scale int, floor, loading float64, err error) {
 	}
 	l := distributor{r.spread, r.config.Problem, r.config.Journal}
 	scale, floor, loading, err = l.distribute(p.start())
-	r.keeper.now.Floor, r.keeper.now.Scale, r.keeper.now.Columns = floor, scale, r.layout.Columns
+	r.keeper.now.Floor, r.keeper.now.Scale, r.keeper.now.Ordering = floor, scale, r.layout.Ordering
 	return scale, floor, loading, err
 }
 
@@ -156,7 +156,7 @@ func (r *run) open(devices []kernels.Backend, program *node.Program, nc node.Con
 			return fmt.Errorf("device %d: %w", id, err)
 		}
 		x := &runner{id: id, dev: dev, program: program, exchange: r.exchange, recorder: r.config.Recorder,
-			pieces: Pieces(r.config.M, r.layout.PerMacro, be.Limits())}
+			pieces: Pieces(r.config.M, r.layout, be.Limits())}
 		r.runners = append(r.runners, x)
 		if !r.transport.Direct && r.comm.Size() > 1 {
 			if err := r.exchange.Stage(id, be, x.longest()); err != nil {

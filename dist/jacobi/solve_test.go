@@ -243,7 +243,7 @@ func nestedTrace(t *testing.T, a []float64, n, devices int) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inner, err := strategy.New("rev-rowcyc", node.NewLayout(n/devices, 1, 4).Columns)
+	inner, err := strategy.New("rev-rowcyc", node.NewLayout(n/devices, 1, 4, 0).Columns)
 	if err != nil {
 		t.Fatal(err)
 	}

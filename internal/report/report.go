@@ -33,6 +33,7 @@ type Info struct {
 	Variant          string   `json:"variant"`
 	Block            int      `json:"block"`
 	FineBlockColumns int      `json:"fine_block_columns"`
+	FineParts        int      `json:"fine_parts"`
 	Precondition     any      `json:"precondition"`
 	V                any      `json:"v"`
 	Precision        any      `json:"precision"`

@@ -310,8 +310,8 @@ func (d *device) Limits() kernels.Limits { return limits(d.order(), d.name) }
 func Limits() kernels.Limits { return limits(pointwiseOrder, usualCard) }
 
 func limits(order int, card string) kernels.Limits {
-	return kernels.Limits{PointwiseOrder: order, Width: order / 2, Align: alignment, Tile: 256, Slabs: 16,
-		Grams:     kernels.GramLimits{Float64: kernels.KeepAlways, Float32: kernels.KeepEarly},
+	return kernels.Limits{PointwiseOrder: order, RoundsUp: true, Width: order / 2, Align: alignment, Tile: 256,
+		Slabs: 16, Grams: kernels.GramLimits{Float64: kernels.KeepAlways, Float32: kernels.KeepEarly},
 		Float32:   kernels.Float32Limits{Pivots: true, Order: 512},
 		Workspace: fixedBytes, Scratch: scratchBytes, Table: tableOf(card, order)}
 }
