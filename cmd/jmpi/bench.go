@@ -210,7 +210,11 @@ func (b *bench) run() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, b.discard()) }()
-	b.circumstances(b.out, fmt.Sprintf("%s %dx%d, seed %d", b.f.kind, b.m, b.n, b.f.seed))
+	matrix := fmt.Sprintf("%s %dx%d", b.f.kind, b.m, b.n)
+	if cond := gen.Cond(b.f.kind, b.f.cond); cond != 0 {
+		matrix += fmt.Sprintf(", cond %g", cond)
+	}
+	b.circumstances(b.out, fmt.Sprintf("%s, seed %d", matrix, b.f.seed))
 	if err := b.jmpi("jmpi", b.f.methodFlags, "both"); err != nil {
 		return err
 	}

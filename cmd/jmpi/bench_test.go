@@ -54,3 +54,18 @@ func TestBenchValues(t *testing.T) {
 		}
 	}
 }
+
+// The matrix is told with its condition number, the default one too.
+func TestBenchTellsCond(t *testing.T) {
+	for args, want := range map[string]string{
+		"--kind gauss": "gauss 30x20, seed 1;", "--kind geometric": "geometric 30x20, cond 10000, seed 1;",
+		"--kind geometric --cond 1e8": "geometric 30x20, cond 1e+08, seed 1;",
+		"--kind graded-rows":          "graded-rows 30x20, cond 1e+12, seed 1;",
+	} {
+		out := benchOf(t, append(strings.Fields(args), "--shape", "30x20", "--repeat", "1", "--folder",
+			t.TempDir())...)
+		if !strings.Contains(out, "% "+want) {
+			t.Errorf("%s: no line has %q: %s", args, want, out)
+		}
+	}
+}

@@ -75,6 +75,17 @@ func Kinds() []string {
 	return names
 }
 
+// Cond returns the condition number, or grading, of a matrix of this kind for which cond is asked, 0 for the
+// default; 0 if the kind has none.
+func Cond(name string, cond float64) float64 {
+	for _, k := range kinds {
+		if k.name == name && cond == 0 {
+			cond = k.cond
+		}
+	}
+	return cond
+}
+
 // New prepares a test matrix of the kind. For the spectra it computes the whole matrix, which
 // takes O(n³) operations and 16·n² bytes; for the other kinds little is done and held here (for
 // lowrank the m×r left factor). Errors wrap [ErrOptions].
