@@ -136,6 +136,10 @@ func (r *run) facts() (f []fact) {
 			digits(slices.Min(r.sigma)))
 		add("Numerical rank", "%s, by %s: %s", whole(r.Rank.Value), r.Rank.Of, digits(r.Rank.Tol))
 	}
+	if o := r.OutOfRange; o.Columns+o.Rows > 0 {
+		add("Out of range", "%s and %s are smaller than 1e-286 times the largest; singular values of their size "+
+			"may have no correct digit", count(o.Columns, "column", "columns"), count(o.Rows, "row", "rows"))
+	}
 	if n := len(r.Devices); n > 0 {
 		add("Ran on", "%s, %s, %s: %s", count(len(r.hosts()), "host", "hosts"), count(r.Ranks, "rank", "ranks"),
 			count(n, "device", "devices"), r.kinds())

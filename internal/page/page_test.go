@@ -191,6 +191,12 @@ func TestSections(t *testing.T) {
 	if page := samples()["not converged"].page(t); !strings.Contains(page, "Not converged in 3 sweeps") {
 		t.Error("the page does not say that the run has not converged")
 	}
+	const tooSmall = "2 columns and 1 row are smaller than 1e-286 times the largest"
+	for _, name := range []string{"one device", "out of range"} {
+		if told := strings.Contains(samples()[name].page(t), tooSmall); told != (name == "out of range") {
+			t.Errorf("%s: the page says that columns are out of range: %t", name, told)
+		}
+	}
 	if page := samples()["many ranks"].page(t); !strings.Contains(page, "48 of the 100 ranks are shown.") {
 		t.Error("the page does not say that it leaves ranks out")
 	}

@@ -25,6 +25,8 @@ type run struct {
 	Rank         rank      `json:"rank"`
 	Devices      []device  `json:"devices"`
 	Transport    transport `json:"transport"`
+	// columns and rows that are too small beside the largest
+	OutOfRange struct{ Columns, Rows int } `json:"out_of_range"`
 
 	sigma []float64
 }

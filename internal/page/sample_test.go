@@ -157,6 +157,9 @@ func samples() map[string]sample {
 			i.DevicePeakBytes, i.DeviceEstimatedBytes = []int64{3 << 30, 4 << 30}, 5<<30
 		}},
 		"not converged": {2, 1, 3, falling(10, 10), func(i *report.Info) { i.Converged = false }},
+		"out of range": {1, 1, 3, falling(10, 1e300), func(i *report.Info) {
+			i.OutOfRange = object{"columns": 2, "rows": 1}
+		}},
 		"zero":          {1, 2, 1, make([]float64, 12), nil},
 		"some zeros":    {1, 3, 5, append(falling(10, 1e8), 0, 0, 0), nil},
 		"one value":     {1, 1, 1, []float64{3.5}, nil},
