@@ -31,9 +31,9 @@
 // Where a device keeps them (kernels.GramLimits), the Gram matrices of narrow block-columns lie with these
 // (Block.Grams): in the SVD, where no level lies between the matrix and pointwise factors. R·T has the same
 // products of columns as [Gp Gq]·V'. So the next Gram matrices of which a block-column is a part need its
-// products with the other one only, half of the work. What is known is formed anew in the first sub-step of
-// each sweep (Outlook.Afresh), since rounding errors add up, and in all sub-steps of the last sweeps where
-// they are larger (kernels.KeepEarly).
+// products with the other one only, half of the work. What is known is formed anew in the first sub-steps of
+// each sweep, until all block-columns have been met (Outlook.Afresh, Program.Covering), since rounding errors
+// add up, and in all sub-steps of the last sweeps where they are larger (kernels.KeepEarly).
 //
 // # Symbols
 //

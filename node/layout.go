@@ -15,8 +15,9 @@ type Layout struct {
 	PerMacro int // c = Columns/Macros = Parts·2^j
 }
 
-// Ordering names the fine ordering among those of a strategy. Devices that have the same one compute the same
-// bits, where their numbers are the same bits otherwise.
+// Ordering names the fine ordering among those of a row- or column-cyclic strategy, for numbers of devices
+// that are powers of two. Others may have orderings that differ and have these numbers in common: there
+// the number of devices must be the same too.
 type Ordering struct {
 	Columns int // narrow block-columns
 	Parts   int // one of parts: what the ordering is divided by (strategy.Table.Divide)
@@ -24,14 +25,15 @@ type Ordering struct {
 
 // parts are the numbers by which an ordering of at least leastDivided block-columns may be divided. So the
 // number of block-columns is never far from what a width asks for.
-var parts = []int{1, 3, 5, 7}
+var parts = []int{1, 3, 5}
 
 const leastDivided = 8
 
 // NewLayout chooses the number of narrow block-columns: Parts·2^k, or Parts·2·devices·2^j where the number of
 // devices is no power of two. It is the one that puts n/Columns nearest to width (by ratio) of those that
-// leave no block-column wider than most (0: any width). Where the number of devices allows it, the number
-// follows from n alone, so 1, 2, 4, 8 … devices run the same ordering.
+// leave no block-column wider than most (0: any width); where these are more than a strategy may have, any
+// width will do. Where the number of devices allows it, the number follows from n alone, so 1, 2, 4, 8 …
+// devices run the same ordering.
 func NewLayout(n, devices, width, most int) Layout {
 	macros := 2 * devices
 	whole := macros
@@ -39,15 +41,19 @@ func NewLayout(n, devices, width, most int) Layout {
 		whole = 2
 	}
 	var best Layout
-	for ; best.Columns == 0 || whole*width < 2*n; whole *= 2 {
+	for ; whole <= max(macros, strategy.MaxOrder); whole *= 2 {
 		for _, p := range parts {
 			l := Layout{n, Ordering{whole * p, p}, macros, whole * p / macros}
 			switch {
-			case whole < macros, p > 1 && whole < leastDivided, most > 0 && l.Width() > most:
+			case whole < macros, p > 1 && (whole < leastDivided || l.Columns > strategy.MaxOrder),
+				most > 0 && l.Width() > most:
 			case best.Columns == 0 || l.distance(width) < best.distance(width):
 				best = l
 			}
 		}
+	}
+	if best.Columns == 0 {
+		return NewLayout(n, devices, width, 0)
 	}
 	return best
 }

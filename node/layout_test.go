@@ -54,6 +54,17 @@ func TestLayoutIsNear(t *testing.T) {
 	})
 }
 
+// No layout has more block-columns than a strategy, where fewer will do.
+func TestLayoutOfHugeMatrices(t *testing.T) {
+	for _, c := range []struct{ n, devices, width, most int }{{600000, 1, 32, 64}, {1100000, 8, 64, 64},
+		{1100000, 3, 64, 64}, {20000, 1, 1, 0}, {1 << 40, 512, 64, 64}} {
+		l := NewLayout(c.n, c.devices, c.width, c.most)
+		if l.Columns > strategy.MaxOrder || l.Columns < strategy.MaxOrder/2 {
+			t.Errorf("%+v: %+v", c, l)
+		}
+	}
+}
+
 // A layout takes up an ordering that its devices can have, no other.
 func TestLayoutWith(t *testing.T) {
 	for o, want := range map[Ordering]int{{}: 0, {4, 0}: 0, {0, 1}: 0, {3, 1}: 0, {4, 1}: 1, {6, 1}: 0,
@@ -84,7 +95,7 @@ func TestLayoutOfPowersOfTwo(t *testing.T) {
 func TestProgramIsASweep(t *testing.T) {
 	for _, name := range strategy.Names() {
 		for _, c := range [][2]int{{40, 1}, {80, 2}, {120, 3}, {160, 4}, {200, 5}, // columns, devices
-			{120, 1}, {200, 2}, {280, 4}, {720, 3}} {
+			{120, 1}, {200, 2}, {240, 4}, {720, 3}} {
 			n, devices := c[0], c[1]
 			l := NewLayout(n, devices, 5, 0)
 			if divided := n > 40*devices; (l.Parts > 1) != divided {

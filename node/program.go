@@ -11,6 +11,9 @@ type Program struct {
 	Layout Layout
 	Outer  *strategy.Table // the pairs of macro block-columns, one p-step a macro step
 	Macro  []MacroStep     // as many as Outer has p-steps
+	// Covering is the number of sub-steps, from the start of a sweep, that meet all block-columns: 1, or 2 where
+	// the ordering is divided, and some rest in the first one.
+	Covering int
 }
 
 // MacroStep holds the sub-steps that run between two exchanges: pairs of narrow block-columns that lie in the
@@ -31,7 +34,8 @@ func NewProgram(name string, l Layout) (*Program, error) {
 			return nil, fmt.Errorf("node: fine ordering: %w", err)
 		}
 		whole := &strategy.Table{Name: name, N: 2, Steps: [][]strategy.Pair{{{P: 0, Q: 1}}}}
-		return &Program{Layout: l, Outer: whole, Macro: []MacroStep{{Fine: fine.Steps}}}, nil
+		return &Program{Layout: l, Outer: whole, Macro: []MacroStep{{Fine: fine.Steps}},
+			Covering: covering(fine)}, nil
 	}
 	outer, err := strategy.New(name, l.Macros)
 	if err != nil {
@@ -48,6 +52,7 @@ func NewProgram(name string, l Layout) (*Program, error) {
 	if err != nil {
 		return nil, fmt.Errorf("node: fine ordering: %w", err)
 	}
+	p.Covering = covering(fine)
 	crossed := 0
 	for _, step := range fine.Steps {
 		s := min(crossed/l.PerMacro, len(p.Macro)-1)
@@ -72,6 +77,24 @@ func ordering(name string, columns int) (*strategy.Table, error) {
 		return nil, err
 	}
 	return t.Divide(columns / whole)
+}
+
+// covering returns the number of p-steps, from the first, that meet all indices.
+func covering(t *strategy.Table) int {
+	met, left := make([]bool, t.N), t.N
+	for s, step := range t.Steps {
+		for _, pair := range step {
+			for _, i := range []int{pair.P, pair.Q} {
+				if !met[i] {
+					met[i], left = true, left-1
+				}
+			}
+		}
+		if left == 0 {
+			return s + 1
+		}
+	}
+	return len(t.Steps)
 }
 
 // SubSteps returns the number of sub-steps of a sweep.

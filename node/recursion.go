@@ -16,9 +16,10 @@ const FullSweeps = 30
 // less J-orthogonal. More sweeps of the topmost level are needed there only where rows are graded.
 const FewSweeps = 2
 
-// In which p-steps of a sweep one inner sweep visits all pairs of columns: in the first one, and then in each
-// that is so much further. In the others it visits pairs of a column of P with one of Q alone. With fewer
-// block-columns it always visits all pairs (docs/decisions/055-pairs-across.md).
+// In which p-steps of a sweep one inner sweep visits all pairs of columns: in the first one, and then in
+// each that is so much further, so that every block-column has its turn, if some rest in the first one
+// too. In the others it visits pairs of a column of P with one of Q alone. With fewer block-columns it
+// always visits all pairs (docs/decisions/055-pairs-across.md).
 const (
 	allPairsEvery = 4
 	fewestColumns = 8

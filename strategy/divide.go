@@ -2,11 +2,12 @@ package strategy
 
 import "fmt"
 
-// Divide returns the strategy of order parts·N in which each index of t, of even order N, becomes a block of
-// so many, an odd number. It does for odd numbers what Expand does for two. In the first `parts` p-steps the
-// pairs inside the blocks meet, i and j of a block in p-step (i+j) mod parts, so that one index of each block
-// rests. Then every p-step of t becomes `parts`: in the s-th of them i of block p meets (i+s) mod parts of
-// block q. All pairs are met once, in one p-step more than the N·parts − 1 that there must be.
+// Divide returns the strategy of order parts·N in which each index of t, of even order N, becomes a block
+// of so many, an odd number. It does for odd numbers what Expand does for two. In the first `parts`
+// p-steps the pairs inside the blocks meet, i and j of a block in p-step (i+j) mod parts, so that one
+// index of each block rests. Then every p-step of t becomes `parts`: i of block p meets j of block q in
+// the one of number (i+j) mod parts. All pairs are met once, in one p-step more than the N·parts − 1 that
+// there must be.
 //
 // The division of a reversed strategy is the reverse of the division of the forward one.
 func (t *Table) Divide(parts int) (*Table, error) {
@@ -43,7 +44,7 @@ func (t *Table) Divide(parts int) (*Table, error) {
 			across := make([]Pair, 0, parts*len(step))
 			for _, b := range step {
 				for i := range parts {
-					across = append(across, Pair{parts*b.P + i, parts*b.Q + (i+s)%parts})
+					across = append(across, Pair{parts*b.P + i, parts*b.Q + (s-i+parts)%parts})
 				}
 			}
 			d.Steps = append(d.Steps, across)

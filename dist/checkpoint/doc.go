@@ -30,7 +30,7 @@
 // has a whole checkpoint at any moment, the old or the new one. What a run that was killed has left is
 // deleted by the next.
 //
-// manifest.json has the fields format (3), jmpi (the version that wrote it), run (a random number, the same
+// manifest.json has the fields format (4), jmpi (the version that wrote it), run (a random number, the same
 // for all runs that go on), generation (the number of the checkpoint), input and options (what the run is
 // known by; they must be the same), records, and sum, the SHA-256 of the whole with an empty sum. A record
 // has path (2.1), kind, facts, and files. A file has name, at (its path), count and bytes, or count and

@@ -16,7 +16,7 @@ import (
 )
 
 // Format is the number of the format that is written, and the only one that is read.
-const Format = 3
+const Format = 4
 
 // The names in the folder of a checkpoint. What a generation has written lies in a folder that is its number.
 const (

@@ -53,12 +53,12 @@ func TestRefusals(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	other := strings.Replace(string(raw), `"format":3`, `"format":1`, 1)
+	other := strings.Replace(string(raw), `"format":4`, `"format":1`, 1)
 	if err := os.WriteFile(path, []byte(other), 0o666); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := resume(dir, 1); err == nil || !strings.Contains(err.Error(),
-		"has format 1, of jmpi 1, and this jmpi reads format 3; delete the folder and begin anew") {
+		"has format 1, of jmpi 1, and this jmpi reads format 4; delete the folder and begin anew") {
 		t.Errorf("another format: %v", err)
 	}
 }

@@ -68,7 +68,7 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	} else {
 		width = nc.Layout.Width()
 	}
-	if inner == 0 && 2*width > limits.PointwiseOrder {
+	if 2*width > limits.PointwiseOrder && (inner == 0 || inner >= width) {
 		inner = limits.PointwiseOrder / 4
 	}
 	if inner > 0 && inner < width {
@@ -81,11 +81,12 @@ func (c Config) Node(devices int, limits kernels.Limits) node.Config {
 	return nc
 }
 
-// widest returns how wide block-columns may be that should have this width; 0: as wide as they come. Factors
-// should not need an inner level for a little more, nor, where Jacobi rounds them up, the next power of two.
+// widest returns how wide block-columns may be that should have this width; 0: as wide as they come, with
+// an inner level. Factors should not need one for a little more, nor, where Jacobi rounds them up, the
+// next power of two.
 func widest(width, inner int, limits kernels.Limits) int {
 	most := limits.PointwiseOrder / 2
-	if inner != 0 || width > most {
+	if inner > 0 && inner < width || width > most {
 		return 0
 	}
 	for limits.RoundsUp && most/2 >= width {

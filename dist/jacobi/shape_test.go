@@ -138,7 +138,8 @@ func TestWidthsAsked(t *testing.T) {
 	gpu := kernels.Limits{PointwiseOrder: 128, RoundsUp: true, Width: 64}
 	for _, c := range []struct{ n, block, inner, least, most, levels int }{
 		{1300, 64, 0, 48, 64, 0}, {1300, 32, 0, 24, 32, 0}, {1300, 40, 0, 30, 64, 0}, {1300, 100, 0, 70, 140, 1},
-		{5000, 0, 16, 50, 80, 1}, {5000, 64, 16, 50, 80, 1},
+		{5000, 0, 16, 50, 80, 1}, {5000, 64, 16, 50, 80, 1}, {131, 0, 70, 32, 64, 0}, {1100, 0, 70, 40, 64, 0},
+		{1100, 100, 120, 60, 140, 1}, {150, 100, 80, 75, 75, 1}, {1100000, 0, 0, 64, 80, 1},
 	} {
 		config := Config{Problem: Problem{M: c.n, N: c.n}, Settings: Settings{Block: c.block, InnerBlock: c.inner}}
 		nc := config.Node(1, gpu)

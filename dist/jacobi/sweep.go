@@ -138,7 +138,7 @@ func (r *run) sweepDevice(x *runner, n int, steps []topology.Step, active float6
 	for _, step := range steps {
 		err := x.macroStep(step, func() {
 			at.Step = x.step
-			x.dev.Afresh = afresh
+			x.dev.Afresh = afresh || x.step < x.program.Covering
 			if r.config.Progress != nil && x == r.runners[0] {
 				r.config.Progress(at)
 			}
