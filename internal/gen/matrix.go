@@ -1,6 +1,7 @@
 package gen
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -78,28 +79,33 @@ func Kinds() []string {
 // Cond returns the condition number, or grading, of a matrix of this kind for which cond is asked, 0 for the
 // default; 0 if the kind has none.
 func Cond(name string, cond float64) float64 {
+	k, _ := kindOf(name)
+	return cmp.Or(cond, k.cond)
+}
+
+// kindOf returns the kind of this name, if there is one.
+func kindOf(name string) (kind, bool) {
 	for _, k := range kinds {
-		if k.name == name && cond == 0 {
-			cond = k.cond
+		if k.name == name {
+			return k, true
 		}
 	}
-	return cond
+	return kind{}, false
 }
 
 // New prepares a test matrix of the kind. For the spectra it computes the whole matrix, which
 // takes O(n³) operations and 16·n² bytes; for the other kinds little is done and held here (for
 // lowrank the m×r left factor). Errors wrap [ErrOptions].
 func New(name string, o Options) (*Matrix, error) {
-	for _, k := range kinds {
-		if k.name == name {
-			if err := k.check(&o); err != nil {
-				return nil, fmt.Errorf("%w: %s: %w", ErrOptions, name, err)
-			}
-			return k.build(o)
-		}
+	k, ok := kindOf(name)
+	if !ok {
+		return nil, fmt.Errorf("%w: there is no kind %q; the kinds are %s", ErrOptions, name,
+			strings.Join(Kinds(), ", "))
 	}
-	return nil, fmt.Errorf("%w: there is no kind %q; the kinds are %s", ErrOptions, name,
-		strings.Join(Kinds(), ", "))
+	if err := k.check(&o); err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrOptions, name, err)
+	}
+	return k.build(o)
 }
 
 // check finds contradictions in o and fills in the defaults.
@@ -128,9 +134,7 @@ func (k kind) check(o *Options) error {
 	case o.Positive != nil && (*o.Positive < 0 || *o.Positive > small):
 		return fmt.Errorf("--positive %d must be between 0 and the order, %d", *o.Positive, small)
 	}
-	if o.Cond == 0 {
-		o.Cond = k.cond
-	}
+	o.Cond = cmp.Or(o.Cond, k.cond)
 	if o.Rank == 0 {
 		o.Rank = min((small+3)/4, maxExactRank)
 	}
