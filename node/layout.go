@@ -41,12 +41,12 @@ func NewLayout(n, devices, width, most int) Layout {
 		whole = 2
 	}
 	var best Layout
-	for ; whole <= max(macros, strategy.MaxOrder); whole *= 2 {
+	limit := max(macros, strategy.MaxOrder)
+	for ; whole <= limit; whole *= 2 {
 		for _, p := range parts {
 			l := Layout{n, Ordering{whole * p, p}, macros, whole * p / macros}
 			switch {
-			case whole < macros, p > 1 && (whole < leastDivided || l.Columns > strategy.MaxOrder),
-				most > 0 && l.Width() > most:
+			case whole < macros, l.Columns > limit, p > 1 && whole < leastDivided, most > 0 && l.Width() > most:
 			case best.Columns == 0 || l.distance(width) < best.distance(width):
 				best = l
 			}

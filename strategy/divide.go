@@ -16,7 +16,7 @@ func (t *Table) Divide(parts int) (*Table, error) {
 		return t, nil
 	case parts < 1 || parts%2 == 0:
 		return nil, fmt.Errorf("divide the indices of %s by %d: %w: it must be odd", t.Name, parts, ErrOrder)
-	case t.N%2 != 0 || t.kind.parts > 1:
+	case t.N%2 != 0 || t.kind.parts > 0:
 		return nil, fmt.Errorf("divide the indices of %s of order %d: %w: it must be even, and not be divided yet",
 			t.Name, t.N, ErrOrder)
 	case t.N > MaxOrder/parts:

@@ -21,7 +21,7 @@ func (t *Table) Expand() (*Table, error) {
 	if t.N > 1 && t.N%2 != 0 {
 		return nil, fmt.Errorf("expand %s of order %d: %w: it must be even", t.Name, t.N, ErrOrder)
 	}
-	if t.kind.parts > 1 {
+	if t.kind.parts > 0 {
 		return nil, fmt.Errorf("expand %s of order %d: %w: its indices are divided", t.Name, t.N, ErrOrder)
 	}
 	if t.N > MaxOrder/2 {

@@ -40,7 +40,7 @@ type kind struct {
 	reversed bool // the table is the reverse of a forward one
 	quasi    bool // quasi-cyclic: n p-steps, some pairs met twice
 	folds    int  // expansions since the base table
-	parts    int  // each index of another table has become so many (Divide); 0 and 1: one
+	parts    int  // each index of another table has become so many (Divide); 0: one
 }
 
 // families has one entry per strategy: its name, and what builds its p-steps for even order n.

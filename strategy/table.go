@@ -93,9 +93,9 @@ func (t *Table) pairs(s int) int {
 
 // length is the number of p-steps that a strategy like t must have.
 func (t *Table) length() int {
-	if parts := t.kind.parts; parts > 1 {
+	if parts := t.kind.parts; parts > 0 {
 		whole := Table{N: t.N / parts, kind: t.kind}
-		whole.kind.parts = 1
+		whole.kind.parts = 0
 		return parts * (whole.length() + 1)
 	}
 	switch {
